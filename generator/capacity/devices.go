@@ -23,19 +23,34 @@ func (c *comparison) checkTenantDevices(name string, tenant map[string]any) {
 	quota := values.Mapping(tenant, "quota")
 	path := []string{"spec", "tenants", name, "quota"}
 	requested := c.requestedDevices(tenant)
-	for _, device := range devicesIn(quota) {
-		_, used := requested[device]
-		if used || len(requested) == 0 || fmt.Sprint(quota[device]) == "0" {
-			continue
-		}
-		c.report(&c.Notes, values.Extend(path, device), UnusedQuota, fmt.Sprintf("no runtime of this tenant requests this device; its runtimes request %s", strings.Join(slices.Sorted(maps.Keys(requested)), ", ")))
-	}
+	c.checkUnusedQuota(path, tenant, requested)
 	if len(c.queues) > 0 && len(values.Mapping(tenant, "queues")) > 0 || !limitsPods(quota) {
 		return
 	}
 	for _, device := range slices.Sorted(maps.Keys(requested)) {
 		if _, limited := quota[device]; !limited {
 			c.report(&c.Notes, path, UnlimitedDevice, fmt.Sprintf("does not limit %[1]s, which runtime %[2]s requests, so TrainJobs of this tenant can use every such device of the cluster: add %[1]s", device, requested[device]))
+		}
+	}
+}
+
+// checkUnusedQuota reports each device of the quota that no runtime of the tenant requests. A quota of 0 forbids a device
+// on purpose. The function reports nothing about a tenant without runtimes, and about a tenant that can use runtimes of its
+// own, because the document does not contain these runtimes.
+func (c *comparison) checkUnusedQuota(path []string, tenant map[string]any, requested map[string]string) {
+	runtimes, _ := tenant["runtimes"].([]any)
+	grants, _ := tenant["grants"].([]any)
+	if len(runtimes) == 0 || slices.Contains(grants, any("manage-runtimes")) {
+		return
+	}
+	others := "; its runtimes request " + strings.Join(slices.Sorted(maps.Keys(requested)), ", ")
+	if len(requested) == 0 {
+		others = " or any other device"
+	}
+	quota := values.Mapping(tenant, "quota")
+	for _, device := range devicesIn(quota) {
+		if _, used := requested[device]; !used && fmt.Sprint(quota[device]) != "0" {
+			c.report(&c.Notes, values.Extend(path, device), UnusedQuota, "no runtime of this tenant requests this device"+others)
 		}
 	}
 }
