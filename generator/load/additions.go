@@ -30,12 +30,28 @@ var sections = []section{
 	{"ClusterQueue", []string{"queues", "clusterQueues"}},
 }
 
+// localQueues returns a section for each tenant of spec that has LocalQueues, and whose LocalQueues the patch changes. For a
+// tenant without LocalQueues, no name in the patch can be a misspelled one.
+func localQueues(spec, patch *document.Node) []section {
+	tenants, changes := spec.Get("tenants"), patch.Get("tenants")
+	if tooMany(entryNames(tenants), changes) {
+		return nil
+	}
+	var found []section
+	for _, tenant := range fieldsOf(changes) {
+		if len(fieldsOf(tenants.Get(tenant.Key).Get("queues"))) > 0 && len(fieldsOf(tenant.Value.Get("queues"))) > 0 {
+			found = append(found, section{"LocalQueue", []string{"tenants", tenant.Key, "queues"}})
+		}
+	}
+	return found
+}
+
 // checkAdditions checks the entries that one environment adds to the sections of spec. An entry is a problem if it is
 // probably a misspelled patch of an existing entry. Any other entry that only this environment has is a note.
 // checkAdditions returns the patch without the entries that are problems, so that later stages report no consequences.
 func (s *Source) checkAdditions(d *Document, patch *document.Node) *document.Node {
 	spec := s.root.Get("spec")
-	for _, section := range sections {
+	for _, section := range slices.Concat(sections, localQueues(spec, patch)) {
 		base, changes := entryNames(getPath(spec, section.path)), getPath(patch, section.path)
 		if tooMany(base, changes) {
 			continue

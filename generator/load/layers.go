@@ -23,8 +23,9 @@ type addition struct {
 // recordAdditions records the entries that a layer adds to the earlier layers. checkLayers checks the entries when all
 // layers are merged, because a later layer can complete an entry, or can remove the entry with the similar name.
 func (s *Source) recordAdditions(layer *document.Node) {
-	for _, section := range layerSections {
-		earlier, changes := getPath(s.root.Get("spec"), section.path), getPath(layer.Get("spec"), section.path)
+	spec := s.root.Get("spec")
+	for _, section := range slices.Concat(layerSections, localQueues(spec, layer.Get("spec"))) {
+		earlier, changes := getPath(spec, section.path), getPath(layer.Get("spec"), section.path)
 		names := entryNames(earlier)
 		if tooMany(names, changes) {
 			continue
