@@ -1,18 +1,17 @@
 package generator
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/generator/problem"
 )
 
 // Prerequisite is a part of the cluster that the objects of a platform need, and that the objects do not contain.
 type Prerequisite struct {
-	Need   string `json:"need"`   // such as: namespace team-a
-	Reason string `json:"reason"` // the objects that need it, and the task of the admin
+	Need   problem.Phrase `json:"need"`   // such as: namespace team-a
+	Reason problem.Phrase `json:"reason"` // the objects that need it, and the task of the admin
 }
 
 // apiProvider maps API groups to the programs that define their kinds. Kubernetes and OpenShift define all other kinds.
@@ -49,7 +48,7 @@ func (p Platform) needPrograms() []Prerequisite {
 		if version := p.Delivery.Target.Trainer; group == v1alpha1.TrainerGroup && version != "" {
 			name += " " + version
 		}
-		needs = append(needs, Prerequisite{name, "its CRDs define " + join(kinds[group])})
+		needs = append(needs, Prerequisite{problem.NewPhrase(name), listAll("its CRDs define ", kinds[group])})
 	}
 	return needs
 }
@@ -62,10 +61,10 @@ func (p Platform) needSchedulers() []Prerequisite {
 	var needs []Prerequisite
 	_, listed := p.kindsByGroup()["kueue.x-k8s.io"]
 	if name := schedulers[p.Delivery.Target.Gang]; name != "" && !listed {
-		needs = append(needs, Prerequisite{name, "target.gang is " + p.Delivery.Target.Gang})
+		needs = append(needs, newPrerequisite(name, "target.gang is "+p.Delivery.Target.Gang))
 	}
 	if p.Delivery.ArgoCD != nil {
-		needs = append(needs, Prerequisite{"Argo CD", "delivery.argocd is set"})
+		needs = append(needs, newPrerequisite("Argo CD", "delivery.argocd is set"))
 	}
 	return needs
 }
@@ -87,22 +86,22 @@ func (p Platform) needNamespaces() []Prerequisite {
 	if len(used) > 1 {
 		noun = "namespaces "
 	}
-	return []Prerequisite{{noun + join(used), "generated objects belong there, and trainyard creates a namespace only for a tenant with namespace.create"}}
+	return []Prerequisite{{listAll(noun, used), problem.NewPhrase("generated objects belong there, and trainyard creates a namespace only for a tenant with namespace.create")}}
 }
 
 // needRights lists programs, rights and settings that only an admin of the cluster can provide.
 func (p Platform) needRights() []Prerequisite {
 	var needs []Prerequisite
 	if p.Delivery.Controller {
-		needs = append(needs, Prerequisite{"trainyard's controller", "spec.controller.enabled is true, and no bundle contains the controller yet"})
+		needs = append(needs, newPrerequisite("trainyard's controller", "spec.controller.enabled is true, and no bundle contains the controller yet"))
 	}
 	if len(p.Delivery.Access) > 0 {
-		needs = append(needs, Prerequisite{"rights of Argo CD", "an admin of the cluster applies the folder argocd of the bundle, because OpenShift GitOps cannot apply these objects with its own rights"})
+		needs = append(needs, newPrerequisite("rights of Argo CD", "an admin of the cluster applies the folder argocd of the bundle, because OpenShift GitOps cannot apply these objects with its own rights"))
 	}
 	for o := range p.Objects.All() {
 		if id := o.ID(); p.Delivery.Target.OpenShift && id.Kind == "PrometheusRule" {
-			return append(needs, Prerequisite{"namespacesWithoutLabelEnforcement: [" + id.Namespace + "]",
-				"without this setting of OpenShift's user workload monitoring, rules cannot read the metrics of tenants (docs/monitoring.md)"})
+			return append(needs, newPrerequisite("namespacesWithoutLabelEnforcement: ["+id.Namespace+"]",
+				"without this setting of OpenShift's user workload monitoring, rules cannot read the metrics of tenants (docs/monitoring.md)"))
 		}
 	}
 	return needs
@@ -115,14 +114,11 @@ func addTo(sets map[string]map[string]bool, key, item string) {
 	sets[key][item] = true
 }
 
-// maxListed is the maximum number of names in one line.
-const maxListed = 4
+// listAll returns a phrase that ends with the names in a set.
+func listAll(text string, set map[string]bool) problem.Phrase {
+	return problem.NewPhrase(text, slices.Collect(maps.Keys(set))...)
+}
 
-func join(set map[string]bool) string {
-	names := slices.Sorted(maps.Keys(set))
-	text := strings.Join(names[:min(len(names), maxListed)], ", ")
-	if more := len(names) - maxListed; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+func newPrerequisite(need, reason string) Prerequisite {
+	return Prerequisite{problem.NewPhrase(need), problem.NewPhrase(reason)}
 }

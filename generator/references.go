@@ -8,6 +8,7 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/generator/internal/values"
 	"github.com/trainyard/trainyard/generator/object"
+	"github.com/trainyard/trainyard/generator/problem"
 )
 
 // referenceKeys maps keys of pod specs to the kind of the object whose name they hold.
@@ -25,7 +26,7 @@ func (p Platform) needReferences() []Prerequisite {
 	}
 	var needs []Prerequisite
 	for _, reference := range slices.Sorted(maps.Keys(users)) {
-		needs = append(needs, Prerequisite{reference, "in each namespace with TrainJobs of " + join(users[reference])})
+		needs = append(needs, Prerequisite{problem.NewPhrase(reference), listAll("in each namespace with TrainJobs of ", users[reference])})
 	}
 	return needs
 }
@@ -72,7 +73,7 @@ func (p Platform) needShared() []Prerequisite {
 	var needs []Prerequisite
 	for _, reference := range slices.Sorted(maps.Keys(users)) {
 		if !defined[reference] {
-			needs = append(needs, Prerequisite{reference, "used by " + join(users[reference])})
+			needs = append(needs, Prerequisite{problem.NewPhrase(reference), listAll("used by ", users[reference])})
 		}
 	}
 	return needs

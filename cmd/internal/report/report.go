@@ -21,9 +21,9 @@ type Report struct {
 
 // Need is a part of the cluster that generated objects need, and that they do not contain.
 type Need struct {
-	Need         string   `json:"need"`         // such as: namespace team-a
-	Reason       string   `json:"reason"`       // the objects that need it, or the task of the admin
-	Environments []string `json:"environments"` // empty if all environments need it
+	Need         problem.Phrase `json:"need"`         // such as: namespace team-a
+	Reason       problem.Phrase `json:"reason"`       // the objects that need it, or the task of the admin
+	Environments []string       `json:"environments"` // empty if all environments need it
 }
 
 // Format writes a report for one group of readers, such as code scanners.

@@ -27,7 +27,7 @@ var Text = Format{
 			b.WriteString(p.String() + "\n")
 		}
 		for _, need := range r.Needs {
-			b.WriteString("needs: " + need.Need + ": " + need.Reason)
+			b.WriteString("needs: " + need.Need.String() + ": " + need.Reason.String())
 			if len(need.Environments) > 0 {
 				b.WriteString(" (in environment " + strings.Join(need.Environments, ", ") + ")")
 			}
