@@ -34,9 +34,10 @@ func (c *comparison) checkTenantDevices(name string, tenant map[string]any) {
 	}
 }
 
-// checkUnusedQuota reports each device of the quota that no runtime of the tenant requests. A quota of 0 forbids a device
-// on purpose. The function reports nothing about a tenant without runtimes, and about a tenant that can use runtimes of its
-// own, because the document does not contain these runtimes.
+// checkUnusedQuota reports each device of the quota that no runtime of the tenant requests. A quota of 0 forbids a
+// device on purpose. The function reports nothing about a tenant without runtimes, and about a tenant that can use
+// runtimes of its own, because the document does not contain these runtimes. Each message names the device, because
+// equal messages are folded.
 func (c *comparison) checkUnusedQuota(path []string, tenant map[string]any, requested map[string]string) {
 	runtimes, _ := tenant["runtimes"].([]any)
 	grants, _ := tenant["grants"].([]any)
@@ -45,12 +46,12 @@ func (c *comparison) checkUnusedQuota(path []string, tenant map[string]any, requ
 	}
 	others := "; its runtimes request " + strings.Join(slices.Sorted(maps.Keys(requested)), ", ")
 	if len(requested) == 0 {
-		others = " or any other device"
+		others = ", or any other device"
 	}
 	quota := values.Mapping(tenant, "quota")
 	for _, device := range devicesIn(quota) {
 		if _, used := requested[device]; !used && fmt.Sprint(quota[device]) != "0" {
-			c.report(&c.Notes, values.Extend(path, device), UnusedQuota, "no runtime of this tenant requests this device"+others)
+			c.report(&c.Notes, values.Extend(path, device), UnusedQuota, "no runtime of this tenant requests "+device+others)
 		}
 	}
 }

@@ -30,8 +30,8 @@ var sections = []section{
 	{"ClusterQueue", []string{"queues", "clusterQueues"}},
 }
 
-// localQueues returns a section for each tenant of spec that has LocalQueues, and whose LocalQueues the patch changes. For a
-// tenant without LocalQueues, no name in the patch can be a misspelled one.
+// localQueues returns a section for each tenant of spec that has LocalQueues, and whose LocalQueues the patch changes.
+// For a tenant without LocalQueues, no name in the patch can be a misspelled one.
 func localQueues(spec, patch *document.Node) []section {
 	tenants, changes := spec.Get("tenants"), patch.Get("tenants")
 	if tooMany(entryNames(tenants), changes) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Phrase is a text for a report that ends with a list of names, such as: namespaces team-a, team-b. For people, a long list
-// is shortened. For programs, the list is complete. Phrases are comparable, and the comparison includes all names.
+// Phrase is a text for a report that ends with a list of names, such as: namespaces team-a, team-b. For people, a long
+// list is shortened. For programs, the list is complete. Phrases are comparable, and the comparison includes all names.
 type Phrase struct {
 	text  string // the text before the names
 	names string // all names, sorted, and separated by separator
