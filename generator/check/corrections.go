@@ -122,13 +122,13 @@ func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	return want + wording.Lookalike(key)
 }
 
-// isOtherKind reports whether a document has another kind of object, and not a misspelled kind. Its other keys are no mistakes.
-func isOtherKind(n *document.Node) bool {
+// isOtherKind reports whether a document contains an object of another kind than its schema wants. A misspelled kind is no
+// other kind. The other keys of such an object are no mistakes.
+func isOtherKind(schema cue.Value, n *document.Node) bool {
+	want, err := evaluate.Descend(schema, "kind").String()
 	kind := n.Get("kind").AsString()
-	return kind != "" && kind != platformKind && wording.Nearest(kind, []string{platformKind}) == ""
+	return err == nil && kind != "" && kind != want && wording.Nearest(kind, []string{want}) == ""
 }
-
-const platformKind = "Platform"
 
 // correct returns the value that the author of a text probably meant, in YAML syntax. Without a guess, correct returns
 // "".

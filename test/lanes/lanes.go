@@ -34,7 +34,7 @@ const (
 func All() []Lane {
 	return []Lane{
 		{"test", "unit tests, scripts, and suites on one real API server", "", []string{"."}, nil},
-		{"trainers", "the suites on a real API server, with every supported Trainer and Kueue", "", append([]string{"test/controlplane", "test/matrix", "test/attack", "test/guardtest", "bundles", command, "generator/capacity", "generator/vet"}, objects...), []string{"cmd/trainyard/testdata"}},
+		{"trainers", "the suites on a real API server, with every supported Trainer and Kueue", "", append([]string{"test/controlplane", "test/matrix", "test/attack", "test/guardtest", "bundles", command, "generator/capacity", "generator/internal/resources", "generator/vet"}, objects...), []string{"cmd/trainyard/testdata"}},
 		{"smoke", "one job of each MPI implementation, and one of the Kubeflow SDK", "root", append([]string{e2e}, pods...), nil},
 		{"e2e", "MPI jobs in real pods", "root", append([]string{e2e, command, "docs/trying.md", "examples"}, pods...), []string{"cmd/trainyard/testdata"}},
 		{"hosts", "MPI jobs with 100 hosts, each in a pod of its own", "root", append([]string{e2e}, pods...), nil},
