@@ -97,7 +97,7 @@ func (l List) Err() error {
 		return nil
 	}
 	slices.SortStableFunc(l, func(a, b Problem) int {
-		return cmp.Or(a.Position.Compare(b.Position), cmp.Compare(a.Message, b.Message))
+		return cmp.Or(a.Compare(b.Position), cmp.Compare(a.Message, b.Message))
 	})
 	return l
 }

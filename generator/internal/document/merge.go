@@ -41,10 +41,7 @@ func (m *merger) mapping(base, over *Node) *Node {
 		case change == nil:
 			merged.Fields = append(merged.Fields, f)
 		case change.Value.Empty():
-			if merged.removed == nil {
-				merged.removed = map[string]problem.Position{}
-			}
-			merged.removed[f.Key] = change.Position
+			merged.recordRemoval(*change)
 		default:
 			merged.Fields = append(merged.Fields, mergeFields(f, *change, m.node))
 		}
@@ -61,6 +58,14 @@ func (m *merger) mapping(base, over *Node) *Node {
 		}
 	}
 	return merged
+}
+
+// recordRemoval records the null that removed a key.
+func (n *Node) recordRemoval(null Field) {
+	if n.removed == nil {
+		n.removed = map[string]problem.Position{}
+	}
+	n.removed[null.Key] = null.Position
 }
 
 // mergeFields merges the values of a key in two layers. If both values are mappings, the result has the position of
