@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/trainyard/trainyard"
+	"github.com/trainyard/trainyard/api/message"
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
@@ -32,11 +33,21 @@ type mutant struct {
 	lines []string // of the changed text
 	at    []int    // numbers of the changed lines and of nearby lines that a problem may name, counted from 1
 	words []string // old and new keys and values of the changed lines
+
+	key     string // the old name of the changed key
+	renamed string // the new name of a renamed key, or ""
 }
 
+// Kinds of changes that change only the text of one line, so a problem must have the position of the change.
+const (
+	replaceValue = "replace a value"
+	renameKey    = "rename a key"
+)
+
 // TestMutationsAreReported makes one random change in a valid document. The pipeline must not panic, a problem must refer
-// to the change, and there must be few problems. The problem can name the changed line, the line of the mapping or list
-// around the change, or a changed word. A change that causes no problem is ignored.
+// to the change, and there must be few problems. If a value is replaced or a key is renamed, a problem must have the
+// line of the change, or of the mapping or list around the change; isReported lists the exceptions. For other kinds of
+// changes, a problem can also name a changed word. A change that causes no problem is ignored.
 func TestMutationsAreReported(t *testing.T) {
 	seed, tries := readSeed(t), mutationCount
 	if testing.Short() {
@@ -65,7 +76,7 @@ func TestMutationsAreReported(t *testing.T) {
 			if len(problems) > maxProblems && kind != "truncate" { // the rest of a truncated document refers to many names that were cut off
 				t.Errorf("one change causes %d problems, want at most %d:\n%v", len(problems), maxProblems, problems)
 			}
-			if !m.isNamed(layers[which].Name, problems) {
+			if !m.isReported(kind, layers[which].Name, problems) {
 				t.Errorf("no problem refers to the change:\n%v", problems)
 			}
 		}
@@ -132,7 +143,57 @@ func pick(random *rand.Rand, weights []int) int {
 	return 0
 }
 
-// isNamed reports whether one of the problems refers to the change.
+// isReported reports whether one of the problems refers to the change. For some kinds of changes, the author can only
+// correct the changed line, so a problem must have the file and the line of the change, with the named exceptions.
+func (m mutant) isReported(kind, file string, problems problem.List) bool {
+	isException := func(problem.Problem) bool { return false }
+	switch kind {
+	case replaceValue:
+		isException = m.isCompared
+	case renameKey:
+		isException = m.isReference
+	default:
+		return m.isNamed(file, problems)
+	}
+	return slices.ContainsFunc(problems, func(p problem.Problem) bool {
+		return p.File == file && slices.Contains(m.at, p.Line) || m.isStopped(file, p) || isException(p)
+	})
+}
+
+// isStopped reports whether a problem is a syntax error after the change. A change such as an open bracket can also be
+// the beginning of valid text. The parser then stops at a later line, but the message must name the changed line, or
+// the next line with text must have the problem.
+func (m mutant) isStopped(file string, p problem.Problem) bool {
+	if p.File != file || p.Rule != problem.Syntax {
+		return false
+	}
+	next := m.at[0] + 1
+	for next < len(m.lines) && isComment(m.lines[next-1]) {
+		next++
+	}
+	return p.Line == next || m.namesLine(p)
+}
+
+// isReference reports whether a problem is about the old name of a renamed entry, such as a runtime that a tenant
+// lists. The position is then the reference, because the renamed entry itself is valid. The message must suggest the
+// new name.
+func (m mutant) isReference(p problem.Problem) bool {
+	return m.renamed != "" && strings.Contains(p.Message, message.Quote(m.renamed))
+}
+
+// isCompared reports whether a problem is at another value that a rule compares with the changed value, such as
+// numProcPerNode with launcher.resources.cpu. The message must name the key of the changed value.
+func (m mutant) isCompared(p problem.Problem) bool {
+	return regexp.MustCompile(`(^|[^\w-])` + regexp.QuoteMeta(m.key) + `($|[^\w-])`).MatchString(p.Message)
+}
+
+func (m mutant) namesLine(p problem.Problem) bool {
+	return slices.ContainsFunc(m.at, func(at int) bool {
+		return regexp.MustCompile(fmt.Sprintf(`line %d\b`, at)).MatchString(p.Message)
+	})
+}
+
+// isNamed reports whether one of the problems names the changed line or a changed word.
 func (m mutant) isNamed(file string, problems problem.List) bool {
 	for _, p := range problems {
 		if p.File == file && slices.Contains(m.at, p.Line) {
@@ -147,10 +208,8 @@ func (m mutant) isNamed(file string, problems problem.List) bool {
 				return true
 			}
 		}
-		for _, at := range m.at {
-			if regexp.MustCompile(fmt.Sprintf(`line %d\b`, at)).MatchString(p.Message) {
-				return true
-			}
+		if m.namesLine(p) {
+			return true
 		}
 	}
 	return false
@@ -165,13 +224,14 @@ var (
 func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 	m.lines = strings.Split(text, "\n")
 	line := 0
-	for strings.TrimSpace(m.lines[line]) == "" || strings.HasPrefix(strings.TrimSpace(m.lines[line]), "#") || !strings.Contains(m.lines[line], ":") {
+	for isComment(m.lines[line]) || !strings.Contains(m.lines[line], ":") {
 		line = random.IntN(len(m.lines))
 	}
 	m.at = []int{line + 1, findParent(m.lines, line) + 1}
 	pairs := keyAndValue.FindAllStringSubmatchIndex(m.lines[line], -1)
 	pair := pairs[random.IntN(len(pairs))]
 	key := m.lines[line][pair[2]:pair[3]]
+	m.key = key
 	// The change can move the key of this line, and the key of the next line, to another mapping. Therefore a problem
 	// may name these two keys.
 	for _, text := range m.lines[line:min(line+2, len(m.lines))] {
@@ -197,13 +257,16 @@ func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 			m.replace(line, pair[0], pair[1], "")
 			m.allowNeighbors(line)
 		}},
-		{"rename a key", func() { m.replace(line, pair[2], pair[3], misspell(random, key)) }},
+		{renameKey, func() {
+			m.renamed = misspell(random, key)
+			m.replace(line, pair[2], pair[3], m.renamed)
+		}},
 		{"duplicate the line", func() {
 			m.lines = slices.Insert(m.lines, line, m.lines[line])
 			m.at = append(m.at, line+2)
 		}},
 		{"duplicate a key", func() { m.replace(line, pair[0], pair[0], key+": x, ") }},
-		{"replace a value", func() { m.replace(line, value[0], value[1], " "+garbage[random.IntN(len(garbage))]) }},
+		{replaceValue, func() { m.replace(line, value[0], value[1], " "+garbage[random.IntN(len(garbage))]) }},
 		{"swap two values", func() { m.swap(random, line, value) }},
 		{"indent", func() { m.indent(line, strings.Repeat(" ", 1+random.IntN(3))) }},
 		{"insert a tab", func() { m.indent(line, "\t") }},
@@ -281,11 +344,17 @@ func misspell(random *rand.Rand, word string) string {
 func findParent(lines []string, line int) int {
 	indent := func(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
 	for above := line - 1; above >= 0; above-- {
-		if text := strings.TrimSpace(lines[above]); text != "" && text[0] != '#' && indent(lines[above]) < indent(lines[line]) {
+		if !isComment(lines[above]) && indent(lines[above]) < indent(lines[line]) {
 			return above
 		}
 	}
 	return 0
+}
+
+// isComment reports whether a line is empty or a comment.
+func isComment(line string) bool {
+	text := strings.TrimSpace(line)
+	return text == "" || text[0] == '#'
 }
 
 func numbered(lines []string) string {
