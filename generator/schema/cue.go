@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 
 	"cuelang.org/go/cue/ast"
@@ -17,6 +18,10 @@ import (
 
 // schemaFolder is the folder of the CUE package that defines #Platform.
 const schemaFolder = "schemas/platform"
+
+// requirements matches the sentences that name trainyard's own requirements in comments, which are only for developers. Such a
+// sentence can have several lines.
+var requirements = regexp.MustCompile(`(//|\.) Requirement:([^.\n]|\n\s*//)*\.`)
 
 // writeCUE writes the schema package as one file, which imports only CUE's built-in packages.
 func writeCUE(e *evaluate.Evaluator, _ bool) ([]byte, error) {
@@ -36,7 +41,7 @@ func writeCUE(e *evaluate.Evaluator, _ bool) ([]byte, error) {
 			return nil, problem.Fault("reading the schema", err)
 		}
 		imports = append(imports, imported...)
-		body.Write(rest)
+		body.Write(requirements.ReplaceAll(rest, []byte("$1")))
 	}
 	slices.Sort(imports)
 	head := "// The platform document of trainyard. Check a document with: cue vet -d '#Platform' platform.cue platform.yaml\npackage " + path.Base(schemaFolder) + "\n\n"
