@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/trainyard/trainyard/generator/internal/resources"
 	"github.com/trainyard/trainyard/generator/internal/values"
 	"github.com/trainyard/trainyard/generator/load"
 	"github.com/trainyard/trainyard/generator/problem"
@@ -20,7 +21,7 @@ func Misspellings(d *load.Document, document map[string]any) (found problem.List
 		amounts, _ := values.Lookup(document, path)
 		named, _ := amounts.(map[string]any)
 		for _, name := range devicesIn(named) {
-			if complaint := DescribeMisspelling(name); complaint != "" {
+			if complaint := resources.DescribeMisspelling(name); complaint != "" {
 				device := values.Extend(path, name)
 				paths = append(paths, device)
 				found = append(found, problem.Problem{Position: d.Root.LocateKey(device...), Rule: MisspelledDevice, Path: problem.Path(device), Message: complaint})

@@ -1,4 +1,4 @@
-// Package resources checks the names of resources in containers, as Kubernetes does.
+// Package resources checks the names of resources in containers, as Kubernetes does, and finds misspelled names of devices.
 package resources
 
 import (

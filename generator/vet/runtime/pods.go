@@ -1,6 +1,7 @@
 package runtimevet
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -93,6 +94,11 @@ func hasSetting(c value, variables []string, options ...string) bool {
 	return slices.ContainsFunc(variables, isSet) || slices.ContainsFunc(options, isGiven)
 }
 
+// describeName returns a message about the name of a resource that is invalid or misspelled, or "".
+func describeName(name string) string {
+	return cmp.Or(resources.DescribeInvalid(name), resources.DescribeMisspelling(name))
+}
+
 // invalidResourceName finds names of resources that no container can have, such as gpu.
 func invalidResourceName(p *pass) {
 	for _, job := range p.jobs.listItems() {
@@ -100,7 +106,7 @@ func invalidResourceName(p *pass) {
 		for _, c := range slices.Concat(pod.get("initContainers").listItems(), pod.get("containers").listItems()) {
 			for _, amounts := range []value{c.get("resources", "limits"), c.get("resources", "requests")} {
 				for i, amount := range amounts.fields() {
-					if complaint := resources.DescribeInvalid(amount.key()); complaint != "" {
+					if complaint := describeName(amount.key()); complaint != "" {
 						amount.at = amounts.node.Fields[i].Position
 						p.addProblem(amount, "%s", complaint)
 					}

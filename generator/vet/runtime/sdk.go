@@ -2,10 +2,6 @@ package runtimevet
 
 import (
 	"strings"
-
-	"github.com/trainyard/trainyard/api/message"
-	"github.com/trainyard/trainyard/generator/internal/resources"
-	"github.com/trainyard/trainyard/generator/internal/wording"
 )
 
 // unknownDeviceLimit checks the limits that the Kubeflow SDK also checks. The SDK reads the limits of the first
@@ -20,30 +16,23 @@ func unknownDeviceLimit(p *pass) {
 	}
 }
 
-// sdkDevices lists the devices that the Kubeflow SDK knows, except MIG slices.
-var sdkDevices = []string{"nvidia.com/gpu", "google.com/tpu", "huawei.com/Ascend910"}
-
 func (p *pass) checkDevice(limits value) {
-	known, migs, remedy := false, 0, "add cpu, or leave limits out"
+	known, migs := false, 0
 	for _, limit := range limits.fields() {
 		switch key := limit.key(); {
-		case key == "nvidia.com/gpu", key == "google.com/tpu", resources.DescribeInvalid(key) != "": // invalid-resource-name reports the key
+		case key == "nvidia.com/gpu", key == "google.com/tpu", describeName(key) != "": // invalid-resource-name reports the key
 			return
 		case strings.HasPrefix(key, "nvidia.com/mig-"):
 			migs++
 		case key == "huawei.com/Ascend910", key == "cpu":
 			known = true
-		default:
-			if meant := message.Nearest(key, sdkDevices); meant != "" {
-				remedy = wording.Suggestion([]string{meant})
-			}
 		}
 	}
 	switch {
 	case migs > 1:
 		p.addProblem(limits, "list_runtimes of the Kubeflow SDK fails for every user, because the SDK allows only one kind of MIG device: keep one of these %d", migs)
 	case limits.isSet() && migs == 0 && !known:
-		p.addProblem(limits, "list_runtimes of the Kubeflow SDK fails for every user, because the SDK knows none of these devices: %s", remedy)
+		p.addProblem(limits, "list_runtimes of the Kubeflow SDK fails for every user, because the SDK knows none of these devices: add cpu, or leave limits out")
 	}
 }
 

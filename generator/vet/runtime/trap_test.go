@@ -69,7 +69,7 @@ var policyTraps = map[string]edited{
 	"the default number of processes, with GPUs only in requests": {
 		edits: []string{
 			"    mpi:\n", "    »mpi:\n", "      numProcPerNode: 2\n", "",
-			"limits: {cpu: 2, memory: 4Gi}", "limits: {cpu: 2}\n                    requests: {amd.com/GPU: 2}",
+			"limits: {cpu: 2, memory: 4Gi}", "limits: {cpu: 2}\n                    requests: {acme.example/GPU: 2}",
 		},
 		want: []string{"process-count-ignored at spec.mlPolicy.mpi.numProcPerNode"}, note: true,
 	},
@@ -254,7 +254,7 @@ var podTraps = map[string]edited{
 		edits: []string{"limits: {cpu: 2, memory: 4Gi}", "»limits: {memory: 4Gi, amd.com/gpu: 1}"}, want: []string{"unknown-device-limit at " + launcherPod + ".containers.node.resources.limits"},
 	},
 	"limits with a misspelled device": {says: `did you mean "nvidia.com/gpu"?`,
-		edits: []string{"limits: {cpu: 2, memory: 4Gi}", "»limits: {memory: 4Gi, nvidia.com/gpus: 1}"}, want: []string{"unknown-device-limit at " + launcherPod + ".containers.node.resources.limits"},
+		edits: []string{"limits: {cpu: 2, memory: 4Gi}", "limits: {memory: 4Gi, »nvidia.com/gpus: 1}"}, want: []string{"invalid-resource-name at " + launcherPod + `.containers.node.resources.limits."nvidia.com/gpus"`},
 	},
 	"limits with an invalid name": {says: `did you mean "nvidia.com/gpu"?`,
 		edits: []string{"limits: {cpu: 2, memory: 4Gi}", "limits: {memory: 4Gi, »gpu: 1}"}, want: []string{"invalid-resource-name at " + launcherPod + ".containers.node.resources.limits.gpu"},

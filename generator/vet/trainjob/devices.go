@@ -37,7 +37,7 @@ func findWrongResources(job guard.Job) []violation {
 	for _, name := range resourcesOf(job) {
 		if complaint := resources.DescribeInvalid(name); complaint != "" {
 			found = append(found, violation{invalidResource, devicePath(job, name), complaint})
-		} else if complaint := capacity.DescribeMisspelling(name); complaint != "" {
+		} else if complaint := resources.DescribeMisspelling(name); complaint != "" {
 			found = append(found, violation{capacity.MisspelledDevice, devicePath(job, name), complaint})
 		} else if field, amount := findFraction(job, name); field != "" {
 			found = append(found, violation{fractionalDevice, resourcePath(field, name), fmt.Sprintf("want an integer, got %s, so Kubernetes refuses the pods", amount.String())})
