@@ -79,7 +79,7 @@ func (c *Check) walk(e *evaluate.Evaluator, d *load.Document) walked {
 	w := checker{Check: c, schemas: evaluate.Local(e, newSchemas), evaluator: e, definitions: definitions, document: d.Root, problems: d.Problems, respelled: map[string]bool{}}
 	value, ok := w.checkValue(schema, d.Root, d.Root.Position, nil)
 	document, _ := value.(map[string]any) // nil if the document is not a mapping
-	if isOtherKind(schema, d.Root) {
+	if w.isOtherKind(schema, d.Root) {
 		w.problems = slices.DeleteFunc(w.problems, func(p problem.Problem) bool { return p.Path != "kind" && !slices.Contains(d.Problems, p) })
 	}
 	return walked{document, ok, w.problems, w.refused, w.reported}

@@ -172,7 +172,7 @@ func (c *checker) checkMapping(schema cue.Value, n *document.Node, key problem.P
 				c.refused = append(c.refused, below)
 			}
 			field = evaluate.AnyField(schema)
-			if f.Value.Kind == document.Scalar || !admitsEntries(field) { // its type may be wrong only because of the key
+			if f.Value.Kind == document.Scalar || !admitsEntries(field) { // the key may be the only mistake
 				continue
 			}
 		}
@@ -255,7 +255,7 @@ func (c *checker) listFields(schema cue.Value, n *document.Node) []cue.Value {
 func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.Position, path []string) {
 	mark := schema.Attribute("nonempty")
 	nulls := n.Removals()
-	if mark.Err() != nil || len(n.Fields) > 0 || n.Incomplete || slices.ContainsFunc(nulls, c.hasProblemAt) {
+	if mark.Err() != nil || len(n.Fields) > 0 || n.Incomplete {
 		return
 	}
 	want := mark.Contents()

@@ -116,18 +116,17 @@ func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	for _, name := range known {
 		want += ", or " + name
 	}
-	if nearest := wording.Nearest(key, known); nearest != "" && nearest[0] == key[0] { // gpu is probably not a misspelled cpu
+	if nearest := wording.Nearest(key, known); nearest != "" && nearest[0] == key[0] { // a gpu is no cpu
 		want += fmt.Sprintf(": did you mean %s?", message.Quote(nearest))
 	}
 	return want + wording.Lookalike(key)
 }
 
-// isOtherKind reports whether a document contains an object of another kind than its schema wants. A misspelled kind is no
-// other kind. The other keys of such an object are no mistakes.
-func isOtherKind(schema cue.Value, n *document.Node) bool {
-	want, err := evaluate.Descend(schema, "kind").String()
-	kind := n.Get("kind").AsString()
-	return err == nil && kind != "" && kind != want && wording.Nearest(kind, []string{want}) == ""
+// isOtherKind reports whether a document has another kind of object, and not a misspelled kind. Its other keys are no
+// mistakes.
+func (c *checker) isOtherKind(schema cue.Value, n *document.Node) bool {
+	kind, own := n.Get("kind").AsString(), constraint.Of(c.schemas.keysOf(schema).known["kind"]).Strings()
+	return kind != "" && !slices.Contains(own, kind) && wording.Nearest(kind, own) == ""
 }
 
 // correct returns the value that the author of a text probably meant, in YAML syntax. Without a guess, correct returns

@@ -73,7 +73,9 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 		}
 		at := values.Extend(path, strconv.Itoa(i))
 		if null, removed := mapping.Removed(name); removed {
-			if !c.hasProblemAt(null) { // about another list with this name
+			// checkNotEmpty reports the null if no entry is left, and another list with this name can be reported
+			// already.
+			if len(mapping.Fields) > 0 && !c.hasProblemAt(null) {
 				c.breaks(problem.UnknownName, null, values.Extend(strings.Split(target, "."), name), "%s", wording.RemovedEntry(noun, name, problem.Path(at), item.Position))
 			}
 			continue

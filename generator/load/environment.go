@@ -103,8 +103,8 @@ func checkKnown(wanted []string, fields []document.Field) error {
 	return nil
 }
 
-// withoutPatches returns a document or layer with empty environments, because an environment's patch is checked only after
-// its merge into spec.
+// withoutPatches returns a document or layer with empty environments, because an environment's patch is checked only
+// after its merge into spec.
 func withoutPatches(root *document.Node) *document.Node {
 	spec := root.Get("spec")
 	environments := spec.Get("environments")

@@ -3,8 +3,8 @@ package document
 import "slices"
 
 // Compose returns one patch with the effect of two patches in turn: Merge(Merge(base, first), second) has the values of
-// Merge(base, Compose(first, second)). A null of either patch stays a null, because it can remove a key of the base. Both
-// patches must be mappings, and Compose does not change them.
+// Merge(base, Compose(first, second)). A null of either patch stays a null, because it can remove a key of the base.
+// Compose does not change its arguments.
 func Compose(first, second *Node) *Node {
 	switch {
 	case first.Kind == Mapping && second.Kind == Mapping && !second.replaces:
@@ -13,7 +13,8 @@ func Compose(first, second *Node) *Node {
 		return mergeLists(first, second, Compose)
 	}
 	replacement := *second
-	replacement.replaces = first.replaces || !first.Empty() || !second.Empty() // two nulls remove only a key of the base
+	// Two nulls replace no earlier value. They can only remove a key of the base.
+	replacement.replaces = first.replaces || !first.Empty() || !second.Empty()
 	return &replacement
 }
 

@@ -41,7 +41,7 @@ func (m *merger) mapping(base, over *Node) *Node {
 		case change == nil:
 			merged.Fields = append(merged.Fields, f)
 		case change.Value.Empty():
-			merged.recordRemoval(*change)
+			merged.remove(change)
 		default:
 			merged.Fields = append(merged.Fields, mergeFields(f, *change, m.node))
 		}
@@ -58,14 +58,6 @@ func (m *merger) mapping(base, over *Node) *Node {
 		}
 	}
 	return merged
-}
-
-// recordRemoval records the null that removed a key.
-func (n *Node) recordRemoval(null Field) {
-	if n.removed == nil {
-		n.removed = map[string]problem.Position{}
-	}
-	n.removed[null.Key] = null.Position
 }
 
 // mergeFields merges the values of a key in two layers. If both values are mappings, the result has the position of

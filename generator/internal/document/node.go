@@ -22,8 +22,9 @@ type Node struct {
 	removed map[string]problem.Position // keys that a null in a later layer removed, and the positions of the nulls
 	idle    []Field                     // nulls of later layers that removed nothing
 
-	// replaces is true for a value of a patch that replaces an earlier value of the same patch. Such a null is not idle. Such
-	// a mapping or list is not merged into the base, because the earlier value would have replaced the value of the base.
+	// replaces is true for a value of a patch that replaces an earlier value of the same patch. Such a null is not
+	// idle. Such a mapping or list is not merged into the base, because the earlier value would have replaced the value
+	// of the base.
 	replaces bool
 }
 
@@ -123,6 +124,14 @@ func (n *Node) indexFields() func(key string) *Field {
 	return func(key string) *Field { return fields[key] }
 }
 
+// remove records the null that removes a key of a mapping.
+func (n *Node) remove(null *Field) {
+	if n.removed == nil {
+		n.removed = map[string]problem.Position{}
+	}
+	n.removed[null.Key] = null.Position
+}
+
 // Removed reports whether a null in a later layer removed a key, and returns the position of this null.
 func (n *Node) Removed(key string) (problem.Position, bool) {
 	if n == nil {
@@ -150,15 +159,15 @@ func (n *Node) Locate(path ...string) problem.Position {
 	return key
 }
 
-// LocateKey returns the position of the last key of a path of keys and indexes. If the key is missing, LocateKey returns the
-// position of its nearest parent that exists.
+// LocateKey returns the position of the last key of a path of keys and indexes. If the key is missing, LocateKey
+// returns the position of its nearest parent that exists.
 func (n *Node) LocateKey(path ...string) problem.Position {
 	key, _ := n.find(path)
 	return key
 }
 
-// find follows a path of keys and indexes, and returns the position of the last key or item that exists. The value is nil if
-// a part of the path is missing.
+// find follows a path of keys and indexes, and returns the position of the last key or item that exists. The value is
+// nil if a part of the path is missing.
 func (n *Node) find(path []string) (key problem.Position, value *Node) {
 	key = n.Position
 	for _, step := range path {

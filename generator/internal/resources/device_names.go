@@ -74,8 +74,8 @@ func commonDevice(name string) string {
 // as amd.com, differ by one letter from domains of other vendors.
 const minDomain = 8
 
-// isMisspelledDomain reports whether a domain lacks the ending of the domain "meant", or differs from it by one typing error.
-// For a typing error, "meant" must have at least minDomain characters.
+// isMisspelledDomain reports whether a domain lacks the ending of the domain "meant", or differs from it by one typing
+// error. For a typing error, "meant" must have at least minDomain characters.
 func isMisspelledDomain(domain, meant string) bool {
 	return domain+".com" == meant || len(meant) >= minDomain && message.Typos(domain, meant) == 1
 }

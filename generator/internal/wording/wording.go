@@ -31,8 +31,8 @@ func Choice(text, word string, allowed []string) string {
 	return fmt.Sprintf("%s: want one of %s", text, strings.Join(quoteAll(allowed), ", "))
 }
 
-// Similar returns the allowed words that are most similar to a forbidden word. Two typing errors in four letters leave too
-// little in common: the author of args did not mean logs.
+// Similar returns the allowed words that are most similar to a forbidden word. Two typing errors in four letters leave
+// too little in common: the author of args did not mean logs.
 func Similar(word string, allowed []string) []string {
 	const short = 4
 	return slices.DeleteFunc(message.Similar(word, allowed), func(candidate string) bool {
