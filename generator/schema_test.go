@@ -20,6 +20,7 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 	"github.com/trainyard/trainyard/generator/internal/document"
 	"github.com/trainyard/trainyard/generator/problem"
+	"github.com/trainyard/trainyard/generator/schema"
 )
 
 // compileExported returns the exported JSON Schema in compiled form. The compiler also checks the schema against the
@@ -295,6 +296,24 @@ func TestCUESchemaIsOneFile(t *testing.T) {
 		document := ctx.CompileString(`apiVersion: "trainyard.dev/v1alpha1", kind: "Platform", metadata: name: "a", spec: runtimes: mpi: {from: "mpich", image: "a/b:1", ` + setting + "}")
 		if err := platform.Unify(document).Validate(cue.Concrete(true)); (err == nil) != want {
 			t.Errorf("%s: %v", setting, err)
+		}
+	}
+}
+
+var requirement = regexp.MustCompile(`\b(FR|NFR|SC)-([A-Z]+-)?[0-9]{3}\b|\bRequirement: `)
+
+// TestSchemasNameNoRequirements checks that no format contains the numbers of trainyard's own requirements. Only the
+// comments in schemas/platform contain them.
+func TestSchemasNameNoRequirements(t *testing.T) {
+	for _, format := range schema.Formats() {
+		text, err := New(trainyard.CUE).Schema(format.Name, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if number := requirement.FindString(line); number != "" {
+				t.Errorf("the format %s contains %q: %s", format.Name, number, line)
+			}
 		}
 	}
 }

@@ -5,8 +5,11 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/trainyard/trainyard/test/repo"
 )
 
 // TestEverythingIsDocumented: each package and each exported name has a doc comment.
@@ -25,6 +28,27 @@ func TestEverythingIsDocumented(t *testing.T) {
 		for _, file := range p.GoFiles {
 			checkFile(t, filepath.Join(p.Dir, file))
 		}
+	}
+}
+
+var requirement = regexp.MustCompile(`\b(FR|NFR|SC)-([A-Z]+-)?[0-9]{3}\b`)
+
+// TestDocsNameNoRequirements: no page contains the number of a requirement, because readers cannot look it up.
+func TestDocsNameNoRequirements(t *testing.T) {
+	pages := 0
+	for _, file := range repo.Files(t) {
+		if filepath.Ext(file) != ".md" {
+			continue
+		}
+		pages++
+		for i, line := range strings.Split(string(read(t, file)), "\n") {
+			if number := requirement.FindString(line); number != "" {
+				t.Errorf("%s:%d contains the number of a requirement, %s", file, i+1, number)
+			}
+		}
+	}
+	if pages == 0 {
+		t.Error("found no pages")
 	}
 }
 
