@@ -40,7 +40,7 @@ func All() []Lane {
 		{"hosts", "MPI jobs with 100 hosts, each in a pod of its own", "root", append([]string{e2e}, pods...), nil},
 		{"sdk", "the Kubeflow SDK, against MPI runtimes in real pods", "root", append([]string{e2e, "docs/python.md"}, pods...), nil},
 		{"e2e-horovod", "Horovod in real pods", "root, and ten minutes to compile Horovod", append([]string{e2e}, pods...), nil},
-		{"kueue", "jobs that wait for quota, on simulated cluster nodes", "", append([]string{"test/scale", "test/matrix", "examples", "generator/capacity"}, pods...), []string{"examples/jobs"}},
+		{"kueue", "jobs that wait for quota, on simulated cluster nodes", "", append([]string{"test/scale", "test/matrix", "examples", "generator/capacity", "generator/internal/resources"}, pods...), []string{"examples/jobs"}},
 		{"scale", "jobs of 100 nodes on simulated cluster nodes", "", append([]string{"test/scale", "test/matrix"}, pods...), nil},
 		{"packets", "network policies with real connections", "user namespaces", append([]string{"test/packets", "test/podrunner", "test/controlplane"}, objects...), nil},
 		{"argocd", "the delivery of a platform from Git with Argo CD", "", append([]string{"test/argocd", "test/controlplane", "test/attack", "test/doctest", "bundles", "docs/argocd.md", "docs/operations.md"}, objects...), []string{"test/argocd/objects"}},
