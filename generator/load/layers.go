@@ -39,7 +39,7 @@ func (s *Source) recordAdditions(layer *document.Node) {
 }
 
 // checkLayers checks the entries that later layers add to the sections of spec. An entry is a problem if its name is
-// probably a misspelled name of the earlier layers, or if it is an unknown runtime without the key "from". Any other entry causes no note, because layers often add entries.
+// probably misspelled, or if it is an unknown runtime without the key "from"; any other entry causes no note.
 // checkLayers changes the entries that are problems, so that later stages report no consequences.
 func (s *Source) checkLayers() {
 	spec := s.root.Get("spec")

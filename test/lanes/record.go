@@ -72,8 +72,8 @@ func isWithin(path, parent string) bool {
 	return path == parent || strings.HasPrefix(path, parent+"/")
 }
 
-// IsStale reports whether the inputs of a lane differ between the recorded commit and the last commit. A lane is also stale
-// if it has no record, or if this clone does not contain the recorded commit.
+// IsStale reports whether the inputs of a lane differ between the recorded commit and the last commit. A lane is also
+// stale if it has no record, or if this clone does not contain the recorded commit.
 func (r Repository) IsStale(ctx context.Context, lane Lane, record Record) (bool, error) {
 	digest, err := r.Digest(ctx, lane, "HEAD")
 	if err != nil || record.Commit == "" {
@@ -83,8 +83,8 @@ func (r Repository) IsStale(ctx context.Context, lane Lane, record Record) (bool
 	return err != nil || digest != recorded, nil //nolint:nilerr // a shallow clone does not contain old commits
 }
 
-// Run executes the command of a lane, and writes a record if the command succeeds. If an input of the lane is not committed,
-// Run writes no record, because the recorded commit would not contain the tested files.
+// Run executes the command of a lane, and writes a record if the command succeeds. If an input of the lane is not
+// committed, Run writes no record, because the recorded commit would not contain the tested files.
 func (r Repository) Run(ctx context.Context, lane Lane, command []string) error {
 	// Without a commit, the lane runs nevertheless, and describeObstacle reports the error.
 	before, _ := r.Digest(ctx, lane, "HEAD")
@@ -103,8 +103,8 @@ func (r Repository) Run(ctx context.Context, lane Lane, command []string) error 
 	return r.write(lane, Record{strings.TrimSpace(commit), start.Format(time.DateOnly), int(duration.Seconds())})
 }
 
-// describeObstacle returns the reason why a run cannot be recorded, or "". The argument "before" is the digest at the start
-// of the run.
+// describeObstacle returns the reason why a run cannot be recorded, or "". The argument "before" is the digest at the
+// start of the run.
 func (r Repository) describeObstacle(ctx context.Context, lane Lane, before string) string {
 	after, err := r.Digest(ctx, lane, "HEAD")
 	if err != nil {

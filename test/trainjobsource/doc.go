@@ -1,3 +1,3 @@
-// Package trainjobsource tests controller/trainjobsource on a real API server, with the rights and the admission policy that
-// the generator makes for tenants.
+// Package trainjobsource tests controller/trainjobsource on a real API server, with the rights and the admission
+// policy that the generator makes for tenants.
 package trainjobsource

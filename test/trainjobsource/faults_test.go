@@ -30,8 +30,9 @@ var history = []change{
 	{"end and remove", func(w *world) { w.end("gpt", trainer.TrainJobComplete); w.commit("gpt", "") }},
 }
 
-// TestCrashAfterEveryWrite repeats a history, and lets the controller crash after each of its writes. A write before a crash
-// reaches the API server, but the controller does not get the response. The final runs must be the same as without crashes.
+// TestCrashAfterEveryWrite repeats a history, and lets the controller crash after each of its writes. A write before
+// a crash reaches the API server, but the controller does not get the response. The final runs must be the same as
+// without crashes.
 func TestCrashAfterEveryWrite(t *testing.T) {
 	for _, onChange := range []plan.OnChange{plan.Queue, plan.RunAlongside, plan.Replace} {
 		t.Run(string(onChange), func(t *testing.T) {
@@ -52,7 +53,8 @@ func TestCrashAfterEveryWrite(t *testing.T) {
 	}
 }
 
-// replay makes all changes of the history, and crashes once, after a write. It returns the final runs and the number of writes.
+// replay makes all changes of the history, and crashes once, after a write. It returns the final runs and the number
+// of writes.
 func (w *world) replay(crashAfter int64) (runs []string, writes int64) {
 	w.t.Helper()
 	w.restart(crashAfter)
@@ -75,8 +77,8 @@ func (w *world) replay(crashAfter int64) (runs []string, writes int64) {
 	return w.runs(), w.transport.writes.Load()
 }
 
-// TestRandomHistoriesOnTheAPIServer takes random steps. At the end, the last version of each job has run, and no job has more runs than
-// versions.
+// TestRandomHistoriesOnTheAPIServer takes random steps. At the end, the last version of each job has run, and no job
+// has more runs than versions.
 func TestRandomHistoriesOnTheAPIServer(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Queue, Prune: plan.Finished, Succeeded: 99, Failed: 99})
 	started := w.randomSteps(500)
@@ -89,8 +91,8 @@ func TestRandomHistoriesOnTheAPIServer(t *testing.T) {
 	}
 }
 
-// TestTenantsAreIsolated checks that the ServiceAccount of a tenant cannot touch another namespace, and that a TrainJobSource of
-// a namespace without a tenant has no rights.
+// TestTenantsAreIsolated checks that the ServiceAccount of a tenant cannot touch another namespace, and that a
+// TrainJobSource of a namespace without a tenant has no rights.
 func TestTenantsAreIsolated(t *testing.T) {
 	w := newWorld(t, queue)
 	own := w.reconciler.TrainJobs

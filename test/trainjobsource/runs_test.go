@@ -125,8 +125,8 @@ func TestSteadyStateWritesNothing(t *testing.T) {
 	}
 }
 
-// TestLabelsArePatched checks that labels and annotations of Git change without a new run, that a removed label is removed, and
-// that the fields of others stay.
+// TestLabelsArePatched checks that labels and annotations of Git change without a new run, that a removed label is
+// removed, and that the fields of others stay.
 func TestLabelsArePatched(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2", ", labels: {team: a, old: x}")
@@ -163,8 +163,8 @@ func TestTakenName(t *testing.T) {
 
 }
 
-// TestJobInTwoSources checks that a job belongs to the first TrainJobSource until this source has removed it from Git and its
-// last run has ended.
+// TestJobInTwoSources checks that a job belongs to the first TrainJobSource until this source has removed it from Git
+// and its last run has ended.
 func TestJobInTwoSources(t *testing.T) {
 	w := newWorld(t, queue)
 	in := func(source string) { w.source.Name = source }
@@ -189,8 +189,8 @@ func TestJobInTwoSources(t *testing.T) {
 	w.expect("the first source has the job again", plan.Duplicated, "bert/1 nodes=2", "bert/2 nodes=3")
 }
 
-// TestNameTakenDuringARound checks a user who creates a TrainJob between the plan and the creation of the TrainJob with the same
-// name. The user's TrainJob must not change.
+// TestNameTakenDuringARound checks a user who creates a TrainJob between the plan and the creation of the TrainJob
+// with the same name. The user's TrainJob must not change.
 func TestNameTakenDuringARound(t *testing.T) {
 	w := newWorld(t, queue)
 	w.transport.beforeApply = func() {
@@ -210,8 +210,8 @@ func TestNameTakenDuringARound(t *testing.T) {
 	w.expect("the next round", plan.Running, "bert/1 nodes=2")
 }
 
-// TestUnreadableFilesStopNothing checks that the runs of a job stay while its file has a mistake, even if the runs of removed
-// jobs are deleted.
+// TestUnreadableFilesStopNothing checks that the runs of a job stay while its file has a mistake, even if the runs of
+// removed jobs are deleted.
 func TestUnreadableFilesStopNothing(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Queue, Prune: plan.Always})
 	w.commit("bert", "numNodes: 2")

@@ -183,7 +183,8 @@ func (w *world) list() map[string]trainer.TrainJob {
 	return all
 }
 
-// completeDeletions does the work of the garbage collector: it removes the finalizer of TrainJobs whose dependents are gone.
+// completeDeletions does the work of the garbage collector: it removes the finalizer of TrainJobs whose dependents
+// are gone.
 func (w *world) completeDeletions() {
 	w.t.Helper()
 	for _, t := range w.list() {
@@ -214,8 +215,8 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 // errCrashed is the result of each request after a crash.
 var errCrashed = errors.New("the controller has crashed")
 
-// transport counts writes, and stops all requests after a number of writes. The last write reaches the API server, but its
-// response is lost.
+// transport counts writes, and stops all requests after a number of writes. The last write reaches the API server,
+// but its response is lost.
 type transport struct {
 	crashAfter     int64  // 0 means never
 	beforeApply    func() // called once before the next TrainJob is applied; nil means nothing is called

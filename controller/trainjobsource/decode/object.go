@@ -76,9 +76,10 @@ func describe(file string, line int, err error) []Problem {
 	return problems
 }
 
-// decodeNode converts a YAML document to an object, as the API server does. It refuses repeated keys, aliases of themselves,
-// and aliases that expand to too much data. The YAML library with these checks finds the lines of mistakes, but it reads
-// some values, such as dates, in another way than the API server. So decodeNode takes the values from the API server's library.
+// decodeNode converts a YAML document to an object, as the API server does. It refuses repeated keys, aliases of
+// themselves, and aliases that expand to too much data. The YAML library with these checks finds the lines of
+// mistakes, but it reads some values, such as dates, in another way than the API server. So decodeNode takes the
+// values from the API server's library.
 func decodeNode(node *yaml.Node) (*unstructured.Unstructured, error) {
 	if node.Kind != yaml.MappingNode {
 		return nil, errors.New("want a Kubernetes object, which is a mapping")
@@ -98,8 +99,8 @@ func decodeNode(node *yaml.Node) (*unstructured.Unstructured, error) {
 	return object, json.Unmarshal(text, &object.Object)
 }
 
-// checkObject checks that an object is a TrainJob with a valid name and in no other namespace than the given one, and that
-// its metadata has only a name, a namespace, labels and annotations.
+// checkObject checks that an object is a TrainJob with a valid name and in no other namespace than the given one, and
+// that its metadata has only a name, a namespace, labels and annotations.
 func checkObject(object *unstructured.Unstructured, namespace string) error {
 	metadata, _ := object.Object["metadata"].(map[string]any)
 	switch {

@@ -28,8 +28,8 @@ type Limits struct {
 	Kustomization kustomization.Limits
 }
 
-// DefaultLimits allows far more than a folder that people write by hand contains. A folder at the limits needs only a small
-// part of the controller's memory.
+// DefaultLimits allows far more than a folder that people write by hand contains. A folder at the limits needs only a
+// small part of the controller's memory.
 var DefaultLimits = Limits{
 	Entries: 20_000, Files: 2000, FileBytes: 1 << 20, Bytes: 32 << 20, Jobs: 1000,
 	Kustomization: kustomization.DefaultLimits,
@@ -42,8 +42,8 @@ type Problem struct {
 	Message string
 }
 
-// Tree is the result of reading a folder. If Problems is not empty, Jobs may lack TrainJobs that are in Git, so the caller
-// must not treat a missing TrainJob as removed.
+// Tree is the result of reading a folder. If Problems is not empty, Jobs may lack TrainJobs that are in Git, so the
+// caller must not treat a missing TrainJob as removed.
 type Tree struct {
 	Jobs     []Job // sorted by name
 	Problems []Problem
@@ -52,9 +52,9 @@ type Tree struct {
 // Read reads the TrainJobs of a folder of the tree, for a TrainJobSource in the given namespace. If the folder contains a
 // kustomization, Read builds it. Otherwise, Read reads all YAML and JSON files of the folder and its subfolders.
 //
-// Read returns an error if the folder exceeds a limit, contains a forbidden file, or cannot be read or built. The caller
-// then knows no TrainJob of the folder, so it must neither create nor delete runs. Mistakes in single files are no errors;
-// they are in Tree.Problems.
+// Read returns an error if the folder exceeds a limit, contains a forbidden file, or cannot be read or built. The
+// caller then knows no TrainJob of the folder, so it must neither create nor delete runs. Mistakes in single files
+// are no errors; they are in Tree.Problems.
 func Read(tree fs.FS, folder, namespace string, limits Limits) (Tree, error) {
 	read := readFiles
 	for _, name := range kustomization.Names {
@@ -113,7 +113,8 @@ func readFiles(tree fs.FS, folder, namespace string, limits Limits) (result Tree
 	return result, nil
 }
 
-// listFiles returns the paths of all YAML and JSON files, sorted. Hidden files and folders, such as .github, are left out.
+// listFiles returns the paths of all YAML and JSON files, sorted. Hidden files and folders, such as .github, are left
+// out.
 func listFiles(tree fs.FS, folder string, limits Limits) ([]string, error) {
 	var files []string
 	entries := 0
@@ -145,9 +146,9 @@ func listFiles(tree fs.FS, folder string, limits Limits) ([]string, error) {
 	return files, err
 }
 
-// checkPath refuses special files, and symbolic links, which can point to a file outside the folder. It also refuses names that a reviewer can mistake for
-// another name: names with invisible characters, and names that differ only in upper and lower case. The argument "folded"
-// maps the lower-case form of each earlier path to this path.
+// checkPath refuses special files, and symbolic links, which can point to a file outside the folder. It also refuses
+// names that a reviewer can mistake for another name: names with invisible characters, and names that differ only in
+// upper and lower case. The argument "folded" maps the lower-case form of each earlier path to this path.
 func checkPath(file string, entry fs.DirEntry, folded map[string]string) error {
 	if kind := entry.Type(); kind != 0 && kind != fs.ModeDir {
 		return fmt.Errorf("%q is a link or a special file: only regular files and folders are allowed", file)

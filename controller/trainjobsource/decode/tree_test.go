@@ -93,7 +93,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestFolder checks that only the files of the folder are read, and that their names are relative to the root of the tree.
+// TestFolder checks that only the files of the folder are read, and that their names are relative to the root of the
+// tree.
 func TestFolder(t *testing.T) {
 	tree := fstest.MapFS{"a.yaml": file(job("one", "")), "jobs/b.yaml": file(job("two", "")), "jobs/c.yaml": file("a: [")}
 	got, err := Read(tree, "jobs", "team-a", DefaultLimits)

@@ -27,7 +27,8 @@ type Object struct {
 	Fields map[string]any // the object after all patches
 }
 
-// Limits bounds a kustomization. A file that is used several times counts each time, because kustomize reads it each time.
+// Limits bounds a kustomization. A file that is used several times counts each time, because kustomize reads it each
+// time.
 type Limits struct {
 	Bytes   int64 // of all files
 	Objects int64 // in all files
@@ -76,8 +77,8 @@ func (w *walk) build(folder string) ([]Object, error) {
 	return objects, nil
 }
 
-// lineOf returns the first line of an object in its file. kustomize can add a prefix and a suffix to the name of the object
-// and does not return the earlier name, so lineOf looks for the longest earlier name that the name contains.
+// lineOf returns the first line of an object in its file. kustomize can add a prefix and a suffix to the name of the
+// object and does not return the earlier name, so lineOf looks for the longest earlier name that the name contains.
 func lineOf(lines map[string]int, name string) int {
 	longest := ""
 	for earlier := range lines {

@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// allowedFields lists the fields of a kustomization that cannot do harm. Replacements are missing, because each of them can
-// double the size of an object.
+// allowedFields lists the fields of a kustomization that cannot do harm. Replacements are missing, because each of
+// them can double the size of an object.
 var allowedFields = map[string]bool{
 	"apiVersion": true, "kind": true, "metadata": true,
 	"resources": true, "components": true, "patches": true,
@@ -69,8 +69,8 @@ func parse(file string, text []byte) (parsed, error) {
 	return k, err
 }
 
-// checkKeys refuses a mapping with a key that is not allowed. kustomize ignores the case of letters in keys; checkKeys does
-// not, so that no key escapes the other checks.
+// checkKeys refuses a mapping with a key that is not allowed. kustomize ignores the case of letters in keys;
+// checkKeys does not, so that no key escapes the other checks.
 func checkKeys(file string, mapping *yaml.Node, allowed map[string]bool, where string) error {
 	for i := 0; i < len(mapping.Content); i += 2 {
 		key := mapping.Content[i]

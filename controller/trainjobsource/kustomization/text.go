@@ -11,9 +11,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio"
 )
 
-// checkText checks the YAML of a file or a patch, and returns the number of objects in it. It checks the text twice: as a
-// stream of YAML documents, for messages with lines, and as kustomize divides it into objects, so that no difference between
-// the two hides anything.
+// checkText checks the YAML of a file or a patch, and returns the number of objects in it. It checks the text twice:
+// as a stream of YAML documents, for messages with lines, and as kustomize divides it into objects, so that no
+// difference between the two hides anything.
 func checkText(file string, text []byte) (objects int64, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	for {
@@ -44,8 +44,9 @@ func checkText(file string, text []byte) (objects int64, err error) {
 // maxDepth is the maximum depth of mappings and lists in a file.
 const maxDepth = 100
 
-// checkNode refuses aliases, because kustomize expands them without a limit; the operation "copy" of JSON patches, because
-// each of them can double the size of an object; and repeated keys, because programs differ in which of the values they use.
+// checkNode refuses aliases, because kustomize expands them without a limit; the operation "copy" of JSON patches,
+// because each of them can double the size of an object; and repeated keys, because programs differ in which of the
+// values they use.
 func checkNode(file string, node *yaml.Node, depth int) error {
 	if node.Kind == yaml.AliasNode || node.Anchor != "" {
 		return fmt.Errorf("%s:%d: anchors and aliases are not allowed in a kustomization", file, node.Line)

@@ -98,8 +98,8 @@ func (w *walk) readKustomization(folder string) (file string, text []byte, err e
 	return "", nil, fmt.Errorf("%s: no file kustomization.yaml", folder)
 }
 
-// resource copies a file with objects, or a folder with another kustomization. The parameter "from" is the file that names
-// the resource.
+// resource copies a file with objects, or a folder with another kustomization. The parameter "from" is the file that
+// names the resource.
 func (w *walk) resource(from string, r reference) (total, error) {
 	target, err := r.resolve(from)
 	if err != nil {

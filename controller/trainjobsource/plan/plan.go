@@ -10,8 +10,8 @@ import (
 type Input struct {
 	Policy Policy
 	Jobs   map[string]Job // the jobs in Git, by name
-	// Incomplete is true if some files in Git have problems. A job that is missing in Jobs may be in one of these files, so
-	// the plan does not change its runs.
+	// Incomplete is true if some files in Git have problems. A job that is missing in Jobs may be in one of these
+	// files, so the plan does not change its runs.
 	Incomplete bool
 	Record     Record
 	// TrainJobs contains all TrainJobs of the namespace by name, read after the record. A TrainJob that is missing here
@@ -239,8 +239,8 @@ func (j *job) newest() Version {
 	return j.history.Newest
 }
 
-// stateOf returns the state of a job whose newest version needs no new run: Running while a run of this version is active,
-// and Ended otherwise.
+// stateOf returns the state of a job whose newest version needs no new run: Running while a run of this version is
+// active, and Ended otherwise.
 func stateOf(newest Version, active []Run) State {
 	if slices.ContainsFunc(active, func(run Run) bool { return run.Generation == newest.Generation }) {
 		return Running

@@ -34,8 +34,8 @@ func (j *job) limit(phase Phase, most int) {
 	j.deleteAll(ended[min(most, len(ended)):])
 }
 
-// removedJobs is the number of jobs that stay in the record although they are neither in Git nor in the cluster. While such
-// a job is in the record, its last version does not run again if somebody adds the job to Git again.
+// removedJobs is the number of jobs that stay in the record although they are neither in Git nor in the cluster.
+// While such a job is in the record, its last version does not run again if somebody adds the job to Git again.
 const removedJobs = 2000
 
 // forget removes the jobs from the record that were removed first, so that the record stays small enough for a ConfigMap.

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestForgetsOldestRemovedJobs removes more jobs than the record keeps. The jobs that were removed first leave the record,
-// and all other jobs stay.
+// TestForgetsOldestRemovedJobs removes more jobs than the record keeps. The jobs that were removed first leave the
+// record, and all other jobs stay.
 func TestForgetsOldestRemovedJobs(t *testing.T) {
 	record := Record{"in-git": {Newest: Version{1, "A", ""}, Reserved: 1}, "running": {Newest: Version{1, "A", ""}, Reserved: 1}}
 	for i := range removedJobs + 1 {

@@ -25,8 +25,8 @@ const (
 type Policy struct {
 	OnChange OnChange
 	Prune    Prune
-	// Succeeded and Failed are the history limits: the numbers of succeeded and of failed runs of each job that stay in the
-	// cluster.
+	// Succeeded and Failed are the history limits: the numbers of succeeded and of failed runs of each job that stay
+	// in the cluster.
 	Succeeded, Failed int
 }
 
@@ -77,13 +77,14 @@ type Run struct {
 
 // History is the record of one job.
 type History struct {
-	// Newest is the newest version whose TrainJob was created. Its Spec is empty if a plan has deleted this TrainJob before
-	// its end: the job then runs again if it is in Git.
+	// Newest is the newest version whose TrainJob was created. Its Spec is empty if a plan has deleted this TrainJob
+	// before its end: the job then runs again if it is in Git.
 	Newest Version `json:"newest"`
 	// Reserved is the highest generation that was ever reserved. No generation is used twice.
 	Reserved int   `json:"reserved"`
 	Runs     []Run `json:"runs,omitempty"` // runs that may exist in the cluster, oldest first
-	// Removed is when a plan found that Git no longer contains the job, in seconds since 1970; 0 while Git contains the job.
+	// Removed is when a plan found that Git no longer contains the job, in seconds since 1970; 0 while Git contains
+	// the job.
 	Removed int64 `json:"removed,omitempty"`
 }
 

@@ -31,8 +31,8 @@ type Reconciler struct {
 	// Records reads and writes ConfigMaps in v1alpha1.SystemNamespace, with the permissions of the controller and without
 	// a cache.
 	Records client.Client
-	// TrainJobs returns a client for the TrainJobs of a namespace, with the permissions of the tenant's ServiceAccount and
-	// without a cache.
+	// TrainJobs returns a client for the TrainJobs of a namespace, with the permissions of the tenant's
+	// ServiceAccount and without a cache.
 	TrainJobs func(namespace string) (client.Client, error)
 	Now       func() time.Time
 
@@ -45,8 +45,8 @@ type Result struct {
 	Changed bool                  // whether the round wrote anything, so that another round may be necessary
 }
 
-// Reconcile makes a round for a TrainJobSource. A change that the API server refuses does not prevent the other changes; the
-// error then lists all refused changes.
+// Reconcile makes a round for a TrainJobSource. A change that the API server refuses does not prevent the other
+// changes; the error then lists all refused changes.
 func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree) (Result, error) {
 	// Two rounds in one namespace could start the same job of two TrainJobSources.
 	lock, _ := r.namespaces.LoadOrStore(s.Namespace, &sync.Mutex{})
@@ -127,8 +127,8 @@ func (c *changes) carryOut(ctx context.Context, p plan.Plan) error {
 	return errors.Join(errs...)
 }
 
-// apply writes the TrainJob of a run. The parameter "live" is the TrainJob in the cluster, or nil to create it. If somebody
-// else created a TrainJob with this name after the plan was made, apply writes nothing.
+// apply writes the TrainJob of a run. The parameter "live" is the TrainJob in the cluster, or nil to create it. If
+// somebody else created a TrainJob with this name after the plan was made, apply writes nothing.
 func (c *changes) apply(ctx context.Context, job string, run plan.Run, live *trainer.TrainJob) error {
 	object, err := trainjobs.Object(c.source.Name, c.inGit[job], c.jobs[job], run, live)
 	if err != nil {

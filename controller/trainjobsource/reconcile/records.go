@@ -23,8 +23,8 @@ type records struct {
 	others    map[string]plan.Record // by the name of the TrainJobSource
 }
 
-// recordName returns the name of the ConfigMap of a record. The names of namespaces and TrainJobSources contain no dots, so
-// different TrainJobSources have different names.
+// recordName returns the name of the ConfigMap of a record. The names of namespaces and TrainJobSources contain no
+// dots, so different TrainJobSources have different names.
 func recordName(s Source) string { return "trainjobsource." + s.Namespace + "." + s.Name }
 
 // readRecords reads the records of a namespace from v1alpha1.SystemNamespace, where tenants cannot change them.
@@ -50,9 +50,9 @@ func (r *Reconciler) readRecords(ctx context.Context, s Source) (records, error)
 	return all, nil
 }
 
-// taken returns the jobs that belong to another TrainJobSource, with its name. A job belongs to the first TrainJobSource that
-// had it in Git, until Git no longer contains the job there and all its runs have ended. The argument "active" reports
-// whether a TrainJob has not ended.
+// taken returns the jobs that belong to another TrainJobSource, with its name. A job belongs to the first
+// TrainJobSource that had it in Git, until Git no longer contains the job there and all its runs have ended. The
+// argument "active" reports whether a TrainJob has not ended.
 func (all records) taken(active func(name string) bool) map[string]string {
 	taken := map[string]string{}
 	for source, other := range all.others {

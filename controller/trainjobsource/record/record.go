@@ -1,7 +1,7 @@
 // Package record converts the record of a TrainJobSource to the data of a ConfigMap and back.
 //
-// The record decides which versions of jobs have run already. A record that cannot be read is therefore an error, and never
-// an empty record: with an empty record, all jobs would run again.
+// The record decides which versions of jobs have run already. A record that cannot be read is therefore an error, and
+// never an empty record: with an empty record, all jobs would run again.
 package record
 
 import (
@@ -17,8 +17,8 @@ import (
 // maxBytes is the maximum size of the data. The API server accepts 1 MiB for the data of a ConfigMap.
 const maxBytes = 1 << 20
 
-// Encode returns the data of the ConfigMap: a key for each job, whose value is the job's history as JSON. Encode returns an
-// error if the API server would refuse the data because of their size.
+// Encode returns the data of the ConfigMap: a key for each job, whose value is the job's history as JSON. Encode
+// returns an error if the API server would refuse the data because of their size.
 func Encode(r plan.Record) (map[string]string, error) {
 	data := make(map[string]string, len(r))
 	size := 0
@@ -36,8 +36,8 @@ func Encode(r plan.Record) (map[string]string, error) {
 	return data, nil
 }
 
-// Decode returns the record in the data of a ConfigMap. An error names the first job, in alphabetical order, whose value is
-// not a history.
+// Decode returns the record in the data of a ConfigMap. An error names the first job, in alphabetical order, whose
+// value is not a history.
 func Decode(data map[string]string) (plan.Record, error) {
 	r := make(plan.Record, len(data))
 	for _, name := range slices.Sorted(maps.Keys(data)) {

@@ -56,8 +56,8 @@ func orEmpty(values map[string]string) map[string]string {
 	return values
 }
 
-// withDefaults returns the spec with the API server's default values, so that a default value in Git makes no new version.
-// The field suspend is left out: others change it to queue and to stop a TrainJob. The defaults are those of
+// withDefaults returns the spec with the API server's default values, so that a default value in Git makes no new
+// version. The field suspend is left out: others change it to queue and to stop a TrainJob. The defaults are those of
 // pkg/apis/trainer/v1alpha1/trainjob_types.go in Trainer 2.1 to 2.3.
 func withDefaults(inGit *unstructured.Unstructured) map[string]any {
 	spec, _, _ := unstructured.NestedMap(inGit.Object, "spec") // a copy
@@ -79,8 +79,8 @@ func setDefault(fields map[string]any, key, value string) {
 	}
 }
 
-// digestLength is the length of a digest in characters. 26 characters of base32 are 130 bits, so no two specs have the same
-// digest by chance, nor can an author find two such specs.
+// digestLength is the length of a digest in characters. 26 characters of base32 are 130 bits, so no two specs have
+// the same digest by chance, nor can an author find two such specs.
 const digestLength = 26
 
 var encoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
@@ -95,11 +95,12 @@ func digest(value any) (string, error) {
 	return encoding.EncodeToString(hash[:])[:digestLength], nil
 }
 
-// Object returns the TrainJob of a run, for server-side apply. The parameter "live" is the TrainJob in the cluster, or nil to
-// create it.
+// Object returns the TrainJob of a run, for server-side apply. The parameter "live" is the TrainJob in the cluster,
+// or nil to create it.
 //
-// The object always has the whole spec, because server-side apply removes the fields that its manager no longer applies. The
-// exception is the field suspend: Kueue and users change it later, so the object then repeats the value in the cluster.
+// The object always has the whole spec, because server-side apply removes the fields that its manager no longer
+// applies. The exception is the field suspend: Kueue and users change it later, so the object then repeats the value
+// in the cluster.
 func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run plan.Run, live *trainer.TrainJob) (*unstructured.Unstructured, error) {
 	version, err := json.Marshal(run.Version)
 	if err != nil {
@@ -125,8 +126,8 @@ func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run p
 	return object, nil
 }
 
-// Read returns a TrainJob in the cluster as a TrainJob of a plan. A TrainJob of another TrainJobSource, or with a version that
-// cannot be read, does not belong to this TrainJobSource.
+// Read returns a TrainJob in the cluster as a TrainJob of a plan. A TrainJob of another TrainJobSource, or with a
+// version that cannot be read, does not belong to this TrainJobSource.
 func Read(source string, t *trainer.TrainJob) plan.TrainJob {
 	read := plan.TrainJob{Phase: plan.Active, Deleting: t.DeletionTimestamp != nil, Metadata: t.Annotations[MetadataAnnotation]}
 	for condition, phase := range map[string]plan.Phase{trainer.TrainJobComplete: plan.Succeeded, trainer.TrainJobFailed: plan.Failed} {

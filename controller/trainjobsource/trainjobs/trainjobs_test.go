@@ -69,7 +69,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestObjectIsRecognized checks that the controller recognizes a TrainJob that it has created, as the API server returns it.
+// TestObjectIsRecognized checks that the controller recognizes a TrainJob that it has created, as the API server
+// returns it.
 func TestObjectIsRecognized(t *testing.T) {
 	git := inGit(t, "metadata: {name: bert, namespace: team-a, labels: {a: b}, annotations: {c: d, trainyard.dev/job: x}}\nspec: {runtimeRef: {name: mpi}}")
 	j, err := Job(git)

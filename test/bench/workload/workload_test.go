@@ -35,8 +35,8 @@ func generateFrom(t *testing.T, text []byte) []generator.Platform {
 	return platforms
 }
 
-// expectedNotes lists rules that the workload breaks. With queues, or with a quota for GPUs, it would have other objects than
-// the earlier measurements.
+// expectedNotes lists rules that the workload breaks. With queues, or with a quota for GPUs, it would have other
+// objects than the earlier measurements.
 var expectedNotes = []string{"kueue-without-queues", "unlimited-device", "setting-without-effect"}
 
 func TestWorkloadDocument(t *testing.T) {
