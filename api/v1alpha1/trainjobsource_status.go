@@ -1,0 +1,126 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Condition types of a TrainJobSource. They follow the conventions of kstatus, so kubectl wait, Argo CD and Flux can
+// evaluate them.
+const (
+	// ReadyCondition is True after the newest commit was applied.
+	ReadyCondition = "Ready"
+	// ReconcilingCondition is True while a commit is fetched or applied, and after an error that can pass by itself.
+	ReconcilingCondition = "Reconciling"
+	// StalledCondition is True after an error that somebody must fix.
+	StalledCondition = "Stalled"
+)
+
+// Reasons of the conditions, and of the events of a TrainJobSource.
+const (
+	ReasonApplied            = "Applied"            // the TrainJobs match the commit
+	ReasonDryRun             = "DryRun"             // the plan for the commit is in the status, and nothing was changed
+	ReasonSuspended          = "Suspended"          // spec.suspend is true
+	ReasonFetchFailed        = "FetchFailed"        // the repository could not be fetched
+	ReasonVerificationFailed = "VerificationFailed" // the commit does not meet spec.verify
+	ReasonJobsInvalid        = "JobsInvalid"        // files or jobs of the commit have mistakes
+	ReasonApplyFailed        = "ApplyFailed"        // the API server refused a TrainJob or a record
+	ReasonProgressing        = "Progressing"        // a commit is fetched or applied
+)
+
+// Annotations and labels that TrainJobSources use.
+const (
+	// SyncAnnotation on a TrainJobSource causes a fetch when its value changes. The status repeats the value when it is
+	// handled.
+	SyncAnnotation = Group + "/sync"
+	// HostsAnnotation on a Secret lists the hosts to which its credentials may be sent, separated by commas, with their
+	// ports if these are not the default port of the protocol.
+	HostsAnnotation = Group + "/hosts"
+	// ShardLabel on a TrainJobSource selects the controller that handles it, if several share the work.
+	ShardLabel = Group + "/shard"
+)
+
+// TrainJobSourceStatus is the result of the last rounds of the controller.
+type TrainJobSourceStatus struct {
+	// observedGeneration is the metadata.generation that the status describes.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// conditions are Ready, Reconciling and Stalled.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// fetched is the commit that was fetched last.
+	// +optional
+	Fetched *Revision `json:"fetched,omitempty"`
+	// applied is the commit whose TrainJobs were applied last.
+	// +optional
+	Applied *Revision `json:"applied,omitempty"`
+	// lastSync is the value of the annotation trainyard.dev/sync at the last fetch.
+	// +optional
+	LastSync string `json:"lastSync,omitempty"`
+	// summary counts the jobs.
+	// +optional
+	Summary JobSummary `json:"summary,omitzero"`
+	// jobs lists the jobs in Git and their runs: first jobs with problems, then jobs with active runs, then all others.
+	// At most 100 jobs are listed.
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Jobs []JobStatus `json:"jobs,omitempty"`
+	// problems lists mistakes in files of the repository. At most 20 problems are listed; summary.problems counts all.
+	// +listType=atomic
+	// +optional
+	Problems []JobProblem `json:"problems,omitempty"`
+}
+
+// Revision is a commit of the repository.
+type Revision struct {
+	// commit is the hash of the commit.
+	Commit string `json:"commit"`
+	// ref is the reference from which the commit was fetched, such as refs/heads/main or refs/tags/v1.2.0.
+	// +optional
+	Ref string `json:"ref,omitempty"`
+	// time is when the controller first saw the commit there.
+	Time metav1.Time `json:"time"`
+}
+
+// JobSummary counts the jobs of a TrainJobSource.
+type JobSummary struct {
+	// jobs is the number of jobs in Git.
+	Jobs int32 `json:"jobs"`
+	// active is the number of runs that have not ended.
+	Active int32 `json:"active"`
+	// succeeded is the number of succeeded runs in the cluster.
+	Succeeded int32 `json:"succeeded"`
+	// failed is the number of failed runs in the cluster.
+	Failed int32 `json:"failed"`
+	// problems is the number of mistakes in files, and of jobs that could not be applied.
+	Problems int32 `json:"problems"`
+}
+
+// JobStatus is the state of one job in Git.
+type JobStatus struct {
+	// name is the metadata.name of the TrainJob in Git.
+	Name string `json:"name"`
+	// state is the last decision of the controller about the job, such as Running, Waiting or Denied.
+	State string `json:"state"`
+	// message explains the state, if it needs an explanation.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// run is the name of the newest TrainJob of the job. It differs from the name of the job if that name was in use.
+	// +optional
+	Run string `json:"run,omitempty"`
+	// phase is the phase of this TrainJob: Active, Succeeded or Failed.
+	// +optional
+	Phase string `json:"phase,omitempty"`
+}
+
+// JobProblem is a mistake in a file of the repository.
+type JobProblem struct {
+	// file is the path of the file in the repository.
+	// +optional
+	File string `json:"file,omitempty"`
+	// line is the line of the mistake in the file, counted from 1; 0 if the whole file is meant.
+	// +optional
+	Line int32 `json:"line,omitempty"`
+	// message says what is wrong, and what is allowed.
+	Message string `json:"message"`
+}

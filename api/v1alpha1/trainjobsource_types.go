@@ -1,0 +1,223 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// TrainJobSource runs the TrainJobs of a Git repository in its own namespace.
+//
+// A TrainJob runs to its end, and its spec cannot be changed. A change in Git therefore starts a new run: another
+// TrainJob with the changed spec.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=tjs,categories=trainyard
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Jobs",type=integer,JSONPath=`.status.summary.jobs`
+// +kubebuilder:printcolumn:name="Active",type=integer,JSONPath=`.status.summary.active`
+// +kubebuilder:printcolumn:name="Commit",type=string,JSONPath=`.status.applied.commit`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="URL",type=string,priority=1,JSONPath=`.spec.url`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$') && size(self.metadata.name) <= 63",message="the name must consist of at most 63 lowercase letters, digits and hyphens, because it is the value of a label"
+type TrainJobSource struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec says where the TrainJobs are, and how changes in Git change the cluster.
+	// +required
+	Spec TrainJobSourceSpec `json:"spec"`
+	// status says which commit was applied last, and what became of each job.
+	// +optional
+	Status TrainJobSourceStatus `json:"status,omitzero"`
+}
+
+// TrainJobSourceList is a list of TrainJobSources.
+//
+// +kubebuilder:object:root=true
+type TrainJobSourceList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []TrainJobSource `json:"items"`
+}
+
+// TrainJobSourceSpec holds the settings of a TrainJobSource.
+type TrainJobSourceSpec struct {
+	// url is the address of the Git repository, such as https://git.example.com/team/jobs.git or
+	// ssh://git@git.example.com/team/jobs.git. It must not contain a password. The controller fetches over http only from
+	// hosts that its configuration names.
+	// +kubebuilder:validation:MinLength=10
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:Pattern=`^((https?://[A-Za-z0-9._\[\]:-]+)|(ssh://([A-Za-z0-9._-]+@)?[A-Za-z0-9._\[\]:-]+))/[A-Za-z0-9._~/%+-]+$`
+	URL string `json:"url"`
+
+	// ref selects the commit. By default, this is the newest commit of the repository's default branch.
+	// +optional
+	Ref *GitRef `json:"ref,omitempty"`
+
+	// path is the folder of the repository that contains the TrainJobs, with all folders below it. If the folder contains a
+	// kustomization.yaml, the controller builds the kustomization instead. The default is the whole repository.
+	// +kubebuilder:default="."
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(p, p == '..')",message="path must be relative, and must not contain .."
+	// +optional
+	Path string `json:"path,omitempty"`
+
+	// interval is the time between two fetches. A webhook of the Git server, or the annotation trainyard.dev/sync,
+	// causes an earlier fetch.
+	// +kubebuilder:default="5m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^([0-9]+h)?([0-9]+m)?([0-9]+s)?$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="interval must be between 10s and 24h"
+	// +optional
+	Interval metav1.Duration `json:"interval,omitzero"`
+
+	// timeout is the longest time that one fetch may take.
+	// +kubebuilder:default="1m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^([0-9]+h)?([0-9]+m)?([0-9]+s)?$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('10m')",message="timeout must be between 1s and 10m"
+	// +optional
+	Timeout metav1.Duration `json:"timeout,omitzero"`
+
+	// secretRef names a Secret with the credentials for the Git server. For https, its keys are username and password, or
+	// bearerToken, and optionally ca.crt. For ssh, its keys are identity (a private key) and known_hosts, and optionally
+	// password (of the private key). The annotation trainyard.dev/hosts of the Secret must list the host of url, because
+	// everyone who can create a TrainJobSource could otherwise send the credentials to another server.
+	// +optional
+	SecretRef *LocalReference `json:"secretRef,omitempty"`
+
+	// verify lists conditions that a commit must meet before its TrainJobs are applied.
+	// +optional
+	Verify *Verification `json:"verify,omitempty"`
+
+	// serviceAccountName is the ServiceAccount as which the controller reads and writes TrainJobs. The tenant's Role must
+	// allow the controller to impersonate it. The Role that trainyard generates allows only trainyard-jobs.
+	// +kubebuilder:default="trainyard-jobs"
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +optional
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+
+	// suspend stops fetching and applying. TrainJobs that run are not stopped.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+
+	// onChange says when a changed job runs. Queue waits until all runs of the job have ended; RunAlongside runs the new
+	// version at once, beside earlier runs; Replace deletes earlier runs first; Ignore runs only the first version.
+	// +kubebuilder:default=Queue
+	// +optional
+	OnChange ChangePolicy `json:"onChange,omitempty"`
+
+	// prune says which runs are deleted after their job was removed from Git. Never deletes none; Finished lets running
+	// TrainJobs end, and then applies historyLimits; Always deletes all runs, even running ones.
+	// +kubebuilder:default=Finished
+	// +optional
+	Prune PrunePolicy `json:"prune,omitempty"`
+
+	// historyLimits bounds the number of ended runs of each job that stay in the cluster.
+	// +kubebuilder:default={}
+	// +optional
+	HistoryLimits HistoryLimits `json:"historyLimits,omitzero"`
+
+	// dryRun fetches and plans, and writes the plan into the status, but changes no TrainJob.
+	// +optional
+	DryRun bool `json:"dryRun,omitempty"`
+}
+
+// GitRef selects a commit of a repository. Exactly one field must be set.
+//
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:MaxProperties=1
+type GitRef struct {
+	// branch is the name of a branch; its newest commit is used.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9][A-Za-z0-9._/+@-]*$') && !self.contains('..') && !self.contains('//') && !self.endsWith('/') && !self.endsWith('.lock')",message="branch must be a valid name of a Git branch"
+	// +optional
+	Branch string `json:"branch,omitempty"`
+	// tag is the name of a tag.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9][A-Za-z0-9._/+@-]*$') && !self.contains('..') && !self.contains('//') && !self.endsWith('/') && !self.endsWith('.lock')",message="tag must be a valid name of a Git tag"
+	// +optional
+	Tag string `json:"tag,omitempty"`
+	// semver is a range of versions, such as ">=1.2.0 <2.0.0" or "1.x". The tag with the highest version in the range is
+	// used. Tags may start with v.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +optional
+	Semver string `json:"semver,omitempty"`
+	// commit is the full hash of a commit, as 40 hexadecimal digits. The Git server must allow fetching it by its hash.
+	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{40}$`
+	// +optional
+	Commit string `json:"commit,omitempty"`
+}
+
+// LocalReference names an object in the namespace of the TrainJobSource.
+type LocalReference struct {
+	// name is the name of the object.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	Name string `json:"name"`
+}
+
+// Verification lists conditions that a commit must meet.
+//
+// +kubebuilder:validation:MinProperties=1
+type Verification struct {
+	// secretRef names a Secret with public keys. Each value is an armored OpenPGP key ring. The commit must carry a valid
+	// signature of one of these keys.
+	// +optional
+	SecretRef *LocalReference `json:"secretRef,omitempty"`
+	// linearHistory requires that a new commit descends from the commit that was applied last, so that a forced push cannot
+	// bring back an old state. The commit to which a revert leads is a new commit, and is applied.
+	// +optional
+	LinearHistory bool `json:"linearHistory,omitempty"`
+}
+
+// ChangePolicy says when a changed job runs.
+//
+// +kubebuilder:validation:Enum=Queue;RunAlongside;Replace;Ignore
+type ChangePolicy string
+
+// The values of ChangePolicy.
+const (
+	ChangeQueue        ChangePolicy = "Queue"
+	ChangeRunAlongside ChangePolicy = "RunAlongside"
+	ChangeReplace      ChangePolicy = "Replace"
+	ChangeIgnore       ChangePolicy = "Ignore"
+)
+
+// PrunePolicy says which runs are deleted after their job was removed from Git.
+//
+// +kubebuilder:validation:Enum=Never;Finished;Always
+type PrunePolicy string
+
+// The values of PrunePolicy.
+const (
+	PruneNever    PrunePolicy = "Never"
+	PruneFinished PrunePolicy = "Finished"
+	PruneAlways   PrunePolicy = "Always"
+)
+
+// HistoryLimits bounds the number of ended runs of each job that stay in the cluster.
+type HistoryLimits struct {
+	// succeeded is the number of succeeded runs.
+	// +kubebuilder:default=3
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	// +optional
+	Succeeded *int32 `json:"succeeded,omitempty"`
+	// failed is the number of failed runs.
+	// +kubebuilder:default=3
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	// +optional
+	Failed *int32 `json:"failed,omitempty"`
+}
