@@ -30,6 +30,9 @@ const (
 	// SyncAnnotation on a TrainJobSource causes a fetch when its value changes. The status repeats the value when it is
 	// handled.
 	SyncAnnotation = Group + "/sync"
+	// RetryAnnotationPrefix and the name of a job are the key of an annotation on a TrainJobSource. When its value changes
+	// to another text, the job runs again, although it has not changed in Git.
+	RetryAnnotationPrefix = "retry." + Group + "/"
 	// HostsAnnotation on a Secret lists the hosts to which its credentials may be sent, separated by commas, with their
 	// ports if these are not the default port of the protocol.
 	HostsAnnotation = Group + "/hosts"

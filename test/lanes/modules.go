@@ -1,0 +1,59 @@
+package lanes
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/mod/modfile"
+)
+
+// moduleFile is the path of the module file. As an input of a lane, it stands for the versions of the modules that the
+// lane's packages use.
+const moduleFile = "go.mod"
+
+// usesModules reports whether only the versions in the module file are an input of a lane, and not the whole file.
+func (l Lane) usesModules() bool { return slices.Contains(l.Inputs, moduleFile) }
+
+// keepsModules reports whether the last commit requires all modules of another commit, in the same versions, and the same
+// version of Go. Additional modules change no package of a lane: if a package imported one of them, the package
+// would have changed too, and if a module raised the version of another module, the module file would contain the new
+// version (https://go.dev/ref/mod#go-mod-file-go).
+func (r Repository) keepsModules(ctx context.Context, commit string) (bool, error) {
+	before, err := r.readModules(ctx, commit)
+	if err != nil {
+		return false, err
+	}
+	after, err := r.readModules(ctx, "HEAD")
+	if err != nil {
+		return false, err
+	}
+	for path, version := range before {
+		if after[path] != version {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// readModules returns the versions of Go, of its toolchain and of all modules that a commit requires.
+func (r Repository) readModules(ctx context.Context, commit string) (map[string]string, error) {
+	text, err := r.git(ctx, "show", commit+":"+moduleFile)
+	if err != nil {
+		return nil, err
+	}
+	file, err := modfile.Parse(moduleFile, []byte(text), nil)
+	if err != nil {
+		return nil, err
+	}
+	versions := map[string]string{}
+	if file.Go != nil {
+		versions["go"] = file.Go.Version
+	}
+	if file.Toolchain != nil {
+		versions["toolchain"] = file.Toolchain.Name
+	}
+	for _, require := range file.Require {
+		versions[require.Mod.Path] = require.Mod.Version
+	}
+	return versions, nil
+}
