@@ -14,7 +14,7 @@ TRAINER_MANIFESTS := trainer-2.2 trainer-2.1 trainer-2.0
 # The tools, in build order: first the tools that most tests need, then the tools that only benchmarks need, and finally
 # the slow linter.
 TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize \
-	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) promql helm-3 helm-4 olm-bundle argocd cue golangci-lint) trainer-manifests dashboard-manifests .tools/grafana-schema/node_modules
+	$(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager) promql controller-gen helm-3 helm-4 olm-bundle argocd cue golangci-lint) trainer-manifests dashboard-manifests .tools/grafana-schema/node_modules
 
 # TRAINERS_TOOLS lists the tools for tests that use a real API server. The list contains every version of Trainer.
 TRAINERS_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-manager kubectl kustomize \
@@ -134,6 +134,9 @@ $(TOOLS_BIN)/pause: test/images/pause/main.go
 	@echo "building pause"
 	@mkdir -p $(@D)
 	@CGO_ENABLED=0 go build -trimpath -o $@ ./$(<D)
+
+$(TOOLS_BIN)/controller-gen: tools/controller-gen/go.mod tools/controller-gen/go.sum
+	$(call build-tool,sigs.k8s.io/controller-tools/cmd/controller-gen,1 minute)
 
 $(TOOLS_BIN)/promql: tools/promql/go.mod tools/promql/go.sum tools/promql/main.go
 	$(call build-tool,.,30 seconds)

@@ -1,6 +1,12 @@
 // Package v1alpha1 declares the names that trainyard writes into objects and later reads from them: its API version,
 // the keys of its labels and annotations, and the names of the objects with admission parameters. The CUE definitions
 // repeat these strings, and test/layout checks that the strings are equal.
+//
+// The package also declares the Go types of TrainJobSource. controller-gen generates the DeepCopy methods of these
+// types, and the CRD in api/crds.
+//
+// +groupName=trainyard.dev
+// +kubebuilder:object:generate=true
 package v1alpha1
 
 // The API of trainyard's own documents.
