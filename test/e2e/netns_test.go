@@ -3,20 +3,18 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
+	"strconv"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trainyard/trainyard/api/jobs"
+	"github.com/trainyard/trainyard/test/process"
 )
 
 // findPod returns one pod of a job.
@@ -54,30 +52,24 @@ func (s *sandbox) whenNodesRun(t *testing.T, namespace, job string, act func(nod
 
 // closePort drops packets to a node's sshd, as a network policy does.
 func closePort(ctx context.Context, node jobs.Pod) error {
-	process, err := findProcess(node)
+	rules := "table inet closed { chain input { type filter hook input priority 0; tcp dport 2222 drop; }; }"
+	cmd, err := inNetworkOf(ctx, node, "nft", rules)
 	if err != nil {
 		return err
 	}
-	rules := "table inet closed { chain input { type filter hook input priority 0; tcp dport 2222 drop; }; }"
-	out, err := exec.CommandContext(ctx, "nsenter", "--net", "--target", process, "nft", rules).CombinedOutput()
-	if err != nil {
+	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("closing a port: %w: %s", err, out)
 	}
 	return nil
 }
 
-// findProcess returns the id of a process that runs in a pod. findProcess recognizes the process by the path of its
-// cgroup, which contains the UID of the pod.
-func findProcess(pod jobs.Pod) (string, error) {
-	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
+// inNetworkOf returns a command that runs a program of this machine in the network namespace of a pod. The oldest process
+// of the pod identifies the namespace, because other processes of the pod can end before the command opens the namespace.
+func inNetworkOf(ctx context.Context, pod jobs.Pod, args ...string) (*exec.Cmd, error) {
+	// The path of a pod's control group contains the UID of the pod.
+	pid, err := process.Oldest("pod" + string(pod.UID))
 	if err != nil {
-		return "", err
+		return nil, fmt.Errorf("entering the network of pod %s: %w", pod.Name, err)
 	}
-	for _, path := range groups {
-		text, err := os.ReadFile(path)
-		if err == nil && bytes.Contains(text, []byte("pod"+string(pod.UID))) {
-			return strings.Split(path, "/")[2], nil
-		}
-	}
-	return "", fmt.Errorf("pod %s has no process on this machine", pod.Name)
+	return exec.CommandContext(ctx, "nsenter", append([]string{"--net", "--target", strconv.Itoa(pid)}, args...)...), nil
 }

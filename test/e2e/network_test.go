@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -160,14 +161,18 @@ func (s *sandbox) startIdle(t *testing.T, job *build.TrainJob) map[jobs.Role]job
 }
 
 // getsResponse reports whether a pod gets a response from a port at an address. A refused connection also counts as a
-// response, because it shows that no policy drops the packets.
+// response, because it shows that no policy drops the packets. All other failures fail the test, except for a timeout.
 func getsResponse(t *testing.T, from jobs.Pod, address, port string) bool {
 	t.Helper()
-	process, err := findProcess(from)
+	const timedOut = 124 // the exit status of timeout(1) after a timeout
+	cmd, err := inNetworkOf(t.Context(), from, "timeout", "5", "bash", "-c", fmt.Sprintf("exec 3<>/dev/tcp/%s/%s", address, port))
 	if err != nil {
 		t.Fatal(err)
 	}
-	connect := fmt.Sprintf("exec 3<>/dev/tcp/%s/%s", address, port)
-	out, err := exec.CommandContext(t.Context(), "nsenter", "--net", "--target", process, "timeout", "5", "bash", "-c", connect).CombinedOutput()
-	return err == nil || strings.Contains(string(out), "Connection refused")
+	out, err := cmd.CombinedOutput()
+	responds := err == nil || strings.Contains(string(out), "Connection refused")
+	if !responds && cmd.ProcessState.ExitCode() != timedOut {
+		t.Fatalf("connecting from %s to %s: %v: %s", from.Name, net.JoinHostPort(address, port), err, out)
+	}
+	return responds
 }

@@ -124,21 +124,27 @@ func (d Daemon) signal(s syscall.Signal) error {
 
 // identify reads the identity of a process from /proc. identify fails if the process is a zombie.
 func identify(pid int) (identity, error) {
-	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-	if err != nil {
-		return identity{}, err
-	}
-	// The second field of /proc/PID/stat is a name in parentheses, which can contain blanks (see proc(5)).
-	_, after, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')'):]), " ")
-	fields := strings.Fields(after)
-	const state, started = 0, 22 - 3 // proc(5) counts fields from 1, and fields[0] is the third field
-	if len(fields) <= started || fields[state] == "Z" {
-		return identity{}, fs.ErrNotExist
-	}
-	ticks, err := strconv.ParseUint(fields[started], 10, 64)
+	ticks, err := readStart(filepath.Join("/proc", strconv.Itoa(pid)))
 	if err != nil {
 		return identity{}, err
 	}
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return identity{PID: pid, Started: ticks, Boot: strings.TrimSpace(string(boot))}, err
+}
+
+// readStart reads the start time of a process, in ticks since boot, from the folder of the process in /proc. readStart
+// fails if the process is a zombie.
+func readStart(dir string) (uint64, error) {
+	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
+	if err != nil {
+		return 0, err
+	}
+	// The second field of /proc/PID/stat is a name in parentheses, which can contain blanks (see proc(5)).
+	_, after, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
+	fields := strings.Fields(after)
+	const state, started = 0, 22 - 3 // proc(5) counts fields from 1, and fields[0] is the third field
+	if len(fields) <= started || fields[state] == "Z" {
+		return 0, fs.ErrNotExist
+	}
+	return strconv.ParseUint(fields[started], 10, 64)
 }

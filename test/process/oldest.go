@@ -1,0 +1,42 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// Oldest returns the id of the process that started first, among the processes whose control group has a path that
+// contains the text "group". The first process of a pod holds the pod's namespaces open, so it lives as long as the pod.
+// Other processes of a pod can end at any time. Oldest works only on Linux, because it reads /proc.
+func Oldest(group string) (int, error) { return oldestBelow("/proc", group) }
+
+// oldestBelow does the work of Oldest. The argument "proc" is the path of /proc.
+func oldestBelow(proc, group string) (int, error) {
+	files, err := filepath.Glob(filepath.Join(proc, "[0-9]*", "cgroup"))
+	if err != nil {
+		return 0, err
+	}
+	var oldest int
+	var first uint64
+	for _, file := range files {
+		dir := filepath.Dir(file)
+		text, err := os.ReadFile(file)
+		if err != nil || !bytes.Contains(text, []byte(group)) {
+			continue // a process that has just ended has no file
+		}
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil {
+			return 0, err
+		}
+		if ticks, err := readStart(dir); err == nil && (oldest == 0 || ticks < first) {
+			oldest, first = pid, ticks
+		}
+	}
+	if oldest == 0 {
+		return 0, fmt.Errorf("no process on this machine has a control group with %s in its path", group)
+	}
+	return oldest, nil
+}
