@@ -32,9 +32,11 @@ Formats:
 ` + bundleFormats().help() + `
 
 With -o DIR, the folder becomes exactly the bundle: files of an earlier bundle that are no longer
-generated are deleted, and a folder that is up to date is not changed. If a folder changes, the
-command prints what the objects need in the cluster, such as namespaces. Each environment of the
+generated are deleted, and a folder that is up to date is not changed. Each environment of the
 document has its own folder, DIR/ENVIRONMENT. With --env, that environment is written to DIR itself.
+
+Standard error lists what the objects need in the cluster, such as namespaces. With -o DIR, the
+command prints the list only if a folder changes.
 
 The command refuses with exit code 6
   - to delete files that are not generated (--keep-unknown keeps them),
@@ -104,9 +106,7 @@ func (f *generateFlags) run(ctx context.Context, s streams) error {
 	if err := streamer.Stream(ctx, s.out, platforms[0].Objects); err != nil {
 		return err
 	}
-	if !f.input.report.isText() { // a stream has no other text on standard error
-		f.input.report.addNeeds(platforms[:1])
-	}
+	f.input.report.addNeeds(platforms[:1])
 	return nil
 }
 
