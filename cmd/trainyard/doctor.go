@@ -27,7 +27,8 @@ func newDoctor(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check whether kustomize on this machine can run trainyard-fn",
-		Long: `Check whether kustomize on this machine can run trainyard-fn, and print what is missing.
+		Long: `Check whether kustomize on this machine can run trainyard-fn, and whether trainyard policy test finds
+trainyard-policy, and print what is missing.
 
 The command builds a small platform in a temporary folder with kustomize, once with and once without the
 flags that functions need.
@@ -52,7 +53,7 @@ The exit code is 7 if anything is missing.`,
 }
 
 func (f doctorFlags) run(ctx context.Context, s streams) error {
-	host := doctor.Host{Build: build.String()}
+	host := doctor.Host{Build: build.String(), Evaluator: findEvaluator}
 	switch {
 	case f.argocd != "":
 		config, _, err := f.cluster.config()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trainyard/trainyard/cmd/internal/build"
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/generator/problem"
 	"github.com/trainyard/trainyard/generator/vet/trainjob"
@@ -162,7 +163,7 @@ func evaluate(ctx context.Context, request cases.Request) ([]cases.Outcome, erro
 	}
 	program, err := findEvaluator()
 	if err != nil {
-		return nil, inputErrorf("finding %s: %w; in a clone of trainyard, build it into the folder of trainyard or a folder in PATH: go build -o DIR ./cmd/%[1]s", evaluatorProgram, err)
+		return nil, inputErrorf("finding %s: %w; %s installs it into Go's bin folder; in a clone of trainyard, build it into the folder of trainyard or a folder in PATH: go build -o DIR ./cmd/%[1]s", evaluatorProgram, err, build.InstallCommand(evaluatorProgram))
 	}
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Stdin = bytes.NewReader(text)

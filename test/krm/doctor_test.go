@@ -67,26 +67,26 @@ func TestDoctor(t *testing.T) {
 			map[string]string{"trainyard-fn": function, "kustomize": kustomize, "kubectl": kubectl},
 			map[string]string{
 				"trainyard-fn": "ok", "kustomize": "ok", "with both flags": "ok", "without --enable-exec": "note", "without flags": "ok",
-				"kubectl kustomize": "note", "Argo CD": "note",
+				"kubectl kustomize": "note", "trainyard-policy": "note", "Argo CD": "note",
 			},
 			0,
 		},
 		"no programs": {
-			nil, map[string]string{"trainyard-fn": "missing", "kustomize": "missing", "kubectl kustomize": "note", "Argo CD": "note"}, 7,
+			nil, map[string]string{"trainyard-fn": "missing", "kustomize": "missing", "kubectl kustomize": "note", "trainyard-policy": "note", "Argo CD": "note"}, 7,
 		},
 		"a function of another version": {
 			map[string]string{"trainyard-fn": filepath.Join(w.dir, "old"), "kustomize": kustomize},
-			map[string]string{"trainyard-fn": "missing", "kustomize": "ok", "kubectl kustomize": "note", "Argo CD": "note"}, 7,
+			map[string]string{"trainyard-fn": "missing", "kustomize": "ok", "kubectl kustomize": "note", "trainyard-policy": "note", "Argo CD": "note"}, 7,
 		},
 		"a kustomize that does not work": {
 			map[string]string{"trainyard-fn": function, "kustomize": filepath.Join(w.dir, "broken")},
-			map[string]string{"trainyard-fn": "ok", "kustomize": "missing", "kubectl kustomize": "note", "Argo CD": "note"}, 7,
+			map[string]string{"trainyard-fn": "ok", "kustomize": "missing", "kubectl kustomize": "note", "trainyard-policy": "note", "Argo CD": "note"}, 7,
 		},
 		"a kustomize that skips functions": {
 			map[string]string{"trainyard-fn": function, "kustomize": filepath.Join(w.dir, "silent")},
 			map[string]string{
 				"trainyard-fn": "ok", "kustomize": "ok", "with both flags": "missing", "without --enable-exec": "missing", "without flags": "missing",
-				"kubectl kustomize": "note", "Argo CD": "note",
+				"kubectl kustomize": "note", "trainyard-policy": "note", "Argo CD": "note",
 			},
 			7,
 		},

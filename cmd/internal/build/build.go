@@ -1,7 +1,10 @@
-// Package build returns the version of the running program.
+// Package build returns the version of the running program, and commands that install other programs of the same version.
 package build
 
-import "runtime/debug"
+import (
+	"runtime/debug"
+	"strings"
+)
 
 // Version returns the version of the Go module, or "(devel)" for a working copy, and the commit if it is known.
 func Version() (version, commit string) {
@@ -28,4 +31,18 @@ func String() string {
 		version += " " + commit
 	}
 	return version
+}
+
+// InstallCommand returns the command that installs a program of this repository with the version of the running
+// program. Go cannot install a working copy by its version, so the command then names the latest version.
+func InstallCommand(program string) string {
+	version, _ := Version()
+	return installCommand(program, version)
+}
+
+func installCommand(program, version string) string {
+	if !strings.HasPrefix(version, "v") || strings.HasSuffix(version, "+dirty") {
+		version = "latest"
+	}
+	return "go install github.com/trainyard/trainyard/cmd/" + program + "@" + version
 }

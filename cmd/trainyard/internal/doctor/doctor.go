@@ -1,5 +1,5 @@
-// Package doctor checks whether kustomize on this machine can run trainyard-fn. The checks run the programs, and do not
-// draw conclusions from version numbers.
+// Package doctor checks whether kustomize on this machine can run trainyard-fn, and whether trainyard finds the
+// program that evaluates policies. The checks run the programs, and do not draw conclusions from version numbers.
 package doctor
 
 import (
@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/trainyard/trainyard/cmd/internal/build"
 )
 
 // Status is the result of a check.
@@ -31,8 +33,9 @@ type Check struct {
 
 // Host is the machine to check, and optionally the Argo CD of a cluster.
 type Host struct {
-	Build  string                                // version of this program
-	ArgoCD func(context.Context) (string, error) // returns Argo CD's kustomize.buildOptions; nil if no cluster is given
+	Build     string                                // version of this program
+	Evaluator func() (string, error)                // returns the path of trainyard-policy
+	ArgoCD    func(context.Context) (string, error) // returns Argo CD's kustomize.buildOptions; nil if no cluster is given
 }
 
 // minKustomize is the oldest tested version of kustomize.
@@ -59,7 +62,7 @@ func (h Host) Checks(ctx context.Context) ([]Check, error) {
 	if function.Status != Missing && kustomize.Status != Missing {
 		checks = append(checks, checkBuilds(ctx, dir)...)
 	}
-	return append(checks, checkKubectl(ctx, dir), h.checkArgoCD(ctx)), nil
+	return append(checks, checkKubectl(ctx, dir), h.checkEvaluator(ctx), h.checkArgoCD(ctx)), nil
 }
 
 // checkFunction checks that trainyard-fn has the same version as this program.
@@ -69,7 +72,7 @@ func (h Host) checkFunction(ctx context.Context) Check {
 	got := strings.TrimPrefix(strings.TrimSpace(out), name+" ")
 	switch {
 	case isNotFound(err):
-		return Check{name, Missing, "not in PATH: go install github.com/trainyard/trainyard/cmd/trainyard-fn@latest installs it into Go's bin folder"}
+		return Check{name, Missing, "not in PATH: " + build.InstallCommand(name) + " installs it into Go's bin folder"}
 	case err != nil:
 		return Check{name, Missing, "printing its version fails: " + firstLine(err)}
 	case got != h.Build:
@@ -108,6 +111,20 @@ func checkKubectl(ctx context.Context, dir string) Check {
 		return Check{name, Note, "skips the function without an error: pipe kustomize build into kubectl apply -f -"}
 	}
 	return Check{name, OK, "runs functions, with " + bothFlags}
+}
+
+// checkEvaluator checks that trainyard-policy runs. Only the command "trainyard policy test" needs this program.
+func (h Host) checkEvaluator(ctx context.Context) Check {
+	const name = "trainyard-policy"
+	program, err := h.Evaluator()
+	if err != nil {
+		return Check{name, Note, "not found, and only trainyard policy test needs it: " + build.InstallCommand(name) + " installs it into Go's bin folder"}
+	}
+	// A program that works answers the empty request with an error in its response, and with exit code 0.
+	if _, err := output(ctx, program); err != nil {
+		return Check{name, Missing, "answering a request fails: " + firstLine(err)}
+	}
+	return Check{name, OK, "trainyard policy test runs " + program}
 }
 
 // checkArgoCD checks that kustomize.buildOptions of Argo CD contains the flags alphaFlag and execFlag.
