@@ -20,8 +20,11 @@ import (
 const schemaFolder = "schemas/platform"
 
 // requirements matches the sentences that name trainyard's own requirements in comments, which are only for developers. Such a
-// sentence can have several lines.
-var requirements = regexp.MustCompile(`(//|\.) Requirement:([^.\n]|\n\s*//)*\.`)
+// sentence can have several lines. The first alternative matches a sentence that fills its lines, together with these
+// lines. The groups match text that remains.
+var requirements = regexp.MustCompile(`\n[ \t]*// ` + requirement + `(\n)|(//|\.) ` + requirement)
+
+const requirement = `Requirement:(?:[^.\n]|\n\s*//)*\.`
 
 // writeCUE writes the schema package as one file, which imports only CUE's built-in packages.
 func writeCUE(e *evaluate.Evaluator, _ bool) ([]byte, error) {
@@ -41,7 +44,7 @@ func writeCUE(e *evaluate.Evaluator, _ bool) ([]byte, error) {
 			return nil, problem.Fault("reading the schema", err)
 		}
 		imports = append(imports, imported...)
-		body.Write(requirements.ReplaceAll(rest, []byte("$1")))
+		body.Write(requirements.ReplaceAll(rest, []byte("$1$2")))
 	}
 	slices.Sort(imports)
 	head := "// The platform document of trainyard. Check a document with: cue vet -d '#Platform' platform.cue platform.yaml\npackage " + path.Base(schemaFolder) + "\n\n"
