@@ -1,5 +1,6 @@
 // Package message formats user input for one-line messages. The formatted text is quoted, shortened, and free of
-// terminal control sequences. The package also suggests corrections for misspelled words.
+// terminal control sequences. The package also makes text from other programs printable, and suggests corrections for
+// misspelled words.
 package message
 
 import (
