@@ -2,6 +2,8 @@
 // A lane is a make target that runs a group of tests. Most lanes need real pods, network packets, Argo CD or much time.
 package lanes
 
+import "slices"
+
 // Lane is a make target whose results are recorded.
 type Lane struct {
 	Name   string   // the name of the make target
@@ -30,8 +32,21 @@ const (
 	e2e     = "test/e2e"      // the folder of the tests in real pods
 )
 
+// controllerTypes lists the files of api/v1alpha1 that only trainyard-controller and its clients use.
+var controllerTypes = []string{"api/crds", "api/v1alpha1/trainjobsource_register.go", "api/v1alpha1/trainjobsource_status.go", "api/v1alpha1/trainjobsource_types.go", "api/v1alpha1/zz_generated.deepcopy.go"}
+
 // All lists all lanes, in the order in which people run them.
 func All() []Lane {
+	lanes := listLanes()
+	for i, lane := range lanes {
+		if !slices.Contains(lane.Inputs, "controller") && !slices.Contains(lane.Inputs, ".") {
+			lanes[i].Except = slices.Concat(lane.Except, controllerTypes)
+		}
+	}
+	return lanes
+}
+
+func listLanes() []Lane {
 	return []Lane{
 		{"test", "unit tests, scripts, and suites on one real API server", "", []string{"."}, nil},
 		{"trainers", "the suites on a real API server, with every supported Trainer and Kueue", "", append([]string{"test/controlplane", "test/matrix", "test/attack", "test/guardtest", "bundles", command, "generator/capacity", "generator/internal/resources", "generator/vet"}, objects...), []string{"cmd/trainyard/testdata"}},

@@ -103,6 +103,38 @@ func TestOnlyChangedInputsMakeALaneStale(t *testing.T) {
 	}
 }
 
+// TestOnlyChangedModulesMakeALaneStale checks that a lane whose input is go.mod stays fresh after a module is added.
+func TestOnlyChangedModulesMakeALaneStale(t *testing.T) {
+	const requiresA = "module m\n\ngo 1.26.0\n\nrequire a.example/a v1.0.0\n"
+	for name, test := range map[string]struct {
+		after string
+		want  bool
+	}{
+		"a module is added":       {requiresA + "require b.example/b v1.0.0\n", false},
+		"a version changes":       {strings.Replace(requiresA, "v1.0.0", "v1.0.1", 1), true},
+		"a module is removed":     {"module m\n\ngo 1.26.0\n", true},
+		"the version of Go rises": {strings.Replace(requiresA, "1.26.0", "1.26.1", 1), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, lane := newRepository(t), Lane{Name: "e2e", Inputs: []string{"a", moduleFile}}
+			write(t, r, moduleFile, requiresA)
+			commit(t, r)
+			if err := r.Run(t.Context(), lane, []string{"true"}); err != nil {
+				t.Fatal(err)
+			}
+			write(t, r, moduleFile, test.after)
+			commit(t, r)
+			if got := isStale(t, r, lane); got != test.want {
+				t.Errorf("IsStale() = %t, want %t", got, test.want)
+			}
+			everything := Lane{Name: "e2e", Inputs: []string{"."}}
+			if !isStale(t, r, everything) {
+				t.Error("a lane whose input is the whole repository is not stale")
+			}
+		})
+	}
+}
+
 // TestRecordsOfUnknownCommitsAreStale checks a record of a commit that the clone does not contain.
 func TestRecordsOfUnknownCommitsAreStale(t *testing.T) {
 	r, lane := newRepository(t), Lane{Name: "e2e", Inputs: []string{"a"}}

@@ -50,7 +50,7 @@ func (r Repository) Records() (map[string]Record, error) {
 }
 
 // Digest returns a digest of a lane's inputs in a commit. It leaves out the files that contain the records, because each
-// recorded run changes them.
+// recorded run changes them, and the module file if the lane depends only on the versions in it.
 func (r Repository) Digest(ctx context.Context, lane Lane, commit string) (string, error) {
 	text, err := r.git(ctx, append([]string{"ls-tree", "-r", commit, "--"}, lane.Inputs...)...)
 	if err != nil {
@@ -60,7 +60,8 @@ func (r Repository) Digest(ctx context.Context, lane Lane, commit string) (strin
 	for line := range strings.Lines(text) {
 		path := strings.TrimSpace(line[strings.IndexByte(line, '\t')+1:])
 		isExcepted := func(except string) bool { return isWithin(path, except) }
-		if path != RecordFile && path != Page && !slices.ContainsFunc(lane.Except, isExcepted) {
+		isLeftOut := path == RecordFile || path == Page || path == moduleFile && lane.usesModules()
+		if !isLeftOut && !slices.ContainsFunc(lane.Except, isExcepted) {
 			_, _ = hash.Write([]byte(line)) // a hash accepts any input
 		}
 	}
@@ -80,7 +81,14 @@ func (r Repository) IsStale(ctx context.Context, lane Lane, record Record) (bool
 		return true, err
 	}
 	recorded, err := r.Digest(ctx, lane, record.Commit)
-	return err != nil || digest != recorded, nil //nolint:nilerr // a shallow clone does not contain old commits
+	if err != nil || digest != recorded {
+		return true, nil //nolint:nilerr // a shallow clone does not contain old commits
+	}
+	if !lane.usesModules() {
+		return false, nil
+	}
+	keeps, err := r.keepsModules(ctx, record.Commit)
+	return !keeps, err
 }
 
 // Run executes the command of a lane, and writes a record if the command succeeds. If an input of the lane is not
