@@ -37,7 +37,7 @@ and line.`,
   trainyard explain spec.runtimes.mpi-openmpi-cpu.preflight.timeout
 
   # Which file sets this image?
-  trainyard explain --origin spec.runtimes.mpi-openmpi-cpu.image -f platform.yaml -f prod.yaml`,
+  trainyard explain --origin runtimes.mpi-openmpi-cpu.image -f platform.yaml -f prod.yaml`,
 		Args: wantArg(false, "at most one field"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, strings.Join(args, "")) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -83,10 +83,7 @@ func (f *explainFlags) fields(s streams, path string, steps []string) error {
 	if err != nil {
 		return err
 	}
-	exact, below := findFields(all, withoutEnvironment(steps))
-	if len(exact)+len(below) == 0 { // a path such as runtimes may leave out spec
-		exact, below = findFields(all, withoutEnvironment(append([]string{"spec"}, steps...)))
-	}
+	exact, below := findFields(all, withoutEnvironment(withSpec(all, steps)))
 	found := slices.Concat(exact, below)
 	if len(found) == 0 {
 		return unknownField(path)
@@ -138,10 +135,20 @@ const maxShownPath = 200
 
 func unknownField(given string) error {
 	path := strconv.Quote(message.Shorten(given, maxShownPath))
-	if nearest := message.Nearest(given, fieldPaths()); nearest != "" {
-		return usageErrorf("field %s: no such field: did you mean %s?", path, nearest)
+	for _, candidate := range []string{given, "spec." + given} {
+		if nearest := message.Nearest(candidate, fieldPaths()); nearest != "" {
+			return usageErrorf("field %s: no such field: did you mean %s?", path, nearest)
+		}
 	}
 	return usageErrorf("field %s: no such field: run \"trainyard explain\" to list the top fields", path)
+}
+
+// withSpec adds the first step, spec, to a path that leaves it out, such as runtimes.NAME.
+func withSpec(all []field, steps []string) []string {
+	if len(steps) == 0 || slices.ContainsFunc(all, func(one field) bool { return one.steps[0] == steps[0] }) {
+		return steps
+	}
+	return slices.Concat([]string{"spec"}, steps)
 }
 
 // withoutEnvironment turns a path below spec.environments.NAME into the path of the same field below spec.

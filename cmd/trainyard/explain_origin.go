@@ -23,14 +23,18 @@ func (f *explainFlags) origins(ctx context.Context, s streams, path string, step
 	if err != nil {
 		return err
 	}
-	if isBelowEnvironments(steps) {
+	all, err := reference()
+	if err != nil {
+		return err
+	}
+	if steps = withSpec(all, steps); isBelowEnvironments(steps) {
 		if steps, sources, err = inEnvironment(steps, sources, request.Environments); err != nil {
 			return err
 		}
 	}
 	found, total := valuesAt(steps, sources)
 	if total == 0 {
-		return notSet(path, steps, sources)
+		return notSet(all, path, steps, sources)
 	}
 	if f.output == "json" {
 		return printJSON(s.out, found)
@@ -84,11 +88,7 @@ func inEnvironment(path []string, sources []generator.Source, selected []string)
 }
 
 // notSet explains why no layer sets a value at a path: a wrong index, an unknown name or field, or a default value.
-func notSet(path string, steps []string, sources []generator.Source) error {
-	all, err := reference()
-	if err != nil {
-		return err
-	}
+func notSet(all []field, path string, steps []string, sources []generator.Source) error {
 	known := len(steps) - 1
 	for known > 0 && len(keysBelow(steps[:known], sources)) == 0 {
 		known--
