@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages for a make target, if commands of these packages are missing.
 #
-#   packages.sh test     shellcheck, sshd, Open MPI, Prometheus and npm, for tests
+#   packages.sh test     shellcheck, sshd, Open MPI, iptables, Prometheus, Node.js and npm, for tests
 #   packages.sh argocd   git and Redis, which Argo CD needs
 #   packages.sh cluster  programs that run containers and build images, for test/cluster
 #
