@@ -103,7 +103,7 @@ packets: packages packets-tools ## Test network policies with real connections
 	$(LANE) packets env TRAINYARD_PACKETS=1 go test -count=1 -timeout 15m ./test/packets
 
 .PHONY: crash
-crash: ## Kill the writer of folders, and make it run out of memory and disk space
+crash: crash-packages ## Kill the writer of folders, and make it run out of memory and disk space (as root)
 	$(LANE) crash env TRAINYARD_CRASH=1 go test -count=1 -timeout 60m ./test/crash
 
 .PHONY: race

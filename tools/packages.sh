@@ -3,6 +3,7 @@
 #
 #   packages.sh test     shellcheck, sshd, Open MPI, iptables, Prometheus, Node.js and npm, for tests
 #   packages.sh argocd   git and Redis, which Argo CD needs
+#   packages.sh crash    strace, which makes system calls of the crash tests fail
 #   packages.sh cluster  programs that run containers and build images, for test/cluster
 #
 # The script disables the services of the Debian packages, because the tests start the programs themselves.
@@ -35,13 +36,17 @@ cluster)
 	python3 -m pip --version >/dev/null 2>&1 || missing="$missing python3-pip"
 	services=containerd.service
 	;;
+crash)
+	need strace strace
+	services=
+	;;
 argocd)
 	need git git
 	need redis-server redis-server
 	services=redis-server.service
 	;;
 *)
-	echo "usage: $0 test|cluster|argocd" >&2
+	echo "usage: $0 test|argocd|crash|cluster" >&2
 	exit 2
 	;;
 esac

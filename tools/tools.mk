@@ -89,6 +89,10 @@ packages: ## Install missing Debian packages for the tests
 argocd-packages: ## Install missing Debian packages for Argo CD
 	@tools/packages.sh argocd
 
+.PHONY: crash-packages
+crash-packages: ## Install missing Debian packages for the crash tests
+	@tools/packages.sh crash
+
 .PHONY: cluster-packages
 cluster-packages: ## Install missing Debian packages for a cluster that runs pods
 	@tools/packages.sh cluster

@@ -206,7 +206,7 @@ func TestFailEachStep(t *testing.T) {
 func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injectedOutcome)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
-		t.Skip("strace is not installed")
+		t.Fatal("strace is not installed: run `make crash-packages`")
 	}
 	for swap, renaming := range swapMethods {
 		for _, name := range found {
