@@ -108,7 +108,7 @@ crash: crash-packages ## Kill the writer of folders, and make it run out of memo
 
 .PHONY: race
 race: ## Run the tests of the product's packages with the race detector
-	$(LANE) race go test -race ./bundles/... ./cmd/... ./generator/...
+	$(LANE) race go test -race -timeout 30m ./bundles/... ./cmd/... ./controller/... ./generator/...
 
 # BENCH_TOOLS lists the programs with which the benchmarks compare trainyard.
 BENCH_TOOLS := $(TOOLS_BIN)/kustomize $(TOOLS_BIN)/cue $(TOOLS_BIN)/helm-4

@@ -60,7 +60,7 @@ func listLanes() []Lane {
 		{"packets", "network policies with real connections", "user namespaces", append([]string{"test/packets", "test/podrunner", "test/controlplane"}, objects...), nil},
 		{"argocd", "the delivery of a platform from Git with Argo CD", "", append([]string{"test/argocd", "test/controlplane", "test/attack", "test/doctest", "bundles", "docs/argocd.md", "docs/operations.md"}, objects...), []string{"test/argocd/objects"}},
 		{"crash", "the writer of folders, killed or out of memory or disk space", "root", []string{"api/v1alpha1", "bundles", command, "generator/object", "test/crash"}, nil},
-		{"race", "the tests of the product's packages, with the race detector", "", append([]string{"bundles", "cmd", "generator", "policies", "api", "examples"}, cue...), nil},
+		{"race", "the tests of the product's packages, with the race detector", "", append([]string{"bundles", "cmd", "controller", "generator", "policies", "api", "examples"}, cue...), nil},
 		{"fuzz", "fuzz tests of the code that reads and writes text", "", append([]string{"generator", "bundles", "policies", "api", "cmd/internal", "cmd/trainyard-fn", "test/guardtest", "test/repo"}, cue...), nil},
 		{"bench", "the speed of trainyard, compared with kustomize and cue", "a quiet machine", append([]string{"generator", "bundles", "policies", "api", "cmd/internal", command, "cmd/trainyard-fn", "test/bench"}, cue...), benchTests},
 		{"bench-mpi", "the speed of MPI in pods, compared with plain mpirun", "root and a quiet machine", append([]string{e2e, "test/bench"}, pods...), append([]string{"test/bench/workload"}, benchTests...)},
