@@ -244,6 +244,23 @@ var cases = map[string]ruleCase{
 		rule: RuleImageMismatch, at: "spec.trainer.image", says: "nodes would still run quay.io/acme/mpi:1",
 		accepts: specs(`{trainer: {image: "quay.io/acme/mpi:1"}}`, `{trainer: {image: ""}}`), refuses: specs(`{trainer: {image: other}}`),
 	},
+	"the hostfile of Trainer with Hydra": {
+		rule: RuleUnreadableHostfile, data: limitsWith("mpi.hostfile", "unreadable"), at: "spec.trainer.command", says: "mpirun of runtime mpi cannot read /etc/mpi/hostfile",
+		accepts: specs(`{}`, `{trainer: {command: [mpirun, train]}}`, `{trainer: {command: [bash, -c, /etc/mpi/hostfile]}}`, `{trainer: {command: [mpirun, --hostfile, /tmp/hosts, a]}}`,
+			`{trainer: {command: [mpirun, --hostfile, /etc/mpi/hostfile, a], env: [{name: PATH, value: "/mpi-run/bin:/bin"}]}}`),
+		refuses: specs(`{trainer: {command: [mpirun, --hostfile, /etc/mpi/hostfile, a]}}`, `{trainer: {command: [mpirun], args: [-f, /etc/mpi/hostfile, a]}}`,
+			`{trainer: {command: [mpirun, --hostfile, /etc/mpi/hostfile, a], env: [{name: A, value: "/mpi-run/bin:/bin"}, {name: PATH, value: /bin}]}}`),
+	},
+	"the hostfile of Trainer with a converting PATH": {
+		rule: RuleUnreadableHostfile, data: limitsWith("mpi.hostfile", "converted"), at: "spec.trainer.command", says: "set env.PATH of the runtime to /mpi-run/bin:",
+		accepts: specs(`{trainer: {command: [mpirun, --hostfile, /etc/mpi/hostfile, a]}}`),
+		refuses: specs(`{trainer: {command: [mpirun, --hostfile, /etc/mpi/hostfile, a], env: [{name: PATH, value: "/bin:/mpi-run/bin"}]}}`,
+			`{trainer: {command: [mpirun, --hostfile, /etc/mpi/hostfile, a], env: [{name: PATH}]}}`),
+	},
+	"the hostfile of Trainer with Open MPI": {
+		rule: RuleUnreadableHostfile, data: limitsWith("ownRuntimes", "true"),
+		accepts: specs(`{trainer: {command: [mpirun, --hostfile, /etc/mpi/hostfile, a]}}`, `{runtimeRef: {name: own, kind: TrainingRuntime}, trainer: {command: [mpirun, --hostfile, /etc/mpi/hostfile, a]}}`),
+	},
 	"reserved variables": {
 		rule: RuleReservedVariable, at: "spec.trainer.env[1].name", says: "controls where ranks run",
 		accepts: specs(`{trainer: {env: [{name: OMPI_MCA_btl, value: self}]}}`),

@@ -24,6 +24,7 @@ const (
 	RuleZeroAmount               Rule = "zero-amount"
 	RuleUnencryptedRDMA          Rule = "unencrypted-rdma"
 	RuleImageMismatch            Rule = "image-mismatch"
+	RuleUnreadableHostfile       Rule = "unreadable-hostfile"
 	RuleReservedVariable         Rule = "reserved-variable"
 	RuleDisallowedVariableSource Rule = "disallowed-variable-source"
 	RuleUnknownManager           Rule = "unknown-manager"
@@ -69,6 +70,7 @@ func Rules() []Definition {
 		{RuleZeroAmount, "A TrainJob may not set an amount of CPU or memory to 0, because Kubernetes treats 0 as no limit", zeroAmount},
 		{RuleUnencryptedRDMA, "A TrainJob may not request RDMA devices if the network is encrypted, because RDMA traffic would not be encrypted", unencryptedRDMA},
 		{RuleImageMismatch, "A TrainJob must use the image of its runtime, because the node pods always run the image of the runtime", withRuntime(imageMismatch)},
+		{RuleUnreadableHostfile, "A TrainJob may not pass Trainer's hostfile to mpirun of MPICH or Intel MPI, which cannot read its format", withRuntime(unreadableHostfile)},
 		{RuleReservedVariable, "A TrainJob may not set variables that control where ranks run", reservedVariable},
 		{RuleDisallowedVariableSource, "Environment variables may only come from sources that trainyard has reviewed", checkDisallowed(RuleDisallowedVariableSource)},
 		{RuleUnknownManager, "A TrainJob may only be managed by a controller that runs TrainJobs", unknownManager},

@@ -31,6 +31,10 @@ type Job struct {
 	ManagedBy *string
 	// Image is spec.trainer.image.
 	Image string
+	// Command lists spec.trainer.command, followed by spec.trainer.args.
+	Command []string
+	// SearchPath is the value of the variable PATH in spec.trainer.env, or nil if the TrainJob does not set this variable.
+	SearchPath *string
 	// Nodes is spec.trainer.numNodes.
 	Nodes *int64
 	// Processes is spec.trainer.numProcPerNode. Up to Trainer 2.1, the value can be a word instead of a number.

@@ -47,7 +47,16 @@ type Runtime struct {
 	Initializers []string
 	// MaxName is the maximum length of a TrainJob's name, in characters.
 	MaxName int64
+	// Hostfile states whether mpirun can read Trainer's hostfile: HostfileConverted, HostfileUnreadable, or "" if every
+	// mpirun of the runtime can read it.
+	Hostfile string
 }
+
+// Values of Runtime.Hostfile for runtimes with MPICH or Intel MPI.
+const (
+	HostfileConverted  = "converted"  // PATH of the runtime selects trainyard's own mpirun, which converts the hostfile
+	HostfileUnreadable = "unreadable" // PATH of the runtime selects mpirun of the image, which cannot read the hostfile
+)
 
 // basicResources are the resources that every node needs.
 var basicResources = []string{"cpu", "memory"}
@@ -69,7 +78,7 @@ func ReadParameters(data map[string]string) (Parameters, error) {
 		if name, ok := strings.CutSuffix(key, ".kind"); ok {
 			runtime := r.runtime(name)
 			runtime.Kind, runtime.Image = r.text(key), r.text(name+".image")
-			runtime.Initializers = r.list(name + ".initializers")
+			runtime.Initializers, runtime.Hostfile = r.list(name+".initializers"), data[name+".hostfile"]
 			p.Runtimes[name] = runtime
 		}
 	}

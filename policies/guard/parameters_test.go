@@ -10,7 +10,7 @@ import (
 )
 
 func TestReadParameters(t *testing.T) {
-	got := parameters(t, limitsWith("ownRuntimes", "true"))
+	got := parameters(t, limitsWith("ownRuntimes", "true", "team-mpi.hostfile", "unreadable"))
 	want := Parameters{
 		Runtimes: map[string]Runtime{
 			"mpi": {
@@ -21,7 +21,7 @@ func TestReadParameters(t *testing.T) {
 			"team-mpi": {
 				Kind: "TrainingRuntime", Image: "quay.io/acme/mpi:2", MaxNodes: 2, MaxProcPerNode: 4,
 				NumProcPerNode: 4, GPUs: map[string]int64{}, Resources: map[string]string{}, MaxName: 44,
-				Initializers: []string{},
+				Initializers: []string{}, Hostfile: HostfileUnreadable,
 			},
 		},
 		Own:    &Runtime{MaxNodes: 3, MaxProcPerNode: 4, MaxGPUsPerNode: 1, NumProcPerNode: 1, GPUs: map[string]int64{}, Resources: map[string]string{}, MaxName: 44},

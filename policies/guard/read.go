@@ -114,7 +114,16 @@ func (j *Job) readTrainer(trainer value) {
 	}
 	resources := trainer.get("resourcesPerNode")
 	j.Limits, j.Requests = j.readAmounts(resources.get("limits")), j.readAmounts(resources.get("requests"))
-	j.Env = namedStrings(lookUpEach(trainer.get("env").listItems(), "name"))
+	variables := trainer.get("env").listItems()
+	j.Env = namedStrings(lookUpEach(variables, "name"))
+	for _, variable := range variables {
+		if path := variable.get("value").stringValue(); variable.get("name").content == "PATH" {
+			j.SearchPath = &path
+		}
+	}
+	for _, word := range itemsOf([]value{trainer.get("command"), trainer.get("args")}) {
+		j.Command = append(j.Command, word.stringValue())
+	}
 }
 
 // readMetadata reads the labels for Kueue, and the metadata that only controllers may set.

@@ -61,6 +61,28 @@ func imageMismatch(job Job, runtime Runtime) field.ErrorList {
 	return newViolation(trainerPath.Child("image"), "nodes would still run %s: leave it out, or use a runtime with %s", runtime.Image, printableName(job.Image))
 }
 
+// trainerHostfile is the path of the hostfile that Trainer writes, in the format of Open MPI. convertingPath is the
+// beginning of PATH with which ranks start with trainyard's own mpirun. This mpirun drops the option --hostfile, so that
+// Hydra, the process manager of MPICH and Intel MPI, reads a hostfile in its own format (runtimes/threads.cue).
+const (
+	trainerHostfile = "/etc/mpi/hostfile"
+	convertingPath  = "/mpi-run/bin:"
+)
+
+// unreadableHostfile denies TrainJobs that pass Trainer's hostfile to an mpirun that cannot read it, as each function of
+// the Kubeflow SDK does. PATH of a TrainJob replaces PATH of the runtime.
+func unreadableHostfile(job Job, runtime Runtime) field.ErrorList {
+	converts := runtime.Hostfile == HostfileConverted
+	if job.SearchPath != nil {
+		converts = strings.HasPrefix(*job.SearchPath, convertingPath)
+	}
+	if runtime.Hostfile == "" || converts || len(job.Command) == 0 || job.Command[0] != "mpirun" || !slices.Contains(job.Command, trainerHostfile) {
+		return nil
+	}
+	return newViolation(trainerPath.Child("command"), "mpirun of runtime %s cannot read %s, which has the format of Open MPI: "+
+		"leave the option out, or set env.PATH of the runtime to %s and the PATH of the image, which functions of the Kubeflow SDK need", printableName(job.Runtime.Name), trainerHostfile, convertingPath)
+}
+
 // reservedVariables are the variables that only Trainer and the runtime may set. If a TrainJob changed these variables,
 // all ranks could run in the launcher, or more ranks could run than the limits allow.
 var reservedVariables = []string{

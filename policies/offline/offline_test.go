@@ -84,6 +84,36 @@ func TestRulesOfOtherPlatforms(t *testing.T) {
 	}
 }
 
+// TestPathOfARuntimeConvertsTheHostfile tests the rule unreadable-hostfile on a platform whose runtime starts ranks with
+// trainyard's own mpirun.
+func TestPathOfARuntimeConvertsTheHostfile(t *testing.T) {
+	objects := guardtest.Objects(t, `spec: {runtimes: {mpi-intel-cpu: {env: {PATH: "/mpi-run/bin:/opt/intel/bin:/bin"}}}}`)
+	policies, err := offline.Compile(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := []string{string(guard.RuleUnreadableHostfile)}
+	for name, c := range map[string]cases.Case{
+		"PATH of the runtime":                 {Admitted: true},
+		"the same PATH in the TrainJob":       {TrainJob: map[string]any{"name": "PATH", "value": "/mpi-run/bin:/bin"}, Admitted: true},
+		"another PATH in the TrainJob":        {TrainJob: map[string]any{"name": "PATH", "value": "/bin"}, Refused: refused},
+		"a PATH from a Secret":                {TrainJob: map[string]any{"name": "PATH", "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": "a", "key": "b"}}}, Refused: refused},
+		"another variable with another value": {TrainJob: map[string]any{"name": "A", "value": "/bin"}, Admitted: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			trainer := map[string]any{"command": []any{"mpirun", "--hostfile", "/etc/mpi/hostfile", "a"}}
+			if c.TrainJob != nil {
+				trainer["env"] = []any{c.TrainJob}
+			}
+			c.TrainJob = map[string]any{"spec": map[string]any{
+				"runtimeRef": map[string]any{"kind": "TrainingRuntime", "name": "mpi-intel-cpu"}, "trainer": trainer,
+			}}
+			c.Name, c.Tenant = name, "team-physics"
+			expect(t, policies, objects, c.Completed())
+		})
+	}
+}
+
 // TestNamesOfRuntimeVolumesAreReserved tests that a TrainJob cannot add a volume with the name of any volume of a runtime.
 func TestNamesOfRuntimeVolumesAreReserved(t *testing.T) {
 	objects := guardtest.Objects(t)

@@ -20,7 +20,7 @@ import (
 // randomJobs is the number of TrainJobs submitted to each version of Trainer and each platform. minOutcome is the
 // minimum number of admitted TrainJobs, and also the minimum number of refused TrainJobs.
 const (
-	randomJobs = 200
+	randomJobs = 220
 	minOutcome = 20
 )
 
@@ -144,7 +144,14 @@ type dice struct {
 func randomCase(t *testing.T, seed uint64, v version) cases.Case {
 	t.Helper()
 	d := dice{rand.New(rand.NewPCG(seed, 6)), v.trainer == "trainer-2.1"}
-	fields := []string{fmt.Sprintf("runtimeRef: %s", d.runtime())}
+	c := cases.Case{Name: fmt.Sprintf("seed %d", seed), Tenant: "team-vision"}
+	switch d.IntN(8) {
+	case 0, 1:
+		c.Tenant = "team-physics" // a tenant with TrainingRuntimes of its own, and a runtime with Intel MPI
+	case 2:
+		c.Tenant, c.NamespaceLabels = "team-speech", map[string]string{} // the namespace has no label of Kueue
+	}
+	fields := []string{fmt.Sprintf("runtimeRef: %s", d.runtime(c.Tenant))}
 	if d.usually() {
 		fields = append(fields, "trainer: "+d.trainer())
 	}
@@ -165,13 +172,6 @@ func randomCase(t *testing.T, seed uint64, v version) cases.Case {
 		size = []int{33, 34, 44, 45}[d.IntN(4)]
 	}
 	text := fmt.Sprintf("{metadata: {name: %s%s}, spec: {%s}}", strings.Repeat("j", size), d.jobMetadata(), strings.Join(fields, ", "))
-	c := cases.Case{Name: fmt.Sprintf("seed %d", seed), Tenant: "team-vision"}
-	switch d.IntN(8) {
-	case 0, 1:
-		c.Tenant = "team-physics" // a tenant with TrainingRuntimes of its own
-	case 2:
-		c.Tenant, c.NamespaceLabels = "team-speech", map[string]string{} // the namespace has no label of Kueue
-	}
 	if err := yaml.Unmarshal([]byte(text), &c.TrainJob); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -203,8 +203,12 @@ func (d dice) someOf(values ...string) []string {
 	return values[:d.IntN(3)]
 }
 
-func (d dice) runtime() string {
-	if d.usually() {
+// runtime returns a runtime, which the tenant usually lists.
+func (d dice) runtime(tenant string) string {
+	switch {
+	case d.usually() && tenant == "team-physics":
+		return d.of("{name: mpi-openmpi-cpu}", "{kind: TrainingRuntime, name: mpi-intel-cpu}")
+	case d.usually():
 		return d.of("{name: mpi-horovod-gpu}", "{name: mpi-openmpi-cpu}", "{kind: TrainingRuntime, name: mpi-openmpi-gpu-data}")
 	}
 	return d.of("{name: mpi-deepspeed}", "{name: mpi-openmpi-gpu-data}", "{kind: TrainingRuntime, name: mpi-horovod-gpu}",
@@ -227,6 +231,7 @@ func (d dice) trainer() string {
 	add(d.rarely(), "image", d.of("quay.io/acme/openmpi:4.1.6", "quay.io/acme/openmpi-cuda:4.1.6", "other"))
 	add(d.IntN(3) == 0, "resourcesPerNode", "{limits: "+d.amounts()+", requests: "+d.amounts()+d.of("", "", "", "", ", claims: [{name: a}]")+"}")
 	add(d.IntN(3) == 0, "env", d.env())
+	add(d.IntN(3) == 0, "command", d.of("[mpirun, a]", "[mpirun, --hostfile, /etc/mpi/hostfile, a]", "[a, /etc/mpi/hostfile]"))
 	large := "x" + strings.Repeat("x", d.IntN(2)*60000) // the API server accepts at most 65536 bytes in one item of args
 	add(d.rarely(), "args", "["+strings.Join([]string{large, large, large}, ", ")+"]")
 	return "{" + strings.Join(fields, ", ") + "}"
@@ -245,8 +250,8 @@ func (d dice) amounts() string {
 
 func (d dice) env() string {
 	var items []string
-	for _, name := range d.someOf("EPOCHS", "NCCL_DEBUG", "OMPI_MCA_orte_default_hostfile", "I_MPI_PERHOST", "ORTE") {
-		source := "value: a"
+	for _, name := range d.someOf("EPOCHS", "NCCL_DEBUG", "OMPI_MCA_orte_default_hostfile", "I_MPI_PERHOST", "ORTE", "PATH") {
+		source := "value: " + d.of("a", "/mpi-run/bin:/bin")
 		if d.rarely() {
 			source = d.of("valueFrom: {secretKeyRef: {name: "+d.secret()+", key: a}}", "valueFrom: {fieldRef: {fieldPath: metadata.name}}", "valueFrom: {fileKeyRef: {volumeName: a, path: a, key: a}}")
 		}

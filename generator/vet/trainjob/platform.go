@@ -23,8 +23,7 @@ type Platform struct {
 	capacity    *capacity.Result // nil if the platform was read from a cluster
 	unenforced  bool             // whether the cluster has no rules, because spec.admission.enforce is none
 
-	needsConversion map[string]bool          // the names of runtimes whose mpirun cannot read Trainer's hostfile
-	runtimes        map[string]runtimeObject // by name
+	runtimes map[string]runtimeObject // by name
 }
 
 type tenantRules struct {
@@ -110,11 +109,8 @@ const (
 
 // NewPlatform reads the rules of all tenants from the objects of a platform.
 func NewPlatform(environment string, objects object.Set) (Platform, error) {
-	p := Platform{environment: environment, tenants: map[string]tenantRules{}, needsConversion: map[string]bool{}, runtimes: map[string]runtimeObject{}}
+	p := Platform{environment: environment, tenants: map[string]tenantRules{}, runtimes: map[string]runtimeObject{}}
 	for o := range objects.All() {
-		if needsConversion(o) {
-			p.needsConversion[o.ID().Name] = true
-		}
 		if runtime, ok := readRuntime(o); ok {
 			p.runtimes[o.ID().Name] = runtime
 		}

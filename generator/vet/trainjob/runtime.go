@@ -80,3 +80,11 @@ func nameIn(item any) string {
 	name, _ := fields["name"].(string)
 	return name
 }
+
+// listAt returns the list at a path in a JSON object, or nil if there is no list.
+func listAt(object any, path ...string) []any {
+	fields, _ := object.(map[string]any)
+	value, _, _ := unstructured.NestedFieldNoCopy(fields, path...)
+	list, _ := value.([]any)
+	return list
+}

@@ -137,22 +137,25 @@ func (r *Report) tenantByNamespace(job *document.Node, known []string, environme
 	return "", nil
 }
 
+// failsAnyway holds the rules whose TrainJobs fail even if the cluster does not enforce the rules.
+var failsAnyway = map[guard.Rule]bool{guard.RuleUnreadableHostfile: true}
+
 func (p Platform) vet(job *document.Node, tenant string, rules tenantRules, found *results) {
 	read, errs := readJob(job, rules.reader)
 	refused, consequences := invalidValues(job, read, errs)
 	for _, r := range refused {
 		found.invalid.add(p.environment, r)
 	}
-	forbidden := &found.denied
-	if p.unenforced {
-		forbidden = &found.unenforced
-	}
 	for _, d := range guard.Check(read, rules.Parameters) {
+		forbidden := &found.denied
+		if p.unenforced && !failsAnyway[d.Rule] {
+			forbidden = &found.unenforced
+		}
 		if !consequences.contain(d, read) {
 			forbidden.add(p.environment, newProblem(job, d.Path, problem.Rule{Name: string(d.Rule), Doc: d.Rule.Doc()}, d.Message))
 		}
 	}
-	violations := p.findViolations(job, read, tenant, rules)
+	violations := p.findViolations(read, tenant, rules)
 	for _, v := range violations {
 		if !consequences.cover(v.path) {
 			found.denied.add(p.environment, newProblem(job, v.path, v.rule, v.message))
@@ -167,12 +170,9 @@ func (p Platform) vet(job *document.Node, tenant string, rules tenantRules, foun
 
 // findViolations reports values with which Kubernetes refuses the pods of a TrainJob, or the TrainJob would not run as
 // intended. Unlike the rules of package "guard", these rules do not depend on spec.admission.
-func (p Platform) findViolations(job *document.Node, read guard.Job, tenant string, rules tenantRules) []violation {
+func (p Platform) findViolations(read guard.Job, tenant string, rules tenantRules) []violation {
 	devices, found := p.findResourceProblems(read, rules.Runtimes[read.Runtime.Name])
 	found = slices.Concat(devices, found)
-	if text := p.describeHostfile(job); text != "" {
-		found = append(found, violation{unreadableHostfile, "spec.trainer.command", text})
-	}
 	// A wrong device often has no quota, which would be a second problem with the same cause.
 	if p.capacity != nil && len(devices) == 0 {
 		if shortage := describeShortage(tenant, p.capacity, read, p.unenforced); shortage != "" {
