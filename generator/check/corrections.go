@@ -116,10 +116,28 @@ func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	for _, name := range known {
 		want += ", or " + name
 	}
-	if nearest := wording.Nearest(key, known); nearest != "" && nearest[0] == key[0] { // a gpu is no cpu
+	example, _ := keys.String(1)
+	if nearest := nearestName(key, known, example); nearest != "" {
 		want += fmt.Sprintf(": did you mean %s?", message.Quote(nearest))
 	}
 	return want + wording.Lookalike(key)
+}
+
+// nearestName returns the known key, or the example of a key, that the author of a key probably meant. The author can
+// leave out the domain of the example: gpus means nvidia.com/gpu.
+func nearestName(key string, known []string, example string) string {
+	_, name, isDevice := strings.Cut(example, "/")
+	if isDevice {
+		known = append(slices.Clip(known), name)
+	}
+	switch nearest := wording.Nearest(key, known); {
+	case nearest == "" || !strings.EqualFold(nearest[:1], key[:1]): // a gpu is no cpu
+		return ""
+	case isDevice && nearest == name:
+		return example
+	default:
+		return nearest
+	}
 }
 
 // isOtherKind reports whether a document has another kind of object, and not a misspelled kind. Its other keys are no
