@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -83,19 +84,56 @@ func (n node) connect() error {
 	))
 }
 
-// disconnect cuts off a node and its pods, so that packets to them get no reply.
+// disconnect cuts off a node and its pods, so that packets to them get no reply. disconnect also deletes the devices of
+// the pods. The kernel would delete these devices together with the network namespaces of the pods, but only some time
+// after the last process of a pod has ended.
 func (n node) disconnect() error {
-	_, own := n.vethPair()
-	var commands [][]string
 	if hasAddress(n.nodeAddress()) {
-		commands = append(commands, []string{"address", "delete", n.nodeAddress() + "/32", "dev", bridge})
-	}
-	for _, device := range []string{own, n.bridgeName()} {
-		if isDevice(device) {
-			commands = append(commands, []string{"link", "delete", device})
+		if err := ip("address", "delete", n.nodeAddress()+"/32", "dev", bridge); err != nil {
+			return err
 		}
 	}
-	return ipAll(commands)
+	_, own := n.vethPair()
+	pods, err := listMembers(n.bridgeName())
+	errs := []error{err}
+	for _, device := range slices.Concat([]string{own}, pods, []string{n.bridgeName()}) {
+		errs = append(errs, deleteDevice(device))
+	}
+	return errors.Join(errs...)
+}
+
+// listMembers lists the devices that belong to a bridge.
+func listMembers(name string) ([]string, error) {
+	if !isDevice(name) {
+		return nil, nil
+	}
+	out, err := exec.Command("ip", "-json", "link", "show", "master", name).Output()
+	if err != nil {
+		return nil, fmt.Errorf("listing the members of bridge %s: %w", name, err)
+	}
+	var members []struct {
+		Name string `json:"ifname"`
+	}
+	if err := json.Unmarshal(out, &members); err != nil {
+		return nil, fmt.Errorf("listing the members of bridge %s: %w", name, err)
+	}
+	var names []string
+	for _, m := range members {
+		names = append(names, m.Name)
+	}
+	return names, nil
+}
+
+// deleteDevice deletes a network device. deleteDevice succeeds if the device does not exist, because the kernel can
+// delete the device of a pod at any time.
+func deleteDevice(name string) error {
+	if !isDevice(name) {
+		return nil
+	}
+	if err := ip("link", "delete", name); err != nil && isDevice(name) {
+		return err
+	}
+	return nil
 }
 
 func removeNetwork(all []node) error {
@@ -103,10 +141,7 @@ func removeNetwork(all []node) error {
 	for _, n := range all {
 		errs = append(errs, n.disconnect())
 	}
-	if isDevice(bridge) {
-		errs = append(errs, ip("link", "delete", bridge))
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, deleteDevice(bridge))...)
 }
 
 func isDevice(name string) bool {

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trainyard/trainyard/test/poll"
+	"github.com/trainyard/trainyard/test/process"
 )
 
 // expectNodeFailureIsContained checks that pods of two nodes reach each other, that one node survives the
@@ -61,15 +62,15 @@ func expectNodeFailureIsContained(t *testing.T, o Options) {
 // "connection refused".
 func dialFrom(t *testing.T, node, address string) error {
 	t.Helper()
-	pids := listProcesses(t, node)
-	if len(pids) == 0 {
-		t.Fatalf("%s runs no processes", node)
+	pid, err := process.Oldest(cgroupRoot + "/" + node + "/")
+	if err != nil {
+		t.Fatal(err)
 	}
 	result := make(chan error)
 	go func() {
 		runtime.LockOSThread() // the thread stays locked, so that no other goroutine uses it
 		result <- func() error {
-			file, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pids[0]))
+			file, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pid))
 			if err != nil {
 				return err
 			}
