@@ -73,7 +73,7 @@ $(SDK):
 
 .PHONY: sdk
 sdk: cluster-packages cluster-tools images $(SDK) ## Train in real pods with the Kubeflow SDK (as root)
-	$(LANE) sdk env TRAINYARD_E2E=1 TRAINYARD_SDK=$(CURDIR)/$(SDK)/bin/python go test -count=1 -timeout 30m -run TestSDK ./test/e2e
+	$(LANE) sdk env TRAINYARD_E2E=1 TRAINYARD_SDK=$(CURDIR)/$(SDK)/bin/python go test -count=1 -parallel 3 -timeout 30m -run TestSDK ./test/e2e
 
 # SMOKE_TESTS selects these tests: one job of each MPI implementation, one job of the Kubeflow SDK, and the isolation of tenants.
 SMOKE_TESTS := TestRanksReachEachOther/ranks_on_the_launcher|TestSDKTrainsAFunction/openmpi$$|TestNetworkPoliciesIsolatePods

@@ -12,68 +12,163 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/yaml"
 
+	"github.com/trainyard/trainyard/api/jobs"
 	"github.com/trainyard/trainyard/test/repo"
 )
 
 // machineAddress is the address at which pods reach the machine (network.go in test/cluster).
 const machineAddress = "198.18.0.1"
 
-// sdkResult is the output of testdata/sdk.py: the values that the Kubeflow SDK returns.
+// sdkResult is the output of testdata/sdk.py: the values that the Kubeflow SDK returns, and the resources of pods.
 type sdkResult struct {
 	Listed    bool     // whether list_runtimes returns the runtime
-	Framework string   // of the runtime
+	Runtime   string   // the name, framework and devices of the runtime
+	Nodes     int      // of the running job
+	Steps     []string // of the running job, with their pods and devices: node-0 is the launcher
+	Resources map[jobs.Role]corev1.ResourceRequirements
 	Status    string   // of the completed job
-	Steps     []string // of the job: node-0 is the launcher
 	Log       []string // of the launcher
-	Events    []string // the reasons of the job's events
+	Events    []string // the reasons of the events of the job's pods
 	Deleted   bool     // whether the job is gone after delete_job
 }
 
+// sdkRuntimes lists runtimes of testdata/platform.yaml on which the SDK trains. The runtimes with "strict" have a user id
+// that is not in the image, and a read-only root file system.
+var sdkRuntimes = []string{
+	"openmpi", "openmpi-strict", "openmpi5", "openmpi5-strict", "mpich-sdk", "mpich-sdk-strict", "intel-sdk", "intel-sdk-strict",
+	"openmpi-gpu", "horovod-gpu", "horovod-openmpi", "deepspeed",
+}
+
 // TestSDKTrainsAFunction passes a Python function to TrainerClient.train of the Kubeflow SDK, with variables, resources and
-// one additional package. The function runs on each rank. The runtimes with "strict" have a user id that is not in the
-// image, and a read-only root file system.
+// one additional package. The function runs on each rank.
 func TestSDKTrainsAFunction(t *testing.T) {
+	t.Parallel()
 	s := useSDK(t)
+	bases := readBases(t)
 	index := packageIndex(t, "humanize==4.13.0")
-	for _, runtime := range []string{
-		"openmpi", "openmpi-strict", "openmpi5", "openmpi5-strict", "mpich-sdk", "mpich-sdk-strict", "intel-sdk", "intel-sdk-strict",
-	} {
-		t.Run(runtime, func(t *testing.T) {
-			got := s.trainWithSDK(t, runtime, index)
-			want := sdkResult{Listed: true, Framework: "mpi", Status: "Complete", Steps: []string{"node-0", "node-1"}, Deleted: true}
-			for rank, host := range []string{"launcher-0-0", "launcher-0-0", "node-0-0", "node-0-0"} {
-				want.Log = append(want.Log, fmt.Sprintf("rank %d of 4 on JOB-%s: sum=100 hello", rank, host))
+	s.advertiseGPUs(t)
+	for _, name := range sdkRuntimes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			resources, device := map[string]string{"cpu": "400m", "memory": "600Mi"}, "400m cpu"
+			runtime, namespace := name, s.makeNamespace(t)
+			if needsGPUs[bases[name]] {
+				resources["gpu"], device = "2", "2 gpu"
+				runtime = s.addNvidiaSMI(t, name, namespace)
 			}
-			if !slices.Contains(got.Events, "Started") {
-				t.Errorf("the SDK returns events with the reasons %v, want Started", got.Events)
+			got := s.trainWithSDK(t, namespace, runtime, resources, index)
+			if !slices.Contains(got.Events, "JOB-launcher-0-0: Started") {
+				t.Errorf("the SDK returns the events %q, want the start of the launcher", got.Events)
 			}
 			got.Events = nil
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(wantFromSDK(runtime, resources, device), got); diff != "" {
 				t.Errorf("the SDK's results: -want +got:\n%s", diff)
 			}
 		})
 	}
 }
 
+// wantFromSDK returns the expected results for a job with two nodes. The argument "device" contains the number and the
+// kind of the devices of a node.
+func wantFromSDK(runtime string, resources map[string]string, device string) sdkResult {
+	_, kind, _ := strings.Cut(device, " ")
+	want := sdkResult{
+		Listed: true, Runtime: runtime + ": mpi, 2 " + kind, Nodes: 2, Status: "Complete", Deleted: true,
+		Steps: []string{"node-0: JOB-launcher-0-0, " + device, "node-1: JOB-node-0-0, " + device},
+	}
+	for rank, host := range []string{"launcher-0-0", "launcher-0-0", "node-0-0", "node-0-0"} {
+		want.Log = append(want.Log, fmt.Sprintf("rank %d of 4 on JOB-%s: sum=100 hello", rank, host))
+	}
+	list := corev1.ResourceList{}
+	for name, amount := range resources {
+		if name == "gpu" {
+			name = gpuResource
+		}
+		list[corev1.ResourceName(name)] = resource.MustParse(amount)
+	}
+	both := corev1.ResourceRequirements{Limits: list, Requests: list}
+	want.Resources = map[jobs.Role]corev1.ResourceRequirements{jobs.Launcher: both, jobs.Node: both}
+	return want
+}
+
+// TestSDKTrainsOnEveryShippedRuntime checks that sdkRuntimes contains a runtime of each catalogue entry.
+func TestSDKTrainsOnEveryShippedRuntime(t *testing.T) {
+	t.Parallel()
+	useSDK(t)
+	bases, tested, shipped := readBases(t), map[string]bool{}, map[string]bool{}
+	for _, name := range sdkRuntimes {
+		tested[bases[name]] = true
+	}
+	entry := regexp.MustCompile(`(?m)^catalogue: "([^"]+)": \{$`)
+	files, err := filepath.Glob(repo.Path(t, "runtimes/*.cue"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range entry.FindAllStringSubmatch(string(text), -1) {
+			shipped[m[1]] = true
+		}
+	}
+	if diff := cmp.Diff(shipped, tested); diff != "" {
+		t.Errorf("catalogue entries: -shipped +tested:\n%s", diff)
+	}
+}
+
+// readBases returns the catalogue entry of each runtime in testdata/platform.yaml.
+func readBases(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/platform.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document struct {
+		Spec struct {
+			Runtimes map[string]struct{ From string }
+		}
+	}
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		t.Fatal(err)
+	}
+	bases := map[string]string{}
+	for name, r := range document.Spec.Runtimes {
+		bases[name] = r.From
+	}
+	return bases
+}
+
 // TestSDKFailsWithoutOwnMpirun checks that Hydra cannot read the hostfile that the SDK names, if PATH does not start with the
 // folder of trainyard's mpirun. The rule unreadable-hostfile of `trainyard vet job` and docs/python.md state this.
 func TestSDKFailsWithoutOwnMpirun(t *testing.T) {
+	t.Parallel()
 	s := useSDK(t)
 	for _, runtime := range []string{"mpich", "intel"} {
-		if got := s.trainWithSDK(t, runtime, ""); got.Status != "Failed" {
-			t.Errorf("%s: the job has the status %s, want Failed", runtime, got.Status)
-		}
+		t.Run(runtime, func(t *testing.T) {
+			t.Parallel()
+			resources := map[string]string{"cpu": "500m", "memory": "512Mi"}
+			if got := s.trainWithSDK(t, s.makeNamespace(t), runtime, resources, ""); got.Status != "Failed" {
+				t.Errorf("the job has the status %s, want Failed", got.Status)
+			}
+		})
 	}
 }
 
 // TestSDKRunsTheDocumentedProgram runs the program of docs/python.md.
 func TestSDKRunsTheDocumentedProgram(t *testing.T) {
+	t.Parallel()
 	s := useSDK(t)
 	page, err := os.ReadFile(repo.Path(t, "docs/python.md"))
 	if err != nil {
@@ -106,16 +201,19 @@ func useSDK(t *testing.T) *sandbox {
 var sdkPython = os.Getenv("TRAINYARD_SDK")
 
 // trainWithSDK trains with the SDK, and returns the results. The log contains only the lines of ranks.
-func (s *sandbox) trainWithSDK(t *testing.T, runtime, index string) sdkResult {
+func (s *sandbox) trainWithSDK(t *testing.T, namespace, runtime string, resources map[string]string, index string) sdkResult {
 	t.Helper()
-	namespace := s.makeNamespace(t)
+	perNode, err := json.Marshal(resources)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(s.describeNamespace(namespace))
 		}
 	})
 	var stderr bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), sdkPython, "testdata/sdk.py", s.kubeconfig, namespace, runtime, index)
+	cmd := exec.CommandContext(t.Context(), sdkPython, "testdata/sdk.py", s.kubeconfig, namespace, runtime, string(perNode), index)
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	var result sdkResult

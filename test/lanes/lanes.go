@@ -53,7 +53,7 @@ func listLanes() []Lane {
 		{"smoke", "one job of each MPI implementation, and one of the Kubeflow SDK", "root", append([]string{e2e}, pods...), nil},
 		{"e2e", "MPI jobs in real pods", "root", append([]string{e2e, command, "docs/trying.md", "examples"}, pods...), []string{"cmd/trainyard/testdata"}},
 		{"hosts", "MPI jobs with 100 hosts, each in a pod of its own", "root", append([]string{e2e}, pods...), nil},
-		{"sdk", "the Kubeflow SDK, against MPI runtimes in real pods", "root", append([]string{e2e, "docs/python.md"}, pods...), nil},
+		{"sdk", "the Kubeflow SDK, against every shipped runtime in real pods", "root", append([]string{e2e, "docs/python.md"}, pods...), nil},
 		{"e2e-horovod", "Horovod in real pods", "root, and ten minutes to compile Horovod", append([]string{e2e}, pods...), nil},
 		{"kueue", "jobs that wait for quota, on simulated cluster nodes", "", append([]string{"test/scale", "test/matrix", "examples", "generator/capacity", "generator/internal/resources"}, pods...), []string{"examples/jobs"}},
 		{"scale", "jobs of 100 nodes on simulated cluster nodes", "", append([]string{"test/scale", "test/matrix"}, pods...), nil},
