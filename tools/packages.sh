@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages for a make target, if commands of these packages are missing.
 #
-#   packages.sh test     shellcheck, sshd, Open MPI, iptables, Prometheus, Node.js and npm, for tests
+#   packages.sh test     shellcheck, git, sshd, Open MPI, iptables, Prometheus, Node.js and npm, for tests
 #   packages.sh argocd   git and Redis, which Argo CD needs
 #   packages.sh crash    strace, which makes system calls of the crash tests fail
 #   packages.sh cluster  programs that run containers and build images, for test/cluster
@@ -17,6 +17,7 @@ need() {
 case "${1-}" in
 test)
 	need shellcheck shellcheck
+	need git git
 	need openssh-server /usr/sbin/sshd
 	need openmpi-bin mpirun
 	need iptables iptables

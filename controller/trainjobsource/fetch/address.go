@@ -1,0 +1,105 @@
+package fetch
+
+import (
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// address is the address of a repository.
+type address struct {
+	scheme string // https, http or ssh
+	user   string // of ssh
+	host   string // a name or an IP address in lower case, without brackets
+	port   string
+	path   string // with a leading slash, not escaped
+}
+
+var defaultPorts = map[string]string{"https": "443", "http": "80", "ssh": "22"}
+
+// safePath matches the paths that a shell on the SSH server cannot misread.
+var safePath = regexp.MustCompile(`^/[A-Za-z0-9._~/%+@ -]+$`)
+
+// safeHost matches names and IP addresses.
+var safeHost = regexp.MustCompile(`^[A-Za-z0-9._:-]+$`)
+
+// parseAddress reads and checks spec.url. Its messages do not contain the URL, which may contain a password.
+func parseAddress(text string) (address, error) {
+	u, err := url.Parse(text)
+	if err != nil || defaultPorts[u.Scheme] == "" {
+		return address{}, configErrorf("spec.url: want an address that starts with https:// or ssh://")
+	}
+	if _, has := u.User.Password(); has || (u.User != nil && u.Scheme != "ssh") {
+		return address{}, configErrorf("spec.url must not contain a user name or a password: put them into the Secret of spec.secretRef")
+	}
+	a := address{scheme: u.Scheme, user: "git", host: strings.ToLower(u.Hostname()), port: u.Port(), path: u.Path}
+	if u.User != nil {
+		a.user = u.User.Username()
+	}
+	if a.port == "" {
+		a.port = defaultPorts[a.scheme]
+	}
+	switch {
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.Opaque != "":
+		return address{}, configErrorf("spec.url must not contain ? or #")
+	case !safeHost.MatchString(a.host) || strings.HasPrefix(a.host, "-") || strings.HasPrefix(a.user, "-") || a.user == "":
+		return address{}, configErrorf("spec.url does not contain a valid host")
+	case !safePath.MatchString(a.path) || slices.Contains(strings.Split(a.path, "/"), ".."):
+		return address{}, configErrorf("spec.url: the path may contain only letters, digits, spaces and ._~/%%+@-, and no folder ..")
+	}
+	return a, nil
+}
+
+// hostPort returns the host with its port, as dialers expect it.
+func (a address) hostPort() string { return net.JoinHostPort(a.host, a.port) }
+
+// shortHost returns the host, with its port if this is not the default port.
+func (a address) shortHost() string {
+	if a.port == defaultPorts[a.scheme] {
+		return a.host
+	}
+	return a.hostPort()
+}
+
+// url returns the URL for HTTP.
+func (a address) url() *url.URL {
+	return &url.URL{Scheme: a.scheme, Host: a.urlHost(), Path: strings.TrimSuffix(a.path, "/")}
+}
+
+func (a address) urlHost() string {
+	if host := a.shortHost(); host != a.host || !strings.Contains(host, ":") {
+		return host
+	}
+	return "[" + a.host + "]"
+}
+
+// String returns the URL without the user.
+func (a address) String() string {
+	return (&url.URL{Scheme: a.scheme, Host: a.urlHost(), Path: a.path}).String()
+}
+
+// isListed reports whether the annotation trainyard.dev/hosts of a Secret allows sending the credentials to the host.
+// An entry without a port means the default port. Credentials for http need an entry with a port, so that an entry for
+// https never allows sending them in plain text.
+func (a address) isListed(hosts string) bool {
+	for entry := range strings.SplitSeq(hosts, ",") {
+		entry = strings.ToLower(strings.TrimSpace(entry))
+		if entry == a.hostPort() {
+			return true
+		}
+		if a.scheme != "http" && strings.Trim(entry, "[]") == a.host && a.port == defaultPorts[a.scheme] {
+			return true
+		}
+	}
+	return false
+}
+
+// hostsEntry returns the entry for isListed that allows the host.
+func (a address) hostsEntry() string {
+	if a.scheme == "http" {
+		return a.hostPort()
+	}
+	return a.shortHost()
+}

@@ -1,0 +1,98 @@
+package fetch
+
+import (
+	"crypto/x509"
+	"strings"
+	"unicode"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// credentials are the checked contents of the Secret with credentials.
+type credentials struct {
+	username, password string // of https
+	token              string
+	roots              *x509.CertPool // of https; nil: the roots of the system
+	identity           ssh.Signer     // of ssh
+	knownHosts         []byte
+}
+
+// maxValue bounds each value of a Secret, because some parsers of keys need much time for large inputs.
+const maxValue = 256 << 10
+
+// readCredentials checks the Secret with the credentials for a repository.
+func readCredentials(a address, r Request) (credentials, error) {
+	if r.Secret == nil {
+		if a.scheme == "ssh" {
+			return credentials{}, configErrorf("spec.secretRef is missing: ssh needs a Secret with the keys identity and known_hosts")
+		}
+		return credentials{}, nil
+	}
+	if !a.isListed(r.SecretHosts) {
+		return credentials{}, configErrorf("the annotation trainyard.dev/hosts of the Secret does not list %s, so its credentials are not sent there: add the annotation with kubectl annotate secret NAME trainyard.dev/hosts=%s", a.hostsEntry(), a.hostsEntry())
+	}
+	for key, value := range r.Secret {
+		if len(value) > maxValue {
+			return credentials{}, configErrorf("the value %q of the Secret has more than %s", key, size(maxValue))
+		}
+	}
+	if a.scheme == "ssh" {
+		return readSSHCredentials(r.Secret)
+	}
+	return readHTTPCredentials(r.Secret)
+}
+
+func readHTTPCredentials(secret map[string][]byte) (credentials, error) {
+	c := credentials{
+		username: text(secret, "username"), password: text(secret, "password"), token: text(secret, "bearerToken"),
+	}
+	hasPassword := c.username != "" || c.password != ""
+	switch {
+	case hasPassword && c.token != "":
+		return c, configErrorf("the Secret has both a password and a bearerToken: want username and password, or bearerToken")
+	case hasPassword && (c.username == "" || c.password == ""):
+		return c, configErrorf("the Secret needs both username and password")
+	case !hasPassword && c.token == "" && secret["ca.crt"] == nil:
+		return c, configErrorf("the Secret has no credentials for https: want the keys username and password, or bearerToken, or only ca.crt")
+	case strings.Contains(c.username, ":"):
+		return c, configErrorf("the username of the Secret must not contain a colon")
+	case strings.ContainsFunc(c.username+c.password+c.token, unicode.IsControl):
+		return c, configErrorf("the credentials of the Secret must not contain line breaks or other control characters")
+	}
+	if secret["ca.crt"] == nil {
+		return c, nil
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool()
+	}
+	if !roots.AppendCertsFromPEM(secret["ca.crt"]) {
+		return c, configErrorf("ca.crt of the Secret contains no certificate in PEM format")
+	}
+	c.roots = roots
+	return c, nil
+}
+
+func readSSHCredentials(secret map[string][]byte) (c credentials, err error) {
+	switch {
+	case len(secret["identity"]) == 0:
+		return c, configErrorf("the Secret has no key identity: ssh needs a private key")
+	case len(secret["known_hosts"]) == 0:
+		return c, configErrorf("the Secret has no key known_hosts: ssh needs the public key of the server, for example from ssh-keyscan")
+	}
+	if password := text(secret, "password"); password != "" {
+		c.identity, err = ssh.ParsePrivateKeyWithPassphrase(secret["identity"], []byte(password))
+	} else {
+		c.identity, err = ssh.ParsePrivateKey(secret["identity"])
+	}
+	if err != nil {
+		return c, configErrorf("the private key in identity of the Secret cannot be read: %s", strings.TrimPrefix(err.Error(), "ssh: "))
+	}
+	c.knownHosts = secret["known_hosts"]
+	return c, nil
+}
+
+// text returns a value of a Secret without the line break at its end, which many tools add.
+func text(secret map[string][]byte, key string) string {
+	return strings.TrimRight(string(secret[key]), "\r\n")
+}

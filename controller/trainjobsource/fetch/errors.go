@@ -1,0 +1,90 @@
+package fetch
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"unicode"
+
+	"github.com/trainyard/trainyard/api/message"
+)
+
+// ConfigError reports that somebody must change the TrainJobSource, its Secret or the repository. Trying again does not
+// help.
+type ConfigError struct{ Message string }
+
+// Error returns the message, which has one line and contains no credentials.
+func (e *ConfigError) Error() string { return e.Message }
+
+// VerifyError reports that a commit does not meet the conditions of spec.verify.
+type VerifyError struct{ Message string }
+
+// Error returns the message, which has one line and contains no credentials.
+func (e *VerifyError) Error() string { return e.Message }
+
+func configErrorf(format string, args ...any) error {
+	return &ConfigError{fmt.Sprintf(format, args...)}
+}
+
+func verifyErrorf(format string, args ...any) error {
+	return &VerifyError{fmt.Sprintf(format, args...)}
+}
+
+// maxMessage is the length of a message in characters. The server can write parts of a message.
+const maxMessage = 500
+
+// describe returns the error of a fetch with a text for people. The text names the URL, has one line, and contains
+// neither credentials nor control characters. The causes of err are not kept, because they may contain both.
+func describe(ctx context.Context, err error, where string, received *budget, secrets []string) error {
+	var config *ConfigError
+	var verify *VerifyError
+	text := func(s string) string { return "fetching " + where + ": " + clean(s, secrets) }
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &config):
+		return &ConfigError{text(config.Message)}
+	case errors.As(err, &verify):
+		return &VerifyError{text(verify.Message)}
+	case received != nil && received.exceeded():
+		return errors.New(text(received.message()))
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s: %w", text("the server did not finish in time"), ctx.Err())
+	}
+	if withURL := (*url.Error)(nil); errors.As(err, &withURL) {
+		err = withURL.Err // the text already names the URL
+	}
+	return errors.New(text(err.Error()))
+}
+
+// clean returns a text on one line, without invisible characters and without secrets, because a server can send both.
+func clean(text string, secrets []string) string {
+	for _, secret := range secrets {
+		text = strings.ReplaceAll(text, secret, "***")
+	}
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar {
+			return ' '
+		}
+		return r
+	}, text)
+	return message.Shorten(strings.Join(strings.Fields(text), " "), maxMessage)
+}
+
+// listSecrets returns the texts that a message must not contain: passwords and tokens, also in the form in which HTTP
+// sends them. Very short passwords are left out, because replacing them would make all messages unreadable.
+func listSecrets(secret map[string][]byte) []string {
+	var texts []string
+	for _, key := range []string{"password", "bearerToken"} {
+		value := strings.TrimSpace(string(secret[key]))
+		if len(value) < 4 {
+			continue
+		}
+		basic := base64.StdEncoding.EncodeToString([]byte(string(secret["username"]) + ":" + value))
+		texts = append(texts, basic, base64.StdEncoding.EncodeToString([]byte(value)), url.QueryEscape(value), url.PathEscape(value), value)
+	}
+	return texts
+}

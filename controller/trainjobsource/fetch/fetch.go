@@ -1,0 +1,233 @@
+package fetch
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+)
+
+// Request selects a commit, and says how it is fetched and verified.
+type Request struct {
+	// URL is the address of the repository, as in spec.url.
+	URL string
+	// Ref selects the commit. The zero value selects the newest commit of the default branch.
+	Ref v1alpha1.GitRef
+	// Secret is the data of the Secret with the credentials; nil without credentials.
+	Secret map[string][]byte
+	// SecretHosts is the value of the annotation trainyard.dev/hosts of this Secret.
+	SecretHosts string
+	// Keys are the key rings of spec.verify.secretRef. If Keys is nil, signatures are not verified.
+	Keys map[string][]byte
+	// Ancestor is a commit from which the fetched commit must descend. Empty: the history does not matter.
+	Ancestor string
+	// Known is the commit that the caller already has. If the server still offers this commit, nothing is downloaded and
+	// nothing is verified. A caller that needs a new verification leaves Known empty.
+	Known string
+}
+
+// Result is a fetched commit.
+type Result struct {
+	// Commit is the hash of the commit.
+	Commit string
+	// Ref is the full name of the branch or tag, such as refs/heads/main. It is empty for a commit that was selected by its
+	// hash, and HEAD if the server does not name its default branch.
+	Ref string
+	// Files are the files of the commit, in memory. Links and submodules appear in folders, but cannot be opened. Files is
+	// nil if the commit is the known one.
+	Files fs.FS
+}
+
+// Options are the settings of a Fetcher.
+type Options struct {
+	// Folder holds temporary files, which contain public keys of SSH servers only. The default is the folder for temporary
+	// files of the system.
+	Folder string
+	// Limits bounds each fetch. A limit that is zero has its default.
+	Limits Limits
+	// Network restricts the servers.
+	Network Network
+}
+
+// Fetcher fetches commits. It keeps nothing between two fetches, and several fetches can run at the same time.
+type Fetcher struct{ options Options }
+
+// New returns a Fetcher. It returns an error if the folder for temporary files does not exist.
+func New(options Options) (*Fetcher, error) {
+	options.Limits = options.Limits.orDefaults()
+	if options.Folder == "" {
+		options.Folder = os.TempDir()
+	}
+	if info, err := os.Stat(options.Folder); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("the folder for temporary files does not exist: %s", options.Folder)
+	}
+	return &Fetcher{options}, nil
+}
+
+// Fetch fetches a commit. The returned error is a *ConfigError, a *VerifyError, or another error that may pass by
+// itself. Its text has one line, and contains no credentials.
+func (f *Fetcher) Fetch(ctx context.Context, r Request) (Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, f.options.Limits.Time)
+	defer cancel()
+	secrets := listSecrets(r.Secret)
+	a, err := parseAddress(r.URL)
+	if err != nil {
+		return Result{}, describe(ctx, err, "the repository", nil, secrets)
+	}
+	received := &budget{limit: f.options.Limits.Received}
+	result, err := f.fetch(ctx, a, r, received)
+	if err != nil {
+		return Result{}, describe(ctx, err, a.String(), received, secrets)
+	}
+	return result, nil
+}
+
+func (f *Fetcher) fetch(ctx context.Context, a address, r Request, received *budget) (Result, error) {
+	if err := f.options.Network.checkScheme(a); err != nil {
+		return Result{}, err
+	}
+	if err := checkRef(r.Ref); err != nil {
+		return Result{}, err
+	}
+	if r.Ancestor != "" && !fullHash.MatchString(r.Ancestor) {
+		return Result{}, fmt.Errorf("the earlier commit %q is not a hash of a commit", r.Ancestor)
+	}
+	server, err := f.connect(ctx, a, r, received)
+	if err != nil {
+		return Result{}, err
+	}
+	defer server.close()
+	return f.exchange(ctx, server, r)
+}
+
+// connect checks the credentials and connects to the server.
+func (f *Fetcher) connect(ctx context.Context, a address, r Request, received *budget) (remote, error) {
+	c, err := readCredentials(a, r)
+	if err != nil {
+		return nil, err
+	}
+	d := dialer{f.options.Network, received}
+	if a.scheme == "ssh" {
+		server, err := newSSHRemote(ctx, a, c, d, f.options.Folder, f.options.Limits.Answer)
+		if err != nil {
+			return nil, err
+		}
+		return server, nil
+	}
+	return newHTTPRemote(a, c, d, f.options.Limits.Answer), nil
+}
+
+// exchange finds the commit, downloads it if it is not known, and verifies it.
+func (f *Fetcher) exchange(ctx context.Context, server remote, r Request) (Result, error) {
+	stream, err := server.advertisement(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	limit := f.options.Limits.Refs
+	tooLong := fmt.Errorf("the server's list of branches and tags has more than %s", size(limit))
+	list, err := readAdvertisement(&limitedReader{stream, limit, tooLong})
+	if err != nil {
+		return Result{}, err
+	}
+	selected, err := resolve(r.Ref, list)
+	if err != nil {
+		return Result{}, err
+	}
+	result := Result{Commit: selected.commit.String(), Ref: selected.ref}
+	if result.Commit == r.Known {
+		return result, nil
+	}
+	downloaded, err := f.download(ctx, server, list, selected)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := f.verify(ctx, server, list, r, downloaded); err != nil {
+		return Result{}, err
+	}
+	result.Files, err = newTree(downloaded.all, downloaded.commit.tree)
+	return result, err
+}
+
+// download is a commit that was received.
+type download struct {
+	all      objects
+	selected target
+	commit   commit
+	tag      *tag // the annotated tag that was selected, or nil
+}
+
+// download receives a commit without its history.
+func (f *Fetcher) download(ctx context.Context, server remote, list *packp.AdvRefs, selected target) (download, error) {
+	d := download{selected: selected}
+	pack, err := requestSnapshot(ctx, server, list, selected.object)
+	if err != nil {
+		return d, err
+	}
+	if d.all, err = readPack(pack, f.options.Limits); err != nil {
+		return d, err
+	}
+	if d.tag, err = d.all.follow(selected); err != nil {
+		return d, err
+	}
+	data, err := d.all.get(selected.commit, plumbing.CommitObject)
+	if err != nil {
+		return d, err
+	}
+	d.commit, err = parseCommit(data)
+	return d, err
+}
+
+// follow checks that the selected object leads to the selected commit, and returns the selected annotated tag. A tag can
+// point to another tag.
+func (o objects) follow(selected target) (first *tag, err error) {
+	hash := selected.object
+	for o[hash].kind == plumbing.TagObject {
+		t, err := parseTag(o[hash].data)
+		if err != nil {
+			return nil, err
+		}
+		if first == nil {
+			first = &t
+		}
+		hash = t.object
+	}
+	if hash != selected.commit {
+		return nil, fmt.Errorf("%s leads to %s, but the server's list says %s", selected.ref, hash, selected.commit)
+	}
+	return first, nil
+}
+
+// verify checks the conditions of spec.verify.
+func (f *Fetcher) verify(ctx context.Context, server remote, list *packp.AdvRefs, r Request, d download) error {
+	if r.Keys != nil {
+		keys, err := readKeys(r.Keys)
+		if err != nil {
+			return err
+		}
+		if err := verifySignature(keys, d); err != nil {
+			return err
+		}
+	}
+	if r.Ancestor == "" || r.Ancestor == d.selected.commit.String() {
+		return nil
+	}
+	ancestor := plumbing.NewHash(r.Ancestor)
+	pack, err := requestHistory(ctx, server, list, ancestor, d.selected.object)
+	if err != nil {
+		return err
+	}
+	history, err := readPack(pack, f.options.Limits)
+	if err != nil {
+		return err
+	}
+	isLinear, err := descends(history, d.selected.commit, ancestor)
+	if err == nil && !isLinear {
+		err = verifyErrorf("commit %s does not descend from %s, which was applied last, and spec.verify.linearHistory requires this: the branch was changed by a forced push, or leads to an older commit", d.selected.commit, ancestor)
+	}
+	return err
+}

@@ -1,0 +1,146 @@
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	uploadPack   = "git-upload-pack"
+	userAgent    = "git/2 (trainyard)" // some servers answer only to clients whose name starts with git/
+	maxRedirects = 3
+)
+
+// httpRemote is a repository on an HTTP server.
+type httpRemote struct {
+	client      *http.Client
+	base        *url.URL // of the repository; a redirect of the first request changes it
+	credentials credentials
+	bodies      []io.Closer
+}
+
+func newHTTPRemote(a address, c credentials, d dialer, answer time.Duration) *httpRemote {
+	transport := &http.Transport{
+		DialContext:            d.dial,
+		TLSClientConfig:        &tls.Config{RootCAs: c.roots, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    min(answer, 15*time.Second),
+		ResponseHeaderTimeout:  answer,
+		MaxResponseHeaderBytes: 64 << 10,
+		DisableCompression:     true, // the limits count what the server sends
+	}
+	return &httpRemote{
+		client:      &http.Client{Transport: transport, CheckRedirect: checkRedirect},
+		base:        a.url(),
+		credentials: c,
+	}
+}
+
+// checkRedirect allows redirects only on the same server, because the request carries credentials.
+func checkRedirect(next *http.Request, earlier []*http.Request) error {
+	if earlier[0].Method != http.MethodGet {
+		return http.ErrUseLastResponse
+	}
+	first := earlier[0].URL
+	if next.URL.Scheme != first.Scheme || next.URL.Host != first.Host || next.URL.User != nil {
+		return configErrorf("the server redirects to %s://%s: redirects to another server are not followed, so set spec.url to the new address", next.URL.Scheme, next.URL.Host)
+	}
+	if len(earlier) > maxRedirects {
+		return configErrorf("the server redirects more than %d times", maxRedirects)
+	}
+	return nil
+}
+
+func (h *httpRemote) advertisement(ctx context.Context) (io.Reader, error) {
+	const list = "/info/refs"
+	target := h.base.JoinPath(list)
+	target.RawQuery = "service=" + uploadPack
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := h.do(request)
+	if err != nil {
+		return nil, err
+	}
+	if got := response.Header.Get("Content-Type"); got != "application/x-"+uploadPack+"-advertisement" {
+		return nil, configErrorf("the server's answer is not that of a Git server: the Content-Type is %q", got)
+	}
+	base := *response.Request.URL
+	if !strings.HasSuffix(base.Path, list) {
+		return nil, configErrorf("the server redirects to a page that does not belong to a Git repository")
+	}
+	base.Path, base.RawPath, base.RawQuery = strings.TrimSuffix(base.Path, list), "", ""
+	h.base = &base
+	return response.Body, nil
+}
+
+func (h *httpRemote) exchange(ctx context.Context, message []byte) (io.Reader, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.base.JoinPath(uploadPack).String(), bytes.NewReader(message))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/x-"+uploadPack+"-request")
+	request.Header.Set("Accept", "application/x-"+uploadPack+"-result")
+	response, err := h.do(request)
+	if err != nil {
+		return nil, err
+	}
+	if got := response.Header.Get("Content-Type"); got != "application/x-"+uploadPack+"-result" {
+		return nil, fmt.Errorf("the server's answer is not that of a Git server: the Content-Type is %q", got)
+	}
+	return response.Body, nil
+}
+
+// do sends a request, and returns the response if its status is 200.
+func (h *httpRemote) do(request *http.Request) (*http.Response, error) {
+	request.Header.Set("User-Agent", userAgent)
+	switch c := h.credentials; {
+	case c.token != "":
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	case c.username != "":
+		request.SetBasicAuth(c.username, c.password)
+	}
+	response, err := h.client.Do(request)
+	if unknown := (x509.UnknownAuthorityError{}); errors.As(err, &unknown) {
+		return nil, configErrorf("the server's certificate is signed by an unknown authority: put the certificate of the authority into ca.crt of the Secret")
+	}
+	if err != nil {
+		return nil, err
+	}
+	h.bodies = append(h.bodies, response.Body)
+	return response, h.checkStatus(response)
+}
+
+func (h *httpRemote) checkStatus(response *http.Response) error {
+	switch code := response.StatusCode; code {
+	case http.StatusOK:
+		return nil
+	case http.StatusUnauthorized, http.StatusForbidden:
+		if h.credentials.token == "" && h.credentials.username == "" {
+			return configErrorf("the server requires credentials (%d): set spec.secretRef", code)
+		}
+		return configErrorf("the server refused the credentials in the Secret (%d)", code)
+	case http.StatusNotFound, http.StatusGone:
+		return configErrorf("the repository does not exist, or the credentials do not allow reading it (%d)", code)
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect, http.StatusSeeOther:
+		return configErrorf("the server redirects a request that must not be sent again (%d): set spec.url to the new address", code)
+	default:
+		return fmt.Errorf("the server answered with status %d", code)
+	}
+}
+
+func (h *httpRemote) close() {
+	for _, body := range h.bodies {
+		_ = body.Close() // the response was read as far as it is needed
+	}
+	h.client.CloseIdleConnections()
+}

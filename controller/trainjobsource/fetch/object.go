@@ -1,0 +1,116 @@
+package fetch
+
+import (
+	"bytes"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// commit is a parsed commit. The functions of this file accept only the canonical form that Git writes, so that
+// everybody who reads the object sees the same values, and the signature covers exactly the values that are used.
+type commit struct {
+	tree      plumbing.Hash
+	parents   []plumbing.Hash
+	signature string // armored; empty without a signature
+	signed    []byte // the text that the signature covers
+}
+
+// header is a field of a commit or tag, with all its lines.
+type header struct{ key, value, raw string }
+
+var errMalformed = errors.New("the commit or tag is malformed")
+
+// splitHeaders splits a commit or tag into its header and its message.
+func splitHeaders(data []byte) (headers []header, message string, err error) {
+	head, message, found := strings.Cut(string(data), "\n\n")
+	if !found || bytes.IndexByte(data, 0) >= 0 {
+		return nil, "", errMalformed
+	}
+	for line := range strings.SplitSeq(head, "\n") {
+		if more, continues := strings.CutPrefix(line, " "); continues && len(headers) > 0 {
+			last := &headers[len(headers)-1]
+			last.value += "\n" + more
+			last.raw += line + "\n"
+			continue
+		}
+		key, value, found := strings.Cut(line, " ")
+		if !found || key == "" {
+			return nil, "", errMalformed
+		}
+		headers = append(headers, header{key, value, line + "\n"})
+	}
+	return headers, message, nil
+}
+
+// unique lists the headers that a commit can have only once.
+var unique = []string{"tree", "author", "committer", "encoding", "gpgsig", "gpgsig-sha256"}
+
+// commitOrder matches the keys of the headers of a commit.
+var commitOrder = regexp.MustCompile(`^tree (parent )*author committer( |$)`)
+
+// parseCommit parses a commit.
+func parseCommit(data []byte) (commit, error) {
+	headers, message, err := splitHeaders(data)
+	if err != nil {
+		return commit{}, err
+	}
+	var c commit
+	var keys []string
+	for _, h := range headers {
+		if slices.Contains(unique, h.key) && slices.Contains(keys, h.key) || h.key == "parent" && slices.Contains(keys, "author") {
+			return commit{}, errMalformed
+		}
+		keys = append(keys, h.key)
+		switch {
+		case (h.key == "tree" || h.key == "parent") && !fullHash.MatchString(h.value):
+			return commit{}, errMalformed
+		case h.key == "tree":
+			c.tree = plumbing.NewHash(h.value)
+		case h.key == "parent":
+			c.parents = append(c.parents, plumbing.NewHash(h.value))
+		case h.key == "gpgsig":
+			c.signature = h.value
+		}
+		if h.key != "gpgsig" && h.key != "gpgsig-sha256" { // Git leaves both out of the signed text
+			c.signed = append(c.signed, h.raw...)
+		}
+	}
+	if !commitOrder.MatchString(strings.Join(keys, " ")) {
+		return commit{}, errMalformed
+	}
+	c.signed = append(c.signed, "\n"+message...)
+	return c, nil
+}
+
+// tag is a parsed annotated tag.
+type tag struct {
+	object    plumbing.Hash
+	name      string
+	signature string // armored; empty without a signature
+	signed    []byte // the text that the signature covers
+}
+
+// parseTag parses an annotated tag. Its signature is the end of its message.
+func parseTag(data []byte) (tag, error) {
+	headers, _, err := splitHeaders(data)
+	if err != nil {
+		return tag{}, err
+	}
+	if len(headers) < 3 || headers[0].key != "object" || headers[1].key != "type" || headers[2].key != "tag" || !fullHash.MatchString(headers[0].value) {
+		return tag{}, errMalformed
+	}
+	for _, h := range headers[3:] {
+		if h.key == "object" || h.key == "type" || h.key == "tag" {
+			return tag{}, errMalformed
+		}
+	}
+	t := tag{object: plumbing.NewHash(headers[0].value), name: headers[2].value, signed: data}
+	if i := bytes.LastIndex(data, []byte("\n"+beginSignature)); i >= 0 {
+		t.signed, t.signature = data[:i+1], string(data[i+1:])
+	}
+	return t, nil
+}

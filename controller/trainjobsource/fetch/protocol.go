@@ -1,0 +1,113 @@
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
+)
+
+// remote is a repository on a server that speaks version 0 of Git's protocol
+// (https://git-scm.com/docs/pack-protocol).
+type remote interface {
+	// advertisement returns the server's list of branches and tags. It must be called first.
+	advertisement(ctx context.Context) (io.Reader, error)
+	// exchange sends a complete request for a pack, and returns the answer.
+	exchange(ctx context.Context, message []byte) (io.Reader, error)
+	close()
+}
+
+// readAdvertisement parses the server's list of branches and tags.
+func readAdvertisement(r io.Reader) (*packp.AdvRefs, error) {
+	list := packp.NewAdvRefs()
+	err := list.Decode(r)
+	switch format := list.Capabilities.Get(capability.ObjectFormat); {
+	case errors.Is(err, packp.ErrEmptyAdvRefs):
+		return nil, configErrorf("the repository is empty")
+	case err != nil:
+		return nil, describeProtocol(err)
+	case len(format) > 0 && format[0] != "sha1":
+		return nil, configErrorf("the repository uses hashes of type %s: only sha1 is supported", format[0])
+	}
+	return list, nil
+}
+
+// requestSnapshot asks for an object without the history of its commit.
+func requestSnapshot(ctx context.Context, server remote, list *packp.AdvRefs, want plumbing.Hash) (io.Reader, error) {
+	request := newRequest(list, want)
+	if !list.Capabilities.Supports(capability.Shallow) {
+		return nil, configErrorf("the server cannot send a commit without its history")
+	}
+	request.Depth = packp.DepthCommits(1)
+	request.Capabilities.Set(capability.Shallow)
+	return send(ctx, server, request)
+}
+
+// requestHistory asks for the commits from one that the server had earlier to the wanted one. Many servers can leave
+// out files and folders.
+func requestHistory(ctx context.Context, server remote, list *packp.AdvRefs, have, want plumbing.Hash) (io.Reader, error) {
+	request := newRequest(list, want)
+	request.Haves = []plumbing.Hash{have}
+	if list.Capabilities.Supports(capability.Filter) {
+		request.Capabilities.Set(capability.Filter)
+		request.Filter = packp.FilterTreeDepth(0)
+	}
+	return send(ctx, server, request)
+}
+
+func newRequest(list *packp.AdvRefs, want plumbing.Hash) *packp.UploadPackRequest {
+	request := packp.NewUploadPackRequest()
+	request.Wants = []plumbing.Hash{want}
+	for _, useful := range []capability.Capability{capability.Sideband64k, capability.OFSDelta, capability.NoProgress} {
+		if list.Capabilities.Supports(useful) {
+			request.Capabilities.Set(useful)
+		}
+	}
+	return request
+}
+
+// send sends a request, and returns the pack of the answer.
+func send(ctx context.Context, server remote, request *packp.UploadPackRequest) (io.Reader, error) {
+	var message bytes.Buffer
+	err := request.UploadRequest.Encode(&message)
+	if err == nil {
+		err = request.UploadHaves.Encode(&message, false)
+	}
+	if err == nil {
+		err = pktline.NewEncoder(&message).EncodeString("done\n")
+	}
+	if err != nil {
+		return nil, err
+	}
+	answer, err := server.exchange(ctx, message.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	response := packp.NewUploadPackResponse(request)
+	if err := response.Decode(io.NopCloser(answer)); err != nil {
+		return nil, describeProtocol(err)
+	}
+	if request.Capabilities.Supports(capability.Sideband64k) {
+		return sideband.NewDemuxer(sideband.Sideband64k, response), nil
+	}
+	return response, nil
+}
+
+// describeProtocol finds messages of the server in an error.
+func describeProtocol(err error) error {
+	line := (*pktline.ErrorLine)(nil)
+	switch {
+	case !errors.As(err, &line):
+		return err
+	case strings.Contains(line.Text, "not our ref"):
+		return configErrorf("the server does not offer the commit: %s", line.Text)
+	}
+	return errors.New("the server reports: " + line.Text)
+}

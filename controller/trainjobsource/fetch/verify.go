@@ -1,0 +1,114 @@
+package fetch
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/armor"
+	openpgperrors "github.com/ProtonMail/go-crypto/openpgp/errors"
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/trainyard/trainyard/api/message"
+)
+
+const beginSignature = "-----BEGIN PGP SIGNATURE-----"
+
+// readKeys reads the key rings of the Secret of spec.verify. A value can contain several armored blocks.
+func readKeys(rings map[string][]byte) (openpgp.EntityList, error) {
+	var keys openpgp.EntityList
+	for _, name := range slices.Sorted(maps.Keys(rings)) {
+		if len(rings[name]) > maxValue {
+			return nil, configErrorf("the value %q of the Secret of spec.verify has more than %s", name, size(maxValue))
+		}
+		before := len(keys)
+		for r := bytes.NewReader(rings[name]); ; {
+			block, err := armor.Decode(r)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return nil, configErrorf("the value %q of the Secret of spec.verify is not an armored OpenPGP key ring: %v", name, err)
+			}
+			ring, err := openpgp.ReadKeyRing(block.Body)
+			if err != nil {
+				return nil, configErrorf("the value %q of the Secret of spec.verify is not an OpenPGP key ring: %v", name, err)
+			}
+			keys = append(keys, ring...)
+		}
+		if len(keys) == before {
+			return nil, configErrorf("the value %q of the Secret of spec.verify contains no OpenPGP key", name)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, configErrorf("the Secret of spec.verify contains no OpenPGP key")
+	}
+	return keys, nil
+}
+
+// verifySignature checks that a commit, or the annotated tag that was selected, is signed with one of the keys. The
+// signature of a tag counts only if the tag still has the name that was signed. Otherwise somebody could give an old tag
+// a new name.
+func verifySignature(keys openpgp.EntityList, d download) error {
+	err := checkSignature(keys, d.commit.signed, d.commit.signature)
+	if err == nil {
+		return nil
+	}
+	if t := d.tag; t != nil && t.signature != "" {
+		if tags+t.name != d.selected.ref {
+			return verifyErrorf("the signed tag of %s has another name: %s", d.selected.ref, message.Quote(t.name))
+		}
+		err = checkSignature(keys, t.signed, t.signature)
+	}
+	if err == nil {
+		return nil
+	}
+	return verifyErrorf("commit %s %v", d.selected.commit, err)
+}
+
+// checkSignature checks a signature. Its errors continue a sentence about the commit.
+func checkSignature(keys openpgp.EntityList, signed []byte, signature string) error {
+	if !strings.HasPrefix(signature, beginSignature) {
+		return errors.New("has no OpenPGP signature")
+	}
+	_, err := openpgp.CheckArmoredDetachedSignature(keys, bytes.NewReader(signed), strings.NewReader(signature), nil)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, openpgperrors.ErrUnknownIssuer):
+		return errors.New("is signed with a key that is not in the Secret of spec.verify")
+	case errors.Is(err, openpgperrors.ErrKeyExpired), errors.Is(err, openpgperrors.ErrSignatureExpired):
+		return errors.New("is signed with an expired key")
+	case errors.Is(err, openpgperrors.ErrKeyRevoked):
+		return errors.New("is signed with a revoked key")
+	}
+	return errors.New("has an invalid signature")
+}
+
+// descends reports whether a commit of the pack has the ancestor. A pack leaves out the ancestor and the commits before
+// it, so the search ends at commits that are not in the pack.
+func descends(all objects, newest, ancestor plumbing.Hash) (bool, error) {
+	seen := map[plumbing.Hash]bool{}
+	for open := []plumbing.Hash{newest}; len(open) > 0; {
+		hash := open[len(open)-1]
+		open = open[:len(open)-1]
+		if hash == ancestor {
+			return true, nil
+		}
+		data, exists := all[hash]
+		if seen[hash] || !exists || data.kind != plumbing.CommitObject {
+			continue
+		}
+		seen[hash] = true
+		c, err := parseCommit(data.data)
+		if err != nil {
+			return false, err
+		}
+		open = append(open, c.parents...)
+	}
+	return false, nil
+}

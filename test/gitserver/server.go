@@ -1,0 +1,180 @@
+// Package gitserver runs a Git server on this machine for tests and experiments.
+//
+// The server offers all repositories of a folder over HTTP, HTTPS and SSH. The program git answers the requests, so
+// clients meet a real server. Only the loopback address is used.
+package gitserver
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/cgi"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// User is the name of the only user of a server with a password.
+const User = "robot"
+
+// Server is a running Git server.
+type Server struct {
+	// Password is the password of the user over HTTP and HTTPS. Everyone can read the repositories if it is empty. Tests
+	// may change it before the first request.
+	Password string
+	// Token is a bearer token that HTTP and HTTPS accept instead of the password.
+	Token string
+
+	dir      string
+	home     string // an empty folder, so that the settings of this machine's user do not matter
+	requests atomic.Int64
+	packs    atomic.Int64
+
+	http, https *http.Server
+	httpAddress string
+	tlsAddress  string
+	authority   []byte
+
+	sshListener net.Listener
+	hostKey     ssh.Signer
+	clientKey   []byte
+	sessions    sync.WaitGroup
+}
+
+// Start starts a server for the repositories in a folder. The caller closes it.
+func Start(dir string) (*Server, error) {
+	backend, err := backendPath()
+	if err != nil {
+		return nil, err
+	}
+	home, err := os.MkdirTemp("", "gitserver")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir, home: home}
+	handler := s.count(s.authenticate(&cgi.Handler{Path: backend, Env: append(s.environment(), "GIT_PROJECT_ROOT="+dir, "GIT_HTTP_EXPORT_ALL=1")}))
+	err = s.startHTTP(handler)
+	if err == nil {
+		err = s.startHTTPS(handler)
+	}
+	if err == nil {
+		err = s.startSSH()
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// backendPath finds Git's program for HTTP servers.
+func backendPath() (string, error) {
+	folder, err := exec.Command("git", "--exec-path").Output()
+	if err != nil {
+		return "", fmt.Errorf("finding git: %w", err)
+	}
+	return filepath.Join(strings.TrimSpace(string(folder)), "git-http-backend"), nil
+}
+
+// environment returns the environment of the git programs. It hides the settings of this machine and its user.
+func (s *Server) environment() []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.home, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}
+}
+
+func (s *Server) startHTTP(handler http.Handler) error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s.httpAddress = listener.Addr().String()
+	s.http = &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+	go func() { _ = s.http.Serve(listener) }() // it ends when the server is closed
+	return nil
+}
+
+// count counts the requests, and the requests that ask for a pack.
+func (s *Server) count(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.requests.Add(1)
+		if strings.HasSuffix(r.URL.Path, "/git-upload-pack") {
+			s.packs.Add(1)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) authenticate(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		isUser := s.Password != "" && user == User && password == s.Password
+		isToken := s.Token != "" && r.Header.Get("Authorization") == "Bearer "+s.Token
+		if s.Password+s.Token != "" && !isUser && !isToken {
+			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
+			http.Error(w, "unauthorized", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// HTTP returns the URL of a repository over HTTP.
+func (s *Server) HTTP(repository string) string { return "http://" + s.httpAddress + "/" + repository }
+
+// HTTPS returns the URL of a repository over HTTPS.
+func (s *Server) HTTPS(repository string) string { return "https://" + s.tlsAddress + "/" + repository }
+
+// SSH returns the URL of a repository over SSH.
+func (s *Server) SSH(repository string) string {
+	return "ssh://git@" + s.sshListener.Addr().String() + "/" + repository
+}
+
+// Authority returns the certificate of the authority that signed the server's certificate, in PEM format.
+func (s *Server) Authority() []byte { return s.authority }
+
+// Requests returns how many HTTP requests and SSH sessions the server has had.
+func (s *Server) Requests() int { return int(s.requests.Load()) }
+
+// Packs returns how many of the requests asked for a pack.
+func (s *Server) Packs() int { return int(s.packs.Load()) }
+
+// Close stops the server. Its repositories stay.
+func (s *Server) Close() error {
+	var errs []error
+	for _, server := range []*http.Server{s.http, s.https} {
+		if server != nil {
+			errs = append(errs, server.Close())
+		}
+	}
+	if s.sshListener != nil {
+		errs = append(errs, s.sshListener.Close())
+		s.sessions.Wait()
+	}
+	return errors.Join(append(errs, os.RemoveAll(s.home))...)
+}
+
+// git runs a git command in a folder, and returns its output without the last line break.
+func (s *Server) git(dir string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	command := exec.CommandContext(ctx, "git", args...)
+	command.Dir = dir
+	command.Env = append(s.environment(), "GIT_AUTHOR_NAME=author", "GIT_AUTHOR_EMAIL=author@example.com",
+		"GIT_COMMITTER_NAME=author", "GIT_COMMITTER_EMAIL=author@example.com")
+	out, err := command.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSuffix(string(out), "\n"), nil
+}
+
+// random returns a name that no other server uses.
+func random() string { return strings.ToLower(rand.Text()) }
