@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 	"unicode"
@@ -54,10 +55,27 @@ func describe(ctx context.Context, err error, where string, received *budget, se
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w", text("the server did not finish in time"), ctx.Err())
 	}
+	return errors.New(text(stable(err)))
+}
+
+// stable returns the text of an error of the network without the parts that differ each time, such as the port of this
+// side of a connection. Otherwise, each attempt would change the status of the TrainJobSource.
+func stable(err error) string {
 	if withURL := (*url.Error)(nil); errors.As(err, &withURL) {
-		err = withURL.Err // the text already names the URL
+		err = withURL.Err // the message already names the URL
 	}
-	return errors.New(text(err.Error()))
+	name, connection := (*net.DNSError)(nil), (*net.OpError)(nil)
+	switch {
+	case errors.As(err, &name) && name.IsNotFound:
+		return "the name " + name.Name + " does not exist"
+	case errors.As(err, &name):
+		return "the name " + name.Name + " cannot be resolved at the moment"
+	case errors.As(err, &connection):
+		shorter := *connection
+		shorter.Source = nil
+		return shorter.Error()
+	}
+	return err.Error()
 }
 
 // clean returns a text on one line, without invisible characters and without secrets, because a server can send both.

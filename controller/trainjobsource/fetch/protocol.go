@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -32,7 +33,7 @@ func readAdvertisement(r io.Reader) (*packp.AdvRefs, error) {
 	case errors.Is(err, packp.ErrEmptyAdvRefs):
 		return nil, configErrorf("the repository is empty")
 	case err != nil:
-		return nil, describeProtocol(err)
+		return nil, fmt.Errorf("reading the server's list of branches and tags: %w", describeProtocol(err))
 	case len(format) > 0 && format[0] != "sha1":
 		return nil, configErrorf("the repository uses hashes of type %s: only sha1 is supported", format[0])
 	}

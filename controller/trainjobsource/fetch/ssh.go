@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/skeema/knownhosts"
@@ -58,7 +59,8 @@ func newSSHRemote(ctx context.Context, a address, c credentials, d dialer, folde
 	client, err := handshake(conn, a, config, answer)
 	if err != nil {
 		stop()
-		return nil, errors.Join(describeHandshake(err, a), conn.Close())
+		_ = conn.Close() // the library closes it too
+		return nil, describeHandshake(err, a)
 	}
 	return &sshRemote{client: client, stop: stop, command: uploadPack + " '" + a.path + "'"}, nil
 }
@@ -86,9 +88,13 @@ func describeHandshake(err error, a address) error {
 	case errors.As(err, &wrongKey):
 		return configErrorf("the host key of %s is not the key in known_hosts of the Secret: somebody may be intercepting the connection, or the server has a new key", a.shortHost())
 	case errors.As(err, &noCommon):
-		return configErrorf("%s and the controller have no common algorithm: known_hosts of the Secret may lack the type of the server's host key: %v", a.shortHost(), err)
+		return configErrorf("%s and the controller have no common algorithm: known_hosts of the Secret may lack the type of the server's host key: %v", a.shortHost(), noCommon)
 	case strings.Contains(err.Error(), "unable to authenticate"): // x/crypto has no type for this error
 		return configErrorf("the server refused the private key in the Secret for user %s", a.user)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errors.New("the server did not finish the handshake of SSH in time")
+	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return errors.New("the server closed the connection during the handshake of SSH") // the library races for the error
 	}
 	return err
 }
