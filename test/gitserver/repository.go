@@ -2,11 +2,9 @@ package gitserver
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // Repository is a repository of a server, with a working copy in which its files can be changed.
@@ -125,18 +123,17 @@ func (r *Repository) ForcePush(files map[string]string, message string) (string,
 	return r.Head()
 }
 
-// PutCommit stores a commit object with any content, lets a branch point to it, and returns its hash.
-func (r *Repository) PutCommit(branch string, content []byte) (string, error) {
+// Put stores an object of any content, such as a signed commit, lets a reference such as refs/heads/main point to it,
+// and returns its hash. The kind is commit or tag.
+func (r *Repository) Put(kind, ref string, content []byte) (hash string, err error) {
 	file := filepath.Join(r.server.home, random())
 	if err := os.WriteFile(file, content, 0o644); err != nil {
 		return "", err
 	}
-	hash, err := r.Git("hash-object", "-w", "-t", "commit", "--literally", file)
-	if err != nil {
-		return "", fmt.Errorf("storing a commit: %w", errors.Join(err, os.Remove(file)))
-	}
-	if _, err := r.Git("update-ref", "refs/heads/"+branch, strings.TrimSpace(hash)); err != nil {
+	defer func() { err = errors.Join(err, os.Remove(file)) }()
+	if hash, err = r.Git("hash-object", "-w", "-t", kind, "--literally", file); err != nil {
 		return "", err
 	}
-	return hash, os.Remove(file)
+	_, err = r.Git("update-ref", ref, hash)
+	return hash, err
 }

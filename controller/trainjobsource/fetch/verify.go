@@ -81,8 +81,10 @@ func checkSignature(keys openpgp.EntityList, signed []byte, signature string) er
 		return nil
 	case errors.Is(err, openpgperrors.ErrUnknownIssuer):
 		return errors.New("is signed with a key that is not in the Secret of spec.verify")
-	case errors.Is(err, openpgperrors.ErrKeyExpired), errors.Is(err, openpgperrors.ErrSignatureExpired):
+	case errors.Is(err, openpgperrors.ErrKeyExpired):
 		return errors.New("is signed with an expired key")
+	case errors.Is(err, openpgperrors.ErrSignatureExpired):
+		return errors.New("has a signature that is expired, or was made in the future")
 	case errors.Is(err, openpgperrors.ErrKeyRevoked):
 		return errors.New("is signed with a revoked key")
 	}

@@ -1,0 +1,274 @@
+package fetch
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/armor"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/test/gitserver"
+)
+
+// newSigner returns a new key for signatures. Its age and its time of life are in hours; 0 means that it never expires.
+func newSigner(t *testing.T, age, life int) *openpgp.Entity {
+	t.Helper()
+	created := time.Now().Add(-time.Duration(age) * time.Hour)
+	config := &packet.Config{Algorithm: packet.PubKeyAlgoEdDSA, Time: func() time.Time { return created }, KeyLifetimeSecs: uint32(life * 3600)}
+	signer, err := openpgp.NewEntity("robot", "", "robot@example.com", config)
+	check(t, err)
+	return signer
+}
+
+// publicKey returns the public keys as armored key ring.
+func publicKey(t *testing.T, signers ...*openpgp.Entity) string {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := armor.Encode(&b, openpgp.PublicKeyType, nil)
+	check(t, err)
+	for _, signer := range signers {
+		check(t, signer.Serialize(w))
+	}
+	check(t, w.Close())
+	return b.String() + "\n"
+}
+
+func sign(t *testing.T, signer *openpgp.Entity, text string) string {
+	t.Helper()
+	return signAt(t, signer, signer.PrimaryKey.CreationTime, text)
+}
+
+func signAt(t *testing.T, signer *openpgp.Entity, at time.Time, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	config := &packet.Config{Time: func() time.Time { return at }}
+	check(t, openpgp.ArmoredDetachSign(&b, signer, strings.NewReader(text), config))
+	return b.String()
+}
+
+// signCommit adds a signature to the text of a commit.
+func signCommit(t *testing.T, signer *openpgp.Entity, text string) string {
+	return addSignature(text, sign(t, signer, text))
+}
+
+func addSignature(text, signature string) string {
+	head, message, _ := strings.Cut(text, "\n\n")
+	return head + "\ngpgsig " + strings.ReplaceAll(signature, "\n", "\n ") + "\n\n" + message
+}
+
+// TestSignatures verifies commits.
+func TestSignatures(t *testing.T) {
+	s := gitserver.New(t)
+	r, unsigned := newRepository(t, s)
+	text, err := r.Git("cat-file", "commit", unsigned)
+	check(t, err)
+	text += "\n" // which the helper cuts off
+	signer, other, expired, revoked := newSigner(t, 0, 0), newSigner(t, 0, 0), newSigner(t, 3, 1), newSigner(t, 1, 0)
+	signed, byOther := signCommit(t, signer, text), signCommit(t, other, text)
+	byExpired, byRevoked := signCommit(t, expired, text), signCommit(t, revoked, text)
+	ofTomorrow := addSignature(text, signAt(t, signer, time.Now().Add(24*time.Hour), text))
+	check(t, revoked.RevokeKey(packet.KeyCompromised, "stolen", nil))
+	const (
+		noSignature = "has no OpenPGP signature"
+		unknown     = "is signed with a key that is not in the Secret of spec.verify"
+		invalid     = "has an invalid signature"
+		malformed   = "the commit or tag is malformed"
+	)
+	tree, _, _ := strings.Cut(text, "\n")
+	for name, tc := range map[string]struct{ commit, want string }{
+		"signed":                      {signed, ""},
+		"signed by the second key":    {byOther, ""},
+		"signed with a SHA-256 twin":  {strings.Replace(signed, "\ngpgsig ", "\ngpgsig-sha256 x\n y\ngpgsig ", 1), ""},
+		"unsigned":                    {text, noSignature},
+		"an unknown key":              {signCommit(t, newSigner(t, 0, 0), text), unknown},
+		"an expired key":              {byExpired, "is signed with an expired key"},
+		"a signature of tomorrow":     {ofTomorrow, "has a signature that is expired, or was made in the future"},
+		"a revoked key":               {byRevoked, "is signed with a revoked key"},
+		"a signature with SSH":        {addSignature(text, "-----BEGIN SSH SIGNATURE-----\nabc\n-----END SSH SIGNATURE-----"), noSignature},
+		"another message":             {strings.Replace(signed, "\n\nchange", "\n\nchanged", 1), invalid},
+		"another author":              {strings.Replace(signed, "author author", "author nobody", 1), invalid},
+		"another tree":                {strings.Replace(signed, tree, "tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904", 1), invalid},
+		"another header":              {strings.Replace(signed, "\ngpgsig ", "\nencoding latin1\ngpgsig ", 1), invalid},
+		"a signature of garbage":      {addSignature(text, beginSignature+"\n\nabc\n-----END PGP SIGNATURE-----"), invalid},
+		"A27, two signatures":         {strings.Replace(signed, "\ngpgsig ", "\ngpgsig x\ngpgsig ", 1), malformed},
+		"A27, two trees":              {strings.Replace(signed, tree+"\n", tree+"\n"+tree+"\n", 1), malformed},
+		"A27, a tree at the end":      {strings.Replace(signed, "\ngpgsig ", "\n"+tree+"\ngpgsig ", 1), malformed},
+		"A27, a parent at the end":    {strings.Replace(signed, "\ngpgsig ", "\nparent "+unsigned+"\ngpgsig ", 1), malformed},
+		"A27, two authors":            {strings.Replace(signed, "\ncommitter ", "\nauthor a <a> 1 +0000\ncommitter ", 1), malformed},
+		"A27, no author":              {strings.Replace(signed, "\nauthor ", "\nwriter ", 1), malformed},
+		"A27, a tree in upper case":   {strings.Replace(signed, tree, "tree "+strings.ToUpper(tree[5:]), 1), malformed},
+		"A27, a zero byte":            {strings.Replace(signed, "\n\nchange", "\n\n\x00change", 1), malformed},
+		"A27, a header without value": {strings.Replace(signed, "\ngpgsig ", "\nx\ngpgsig ", 1), malformed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hash, err := r.Put("commit", "refs/heads/signed", []byte(tc.commit))
+			check(t, err)
+			keys := values("a.asc", publicKey(t, signer, expired), "b.asc", publicKey(t, revoked)+publicKey(t, other))
+			request := Request{URL: s.HTTP(r.Name), Ref: v1alpha1.GitRef{Branch: "signed"}, Keys: keys}
+			got, err := newFetcher(t, Limits{}, request.URL).Fetch(t.Context(), request)
+			var verify *VerifyError
+			switch {
+			case tc.want == "" && (err != nil || got.Commit != hash || got.Files == nil):
+				t.Errorf("got %+v, error %v", got, err)
+			case tc.want == malformed && (err == nil || err.Error() != "fetching "+request.URL+": "+malformed):
+				t.Errorf("got %v, want %s", err, malformed)
+			case tc.want != "" && tc.want != malformed && (!errors.As(err, &verify) || err.Error() != "fetching "+request.URL+": commit "+hash+" "+tc.want):
+				t.Errorf("got %T %v, want a VerifyError: %s", err, err, tc.want)
+			}
+		})
+	}
+}
+
+// TestA27Commits checks forms of a commit that Git's own programs refuse to store, but a server can send.
+func TestA27Commits(t *testing.T) {
+	const tree = "tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+	const people = "\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000"
+	if c, err := parseCommit([]byte(tree + people + "\n\n")); err != nil || string(c.signed) != tree+people+"\n\n" {
+		t.Errorf("an empty message: got %+v, error %v", c, err)
+	}
+	for name, text := range map[string]string{
+		"nothing": "", "no message": tree + people + "\n", "no people": tree + "\n\nchange\n", "no tree": people[1:] + "\n\nchange\n",
+		"a tree with more": tree + " " + people + "\n\nchange\n", "a continued line at the start": " x\n" + tree + people + "\n\nchange\n",
+		"a tree on two lines": tree + "\n x" + people + "\n\nchange\n", "a short parent": tree + "\nparent 4b825d" + people + "\n\nchange\n",
+	} {
+		if c, err := parseCommit([]byte(text)); err == nil {
+			t.Errorf("%s: got %+v", name, c)
+		}
+	}
+}
+
+// TestTagSignatures verifies annotated tags, which can carry the signature instead of the commit.
+func TestTagSignatures(t *testing.T) {
+	s := gitserver.New(t)
+	r, hash := newRepository(t, s)
+	signer := newSigner(t, 0, 0)
+	content := "object " + hash + "\ntype commit\ntag v1.0.0\ntagger a <a@example.com> 1 +0000\n\nrelease\n"
+	tagText := content + sign(t, signer, content)
+	if !strings.HasSuffix(tagText, "\n") {
+		tagText += "\n"
+	}
+	for ref, text := range map[string]string{
+		"v1.0.0": tagText, "v9.0.0": tagText, "v2.0.0": strings.Replace(tagText, "v1.0.0", "v2.0.0", 1), "v3.0.0": strings.Replace(content, "v1.0.0", "v3.0.0", 1),
+	} {
+		_, err := r.Put("tag", "refs/tags/"+ref, []byte(text))
+		check(t, err)
+	}
+	_, err := r.Git("update-ref", "refs/tags/v4.0.0", hash)
+	check(t, err)
+	for name, tc := range map[string]struct {
+		ref  v1alpha1.GitRef
+		want string
+	}{
+		"signed":              {v1alpha1.GitRef{Tag: "v1.0.0"}, ""},
+		"found by a range":    {v1alpha1.GitRef{Semver: "<2"}, ""},
+		"with another name":   {v1alpha1.GitRef{Tag: "v9.0.0"}, `the signed tag of refs/tags/v9.0.0 has another name: "v1.0.0"`},
+		"changed":             {v1alpha1.GitRef{Tag: "v2.0.0"}, "commit " + hash + " has an invalid signature"},
+		"unsigned":            {v1alpha1.GitRef{Tag: "v3.0.0"}, "commit " + hash + " has no OpenPGP signature"},
+		"not annotated":       {v1alpha1.GitRef{Tag: "v4.0.0"}, "commit " + hash + " has no OpenPGP signature"},
+		"the commit's branch": {v1alpha1.GitRef{Branch: "main"}, "commit " + hash + " has no OpenPGP signature"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			request := Request{URL: s.HTTP(r.Name), Ref: tc.ref, Keys: values("a", publicKey(t, signer))}
+			got, err := newFetcher(t, Limits{}, request.URL).Fetch(t.Context(), request)
+			if tc.want == "" {
+				if err != nil || got.Commit != hash {
+					t.Errorf("got %+v, error %v", got, err)
+				}
+				return
+			}
+			if verify := (*VerifyError)(nil); !errors.As(err, &verify) || err.Error() != "fetching "+request.URL+": "+tc.want {
+				t.Errorf("got %T %v, want a VerifyError: %s", err, err, tc.want)
+			}
+		})
+	}
+}
+
+// TestKeys checks the messages about key rings.
+func TestKeys(t *testing.T) {
+	s := gitserver.New(t)
+	r, _ := newRepository(t, s)
+	key := publicKey(t, newSigner(t, 0, 0))
+	for name, tc := range map[string]struct {
+		keys map[string][]byte
+		want string
+	}{
+		"no key":                  {values(), "the Secret of spec.verify contains no OpenPGP key"},
+		"an empty value":          {values("a", key, "b", ""), `the value "b" of the Secret of spec.verify contains no OpenPGP key`},
+		"garbage":                 {values("a", "garbage"), `the value "a" of the Secret of spec.verify contains no OpenPGP key`},
+		"a block without content": {values("a", "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nabcd\n-----END PGP PUBLIC KEY BLOCK-----\n"), `the value "a" of the Secret of spec.verify is not an OpenPGP key ring: `},
+		"a large value":           {values("a", strings.Repeat("x", maxValue+1)), `the value "a" of the Secret of spec.verify has more than 256 KiB`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := newFetcher(t, Limits{}, s.HTTP(r.Name)).Fetch(t.Context(), Request{URL: s.HTTP(r.Name), Keys: tc.keys})
+			if config := (*ConfigError)(nil); !errors.As(err, &config) || !strings.HasPrefix(err.Error(), "fetching "+s.HTTP(r.Name)+": "+tc.want) {
+				t.Errorf("got %T %v, want a ConfigError: %s", err, err, tc.want)
+			}
+		})
+	}
+}
+
+// TestA27LinearHistory checks that only commits after the applied one are accepted.
+func TestA27LinearHistory(t *testing.T) {
+	for _, filter := range []string{"true", "false"} {
+		t.Run("filter "+filter, func(t *testing.T) { testLinearHistory(t, filter) })
+	}
+}
+
+func testLinearHistory(t *testing.T, filter string) {
+	s := gitserver.New(t)
+	r, first := newRepository(t, s)
+	check(t, r.Configure("uploadpack.allowFilter", filter))
+	second := commitFiles(t, r, map[string]string{"README.md": "two\n"})
+	check(t, r.Branch("old"))
+	_, err := r.Git("branch", "side", first)
+	check(t, err)
+	_, err = r.Git("symbolic-ref", "HEAD", "refs/heads/side")
+	check(t, err)
+	side := commitFiles(t, r, map[string]string{"side.yaml": "a: 1\n"})
+	_, err = r.Git("symbolic-ref", "HEAD", "refs/heads/main")
+	check(t, err)
+	merge, err := r.Git("commit-tree", "-p", second, "-p", side, "-m", "merge", second+"^{tree}")
+	check(t, err)
+	_, err = r.Git("update-ref", "refs/heads/main", merge)
+	check(t, err)
+	check(t, r.Tag("v1.0.0", "annotated"))
+	revert := commitFiles(t, r, map[string]string{"README.md": "jobs\n"})
+	const no = "no"
+	for name, tc := range map[string]struct {
+		ref            v1alpha1.GitRef
+		ancestor, want string
+	}{
+		"from the first commit":  {v1alpha1.GitRef{}, first, revert},
+		"from the second commit": {v1alpha1.GitRef{}, second, revert},
+		"from the other parent":  {v1alpha1.GitRef{}, side, revert},
+		"from the merge":         {v1alpha1.GitRef{}, merge, revert},
+		"from itself":            {v1alpha1.GitRef{}, revert, revert},
+		"to an annotated tag":    {v1alpha1.GitRef{Tag: "v1.0.0"}, first, merge},
+		"to a commit":            {v1alpha1.GitRef{Commit: merge}, first, merge},
+		"back":                   {v1alpha1.GitRef{Branch: "old"}, revert, no},
+		"back, by a tag":         {v1alpha1.GitRef{Tag: "v1.0.0"}, revert, no},
+		"to another branch":      {v1alpha1.GitRef{Branch: "side"}, second, no},
+		"from an unknown commit": {v1alpha1.GitRef{}, strings.Repeat("ab", 20), no},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for protocol, request := range map[string]Request{
+				"http": {URL: s.HTTP(r.Name)},
+				"ssh":  {URL: s.SSH(r.Name), SecretHosts: hostOf(t, s.SSH(r.Name)), Secret: values("identity", string(s.Identity()), "known_hosts", string(s.KnownHosts()))},
+			} {
+				request.Ref, request.Ancestor = tc.ref, tc.ancestor
+				got, err := newFetcher(t, Limits{}, s.HTTP(r.Name)).Fetch(t.Context(), request)
+				verify := (*VerifyError)(nil)
+				if tc.want == no && (!errors.As(err, &verify) || !strings.Contains(err.Error(), " does not descend from "+tc.ancestor+", ")) {
+					t.Errorf("%s: got %T %v, want a VerifyError", protocol, err, err)
+				} else if tc.want != no && (err != nil || got.Commit != tc.want) {
+					t.Errorf("%s: got %+v, error %v", protocol, got, err)
+				}
+			}
+		})
+	}
+}
