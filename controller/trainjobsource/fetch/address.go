@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"net"
 	"net/url"
 	"regexp"
@@ -22,8 +23,10 @@ var defaultPorts = map[string]string{"https": "443", "http": "80", "ssh": "22"}
 // safePath matches the paths that a shell on the SSH server cannot misread.
 var safePath = regexp.MustCompile(`^/[A-Za-z0-9._~/%+@ -]+$`)
 
-// safeHost matches names and IP addresses.
-var safeHost = regexp.MustCompile(`^[A-Za-z0-9._:-]+$`)
+var (
+	safeHost = regexp.MustCompile(`^[A-Za-z0-9._:][A-Za-z0-9._:-]*$`) // names and IP addresses
+	safeUser = regexp.MustCompile(`^[A-Za-z0-9._][A-Za-z0-9._-]*$`)
+)
 
 // parseAddress reads and checks spec.url. Its messages do not contain the URL, which may contain a password.
 func parseAddress(text string) (address, error) {
@@ -34,22 +37,26 @@ func parseAddress(text string) (address, error) {
 	if _, has := u.User.Password(); has || (u.User != nil && u.Scheme != "ssh") {
 		return address{}, configErrorf("spec.url must not contain a user name or a password: put them into the Secret of spec.secretRef")
 	}
-	a := address{scheme: u.Scheme, user: "git", host: strings.ToLower(u.Hostname()), port: u.Port(), path: u.Path}
-	if u.User != nil {
-		a.user = u.User.Username()
-	}
-	if a.port == "" {
-		a.port = defaultPorts[a.scheme]
-	}
-	switch {
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.Opaque != "":
+	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.Opaque != "" {
 		return address{}, configErrorf("spec.url must not contain ? or #")
-	case !safeHost.MatchString(a.host) || strings.HasPrefix(a.host, "-") || strings.HasPrefix(a.user, "-") || a.user == "":
-		return address{}, configErrorf("spec.url does not contain a valid host")
-	case !safePath.MatchString(a.path) || slices.Contains(strings.Split(a.path, "/"), ".."):
-		return address{}, configErrorf("spec.url: the path may contain only letters, digits, spaces and ._~/%%+@-, and no folder ..")
 	}
-	return a, nil
+	user := "git"
+	if u.User != nil {
+		user = u.User.Username()
+	}
+	a := address{u.Scheme, user, strings.ToLower(u.Hostname()), cmp.Or(u.Port(), defaultPorts[u.Scheme]), u.Path}
+	return a, a.check()
+}
+
+// check refuses hosts, users and paths that another program could read as an option or a command.
+func (a address) check() error {
+	switch {
+	case !safeHost.MatchString(a.host) || !safeUser.MatchString(a.user):
+		return configErrorf("spec.url does not contain a valid host")
+	case !safePath.MatchString(a.path) || slices.Contains(strings.Split(a.path, "/"), ".."):
+		return configErrorf("spec.url: the path may contain only letters, digits, spaces and ._~/%%+@-, and no folder ..")
+	}
+	return nil
 }
 
 // hostPort returns the host with its port, as dialers expect it.

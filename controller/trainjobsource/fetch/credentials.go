@@ -42,35 +42,37 @@ func readCredentials(a address, r Request) (credentials, error) {
 	return readHTTPCredentials(r.Secret)
 }
 
-func readHTTPCredentials(secret map[string][]byte) (credentials, error) {
-	c := credentials{
-		username: text(secret, "username"), password: text(secret, "password"), token: text(secret, "bearerToken"),
-	}
-	hasPassword := c.username != "" || c.password != ""
+func readHTTPCredentials(secret map[string][]byte) (c credentials, err error) {
+	c.username, c.password, c.token = text(secret, "username"), text(secret, "password"), text(secret, "bearerToken")
+	authority, hasAuthority := secret["ca.crt"]
 	switch {
-	case hasPassword && c.token != "":
-		return c, configErrorf("the Secret has both a password and a bearerToken: want username and password, or bearerToken")
-	case hasPassword && (c.username == "" || c.password == ""):
-		return c, configErrorf("the Secret needs both username and password")
-	case !hasPassword && c.token == "" && secret["ca.crt"] == nil:
+	case c.username+c.password == "" && c.token == "" && !hasAuthority:
 		return c, configErrorf("the Secret has no credentials for https: want the keys username and password, or bearerToken, or only ca.crt")
+	case c.username+c.password != "" && c.token != "":
+		return c, configErrorf("the Secret has both a password and a bearerToken: want username and password, or bearerToken")
+	case (c.username == "") != (c.password == ""):
+		return c, configErrorf("the Secret needs both username and password")
 	case strings.Contains(c.username, ":"):
 		return c, configErrorf("the username of the Secret must not contain a colon")
 	case strings.ContainsFunc(c.username+c.password+c.token, unicode.IsControl):
 		return c, configErrorf("the credentials of the Secret must not contain line breaks or other control characters")
 	}
-	if secret["ca.crt"] == nil {
-		return c, nil
+	if hasAuthority {
+		c.roots, err = readAuthority(authority)
 	}
+	return c, err
+}
+
+// readAuthority returns the authorities that the system trusts, and the one of the Secret.
+func readAuthority(text []byte) (*x509.CertPool, error) {
 	roots, err := x509.SystemCertPool()
-	if err != nil {
+	if err != nil { // for example, the image has no certificates
 		roots = x509.NewCertPool()
 	}
-	if !roots.AppendCertsFromPEM(secret["ca.crt"]) {
-		return c, configErrorf("ca.crt of the Secret contains no certificate in PEM format")
+	if !roots.AppendCertsFromPEM(text) {
+		return nil, configErrorf("ca.crt of the Secret contains no certificate in PEM format")
 	}
-	c.roots = roots
-	return c, nil
+	return roots, nil //nolint:nilerr // the authority of the Secret suffices
 }
 
 func readSSHCredentials(secret map[string][]byte) (c credentials, err error) {

@@ -49,7 +49,7 @@ func (n Network) allows(a netip.Addr) bool {
 		return true
 	}
 	if contains(n.Deny) || contains(refused) || a.IsLoopback() || a.IsUnspecified() || a.IsMulticast() ||
-		a.IsLinkLocalUnicast() || a.IsInterfaceLocalMulticast() {
+		a.IsLinkLocalUnicast() {
 		return false
 	}
 	if contains(embedded) {

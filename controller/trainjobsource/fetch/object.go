@@ -46,41 +46,53 @@ func splitHeaders(data []byte) (headers []header, message string, err error) {
 	return headers, message, nil
 }
 
+// commitOrder matches the keys of the headers of a commit, each with a space after it.
+var commitOrder = regexp.MustCompile(`^tree (parent )*author committer `)
+
 // unique lists the headers that a commit can have only once.
 var unique = []string{"tree", "author", "committer", "encoding", "gpgsig", "gpgsig-sha256"}
 
-// commitOrder matches the keys of the headers of a commit.
-var commitOrder = regexp.MustCompile(`^tree (parent )*author committer( |$)`)
+// checkOrder checks that a commit has the headers that Git writes, in Git's order.
+func checkOrder(headers []header) error {
+	keys := ""
+	for _, h := range headers {
+		if slices.Contains(unique, h.key) && strings.Contains(" "+keys, " "+h.key+" ") {
+			return errMalformed
+		}
+		keys += h.key + " "
+	}
+	start := commitOrder.FindString(keys)
+	if start == "" || strings.Contains(keys[len(start)-1:], " parent ") {
+		return errMalformed
+	}
+	return nil
+}
 
 // parseCommit parses a commit.
 func parseCommit(data []byte) (commit, error) {
 	headers, message, err := splitHeaders(data)
+	if err == nil {
+		err = checkOrder(headers)
+	}
 	if err != nil {
 		return commit{}, err
 	}
 	var c commit
-	var keys []string
 	for _, h := range headers {
-		if slices.Contains(unique, h.key) && slices.Contains(keys, h.key) || h.key == "parent" && slices.Contains(keys, "author") {
+		if (h.key == "tree" || h.key == "parent") && !fullHash.MatchString(h.value) {
 			return commit{}, errMalformed
 		}
-		keys = append(keys, h.key)
-		switch {
-		case (h.key == "tree" || h.key == "parent") && !fullHash.MatchString(h.value):
-			return commit{}, errMalformed
-		case h.key == "tree":
+		switch h.key {
+		case "tree":
 			c.tree = plumbing.NewHash(h.value)
-		case h.key == "parent":
+		case "parent":
 			c.parents = append(c.parents, plumbing.NewHash(h.value))
-		case h.key == "gpgsig":
+		case "gpgsig":
 			c.signature = h.value
 		}
 		if h.key != "gpgsig" && h.key != "gpgsig-sha256" { // Git leaves both out of the signed text
 			c.signed = append(c.signed, h.raw...)
 		}
-	}
-	if !commitOrder.MatchString(strings.Join(keys, " ")) {
-		return commit{}, errMalformed
 	}
 	c.signed = append(c.signed, "\n"+message...)
 	return c, nil

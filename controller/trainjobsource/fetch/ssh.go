@@ -101,7 +101,7 @@ func describeHandshake(err error, a address) error {
 
 // readKnownHosts parses known_hosts. The library reads only files.
 func readKnownHosts(folder string, text []byte) (*knownhosts.HostKeyDB, error) {
-	file, err := os.CreateTemp(folder, "known_hosts")
+	file, err := os.CreateTemp(folder, "hosts")
 	if err != nil {
 		return nil, err
 	}

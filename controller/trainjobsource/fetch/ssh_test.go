@@ -100,12 +100,13 @@ func TestIdentities(t *testing.T) {
 	s := gitserver.New(t)
 	r, _ := newRepository(t, s)
 	host := hostOf(t, s.SSH(r.Name))
+	encrypted := newIdentity(t, canary)
 	const refused = "the server refused the private key in the Secret for user git"
 	for name, tc := range map[string]struct{ identity, password, want string }{
 		"another key":      {newIdentity(t, ""), "", refused},
-		"encrypted":        {newIdentity(t, canary), canary, refused},
-		"a wrong password": {newIdentity(t, canary), "other", "the private key in identity of the Secret cannot be read: x509: decryption password incorrect"},
-		"no password":      {newIdentity(t, canary), "", "the private key in identity of the Secret cannot be read: this private key is passphrase protected"},
+		"encrypted":        {encrypted, canary, refused},
+		"a wrong password": {encrypted, "other", "the private key in identity of the Secret cannot be read: x509: decryption password incorrect"},
+		"no password":      {encrypted, "", "the private key in identity of the Secret cannot be read: this private key is passphrase protected"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			secret := values("identity", tc.identity, "known_hosts", string(s.KnownHosts()))
