@@ -19,8 +19,8 @@ import (
 )
 
 // mutationCount is the number of changes that the test tries. A failure reports the seed and the number of the change.
-// One change may cause at most maxProblems problems, because a user cannot find the mistake in a long list. A document with a change may take
-// at most changeTimeout, which is far longer than a valid document takes.
+// One change may cause problems at no more than maxProblems positions, because a user cannot find the mistake in a long
+// list. A document with a change may take at most changeTimeout, which is far longer than a valid document takes.
 const (
 	mutationCount = 2000
 	maxProblems   = 15
@@ -34,8 +34,9 @@ type mutant struct {
 	at    []int    // numbers of the changed lines and of nearby lines that a problem may name, counted from 1
 	words []string // old and new keys and values of the changed lines
 
-	key     string // the old name of the changed key
-	renamed string // the new name of a renamed key, or ""
+	key     string   // the old name of the changed key
+	renamed string   // the new name of a renamed key, or ""
+	removed []string // the keys after the end of a truncated document
 }
 
 // Kinds of changes that change only the text of one line, so a problem must have the position of the change.
@@ -73,8 +74,8 @@ func TestMutationsAreReported(t *testing.T) {
 		}
 		if problems := tryMutant(t, &shared, layers); len(problems) > 0 {
 			reported++
-			if len(problems) > maxProblems && kind != "truncate" { // the rest of a truncated document refers to many names that were cut off
-				t.Errorf("one change causes %d problems, want at most %d:\n%v", len(problems), maxProblems, problems)
+			if n := countPositions(problems); n > maxProblems && kind != "truncate" { // the rest of a truncated document refers to many names that were cut off
+				t.Errorf("one change causes problems at %d positions, want at most %d:\n%v", n, maxProblems, problems)
 			}
 			if !m.isReported(kind, layers[which].Name, problems) {
 				t.Errorf("no problem refers to the change:\n%v", problems)
@@ -87,6 +88,16 @@ func TestMutationsAreReported(t *testing.T) {
 	if reported < tries/2 {
 		t.Errorf("only %d of %d changes were reported, want at least half: harmless changes test nothing", reported, tries)
 	}
+}
+
+// countPositions returns the number of positions with problems. One wrong reference has a problem for each environment
+// in which other names are allowed.
+func countPositions(problems problem.List) int {
+	positions := map[problem.Position]bool{}
+	for _, p := range problems {
+		positions[p.Position] = true
+	}
+	return len(positions)
 }
 
 // readSeed returns the seed of the random numbers: TRAINYARD_SEED, or 1 if that variable is not set.
@@ -208,11 +219,17 @@ func (m mutant) isNamed(file string, problems problem.List) bool {
 				return true
 			}
 		}
-		if m.namesLine(p) {
+		if m.namesLine(p) || m.lostValue(p) {
 			return true
 		}
 	}
 	return false
+}
+
+// lostValue reports whether a problem is about a value that an environment replaced in the removed part of a truncated
+// document, such as a limit that is now above the ceiling of the environment.
+func (m mutant) lostValue(p problem.Problem) bool {
+	return slices.Contains(m.removed, p.Path[strings.LastIndex(p.Path, ".")+1:])
 }
 
 var (
@@ -275,6 +292,9 @@ func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 			m.allowNeighbors(line)
 		}},
 		{"truncate", func() {
+			for _, found := range keyAndValue.FindAllStringSubmatch(strings.Join(m.lines[line:], "\n"), -1) {
+				m.removed = append(m.removed, found[1])
+			}
 			for _, gone := range m.lines[line+1:] { // other sections may refer to the removed sections of spec
 				if part := keyAndValue.FindStringSubmatch(gone); part != nil && strings.HasPrefix(gone, "  "+part[1]) {
 					m.words = append(m.words, part[1])
