@@ -1,6 +1,7 @@
 package dashboards
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -9,6 +10,9 @@ import (
 
 // outcomes holds labels that name outcomes, each with the values that stand for a failure and for a success.
 var outcomes = map[string][]string{"phase": {"Failed", "Succeeded"}, "outcome": {"failed", "succeeded"}}
+
+// roles holds the roles of the pods of TrainJobs.
+var roles = []string{"launcher", "node", "dataset-initializer", "model-initializer"}
 
 var (
 	failedSeries    = regexp.MustCompile(`(?i)\bfailed\b`)
@@ -21,13 +25,9 @@ func checkLevels(p boardPanel, t target) string {
 	if p.Type != "timeseries" {
 		return ""
 	}
-	series := []string{t.LegendFormat}
+	series := expandLegends([]string{t.LegendFormat}, "role", roles)
 	for label, values := range outcomes {
-		if placeholder := "{{" + label + "}}"; strings.Contains(t.LegendFormat, placeholder) {
-			for _, value := range values {
-				series = append(series, strings.ReplaceAll(t.LegendFormat, placeholder, value))
-			}
-		}
+		series = expandLegends(series, label, values)
 	}
 	for _, name := range series {
 		colour, dashed := p.seriesStyle(name)
@@ -39,6 +39,22 @@ func checkLevels(p boardPanel, t target) string {
 		}
 	}
 	return ""
+}
+
+// expandLegends replaces each legend that contains a label by one legend for each value of the label.
+func expandLegends(legends []string, label string, values []string) []string {
+	var expanded []string
+	for _, legend := range legends {
+		placeholder := "{{" + label + "}}"
+		if !strings.Contains(legend, placeholder) {
+			expanded = append(expanded, legend)
+			continue
+		}
+		for _, value := range values {
+			expanded = append(expanded, strings.ReplaceAll(legend, placeholder, value))
+		}
+	}
+	return expanded
 }
 
 // seriesStyle returns the fixed colour of a series, and reports whether the series is dashed.
@@ -106,27 +122,31 @@ func (p boardPanel) shows(t target, label string) bool {
 // TestSeriesRulesDetectViolations changes a valid dashboard once for each part of the rules about series, and checks
 // that the rule reports the violation.
 func TestSeriesRulesDetectViolations(t *testing.T) {
-	good := shippedDashboards(t).grafana["tenant"]
+	shipped := shippedDashboards(t).grafana
 	for change, tc := range map[string]struct {
 		rule  string
 		spoil func(b *board)
+		board string // the dashboard, by default "tenant"
 	}{
-		"a phase without levels": {"series-levels", func(b *board) { b.panel("TrainJobs by phase").FieldConfig.Overrides = nil }},
-		"failures in orange":     {"series-levels", func(b *board) { b.setStyle("failed", "color", `{"fixedColor": "orange"}`) }},
-		"failures not dashed":    {"series-levels", func(b *board) { b.setStyle("failed", "custom.lineStyle", `{"fill": "solid"}`) }},
-		"successes in red":       {"series-levels", func(b *board) { b.setStyle("succeeded", "color", `{"fixedColor": "red"}`) }},
-		"a legend without label": {"series-levels", func(b *board) { b.panel("CPU").Targets[0].LegendFormat = "Failed" }},
-		"one decimal place":      {"count-decimals", func(b *board) { *b.panel("GPUs held").FieldConfig.Defaults.Decimals = 1 }},
-		"any decimal places":     {"count-decimals", func(b *board) { b.panel("GPUs held").FieldConfig.Defaults.Decimals = nil }},
-		"legend without job":     {"job-named", func(b *board) { b.panel("Memory").Targets[0].LegendFormat = "{{namespace}}" }},
-		"legend without tenant":  {"job-named", func(b *board) { b.panel("Memory").Targets[0].LegendFormat = "{{trainjob}}" }},
-		"table without job":      {"job-named", func(b *board) { b.panel("TrainJobs with pods").Transformations = nil }},
-		"one job without name":   {"job-named", func(b *board) { b.panel("CPU").Targets[0].Expr = `max(a{trainjob="$trainjob"})` }},
+		"a phase without levels": {rule: "series-levels", spoil: func(b *board) { b.panel("TrainJobs by phase").FieldConfig.Overrides = nil }},
+		"failures in orange":     {rule: "series-levels", spoil: func(b *board) { b.setStyle("failed", "color", `{"fixedColor": "orange"}`) }},
+		"failures not dashed":    {rule: "series-levels", spoil: func(b *board) { b.setStyle("failed", "custom.lineStyle", `{"fill": "solid"}`) }},
+		"successes in red":       {rule: "series-levels", spoil: func(b *board) { b.setStyle("succeeded", "color", `{"fixedColor": "red"}`) }},
+		"a legend without label": {rule: "series-levels", spoil: func(b *board) { b.panel("CPU").Targets[0].LegendFormat = "Failed" }},
+		"node pods in orange":    {rule: "series-levels", spoil: func(b *board) { b.setStyle("node Failed", "color", `{"fixedColor": "orange"}`) }, board: "trainjob"},
+		"one decimal place":      {rule: "count-decimals", spoil: func(b *board) { *b.panel("GPUs held").FieldConfig.Defaults.Decimals = 1 }},
+		"any decimal places":     {rule: "count-decimals", spoil: func(b *board) { b.panel("GPUs held").FieldConfig.Defaults.Decimals = nil }},
+		"legend without job":     {rule: "job-named", spoil: func(b *board) { b.panel("Memory").Targets[0].LegendFormat = "{{namespace}}" }},
+		"legend without tenant":  {rule: "job-named", spoil: func(b *board) { b.panel("Memory").Targets[0].LegendFormat = "{{trainjob}}" }},
+		"table without job":      {rule: "job-named", spoil: func(b *board) { b.panel("TrainJobs with pods").Transformations = nil }},
+		"one job without name":   {rule: "job-named", spoil: func(b *board) { b.panel("CPU").Targets[0].Expr = `max(a{trainjob="$trainjob"})` }},
 	} {
 		t.Run(change, func(t *testing.T) {
+			name := cmp.Or(tc.board, "tenant")
+			good := shipped[name]
 			bad := clone(t, good)
 			tc.spoil(&bad)
-			before, after := dashboardRules[tc.rule]("tenant", good), dashboardRules[tc.rule]("tenant", bad)
+			before, after := dashboardRules[tc.rule](name, good), dashboardRules[tc.rule](name, bad)
 			if len(after) != len(before)+1 {
 				t.Errorf("%s reports %v, and before the change %v: want one more", tc.rule, after, before)
 			}
