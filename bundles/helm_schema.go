@@ -7,6 +7,10 @@ import (
 	"slices"
 )
 
+// decidedByAuthor is the description of a chart's schema. It tells users of a chart why the chart lacks other settings.
+const decidedByAuthor = "Settings without a value here are decisions of the author of the platform document, " +
+	"such as namespaces, isolation, the runtimes of a tenant, and quotas of GPUs and pods."
+
 // valuesSchema returns values.schema.json in draft 7 of JSON Schema, which all versions of Helm 3 can read.
 func (c *helmChart) valuesSchema() ([]byte, error) {
 	properties := c.values.properties()
@@ -19,6 +23,7 @@ func (c *helmChart) valuesSchema() ([]byte, error) {
 	// The value "enabled" is optional. A parent chart can set this value, and refer to it in dependencies.condition of
 	// its Chart.yaml.
 	properties["enabled"] = map[string]any{"type": "boolean", "description": "Whether a parent chart installs this chart. Only parent charts read this value."}
+	root["description"] = decidedByAuthor
 	root["$schema"], root["title"] = "http://json-schema.org/draft-07/schema#", "Values of "+c.uniqueName()
 	text, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {

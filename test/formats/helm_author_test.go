@@ -1,0 +1,46 @@
+package formats
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/trainyard/trainyard/bundles"
+)
+
+// decidedSettings holds the settings of tenants that the description of a chart's schema names, with their keys.
+var decidedSettings = map[string][]string{
+	"namespaces": {"namespace"}, "isolation": {"isolation"}, "the runtimes of a tenant": {"runtimes"}, "quotas of GPUs and pods": {"nvidia.com/gpu", "pods"},
+}
+
+// TestSchemaNamesWhoDecides checks that the description of a chart's values schema names the author of the document, and
+// settings that are really no values of the chart.
+func TestSchemaNamesWhoDecides(t *testing.T) {
+	eachChart(t, func(t *testing.T, _, dir string, bundle bundles.Bundle) {
+		text, err := os.ReadFile(filepath.Join(dir, "values.schema.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var schema struct{ Description string }
+		if err := json.Unmarshal(text, &schema); err != nil {
+			t.Fatal(err)
+		}
+		if author := "the author of the platform document"; !strings.Contains(schema.Description, author) {
+			t.Errorf("the description is %q, want it to name %s", schema.Description, author)
+		}
+		for name, keys := range decidedSettings {
+			if !strings.Contains(schema.Description, name) {
+				t.Errorf("the description is %q, want it to name %s", schema.Description, name)
+			}
+			for _, key := range parameterKeys(bundle, "") {
+				for _, decided := range keys {
+					if strings.HasPrefix(key, "spec.tenants.") && strings.Contains(key+".", "."+decided+".") {
+						t.Errorf("%s is a value of the chart, and the description names it as a decision of the author", key)
+					}
+				}
+			}
+		}
+	})
+}
