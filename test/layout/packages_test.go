@@ -11,10 +11,10 @@ import (
 // packageNames holds the names in README.md of Debian packages that have another name there.
 var packageNames = map[string]string{"openssh-server": "sshd", "openmpi-bin": "Open MPI", "prometheus": "Prometheus", "nodejs": "Node.js"}
 
-// TestReadmeListsPackages checks that README.md names the Debian packages that tools/packages.sh installs for `make
-// test`.
-func TestReadmeListsPackages(t *testing.T) {
-	_, script, _ := strings.Cut(string(read(t, "tools/packages.sh")), "\ntest)\n")
+// TestPackagesAreListed checks that README.md, and the comment in tools/packages.sh, name the Debian packages that
+// tools/packages.sh installs for `make test`.
+func TestPackagesAreListed(t *testing.T) {
+	comment, script, _ := strings.Cut(string(read(t, "tools/packages.sh")), "\ntest)\n")
 	script, _, _ = strings.Cut(script, ";;")
 	var want []string
 	for _, match := range regexp.MustCompile(`need (\S+) `).FindAllStringSubmatch(script, -1) {
@@ -25,9 +25,19 @@ func TestReadmeListsPackages(t *testing.T) {
 		want = append(want, name)
 	}
 	readme := strings.Join(strings.Fields(string(read(t, "README.md"))), " ")
-	_, listed, _ := strings.Cut(readme, "installs missing Debian packages (")
-	listed, _, _ = strings.Cut(listed, ")")
-	if diff := cmp.Diff(want, strings.Split(strings.ReplaceAll(listed, " and ", ", "), ", ")); diff != "" {
-		t.Errorf("Debian packages: -tools/packages.sh +README.md:\n%s", diff)
+	for place, listed := range map[string]string{
+		"README.md": between(readme, "installs missing Debian packages (", ")"),
+		"comment":   between(comment, "#   packages.sh test     ", ", for tests"),
+	} {
+		if diff := cmp.Diff(want, strings.Split(strings.ReplaceAll(listed, " and ", ", "), ", ")); diff != "" {
+			t.Errorf("Debian packages: -tools/packages.sh +%s:\n%s", place, diff)
+		}
 	}
+}
+
+// between returns the text between two parts of a text.
+func between(text, before, after string) string {
+	_, text, _ = strings.Cut(text, before)
+	text, _, _ = strings.Cut(text, after)
+	return text
 }
