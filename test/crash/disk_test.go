@@ -207,9 +207,9 @@ func TestMounts(t *testing.T) {
 		"the folder is a disk":                {at: ".", want: "namespaces/team-00/runtime-0000.yaml: lies in a mount, which the new folder would not contain: unmount it, or write to a folder inside the mount; nothing was changed"},
 		"the folder is mounted from its disk": {at: ".", bind: true, want: "namespaces/team-00/runtime-0000.yaml: lies in a mount, which the new folder would not contain: unmount it, or write to a folder inside the mount; nothing was changed"},
 		"a disk in it":                        {at: "namespaces", want: "namespaces/team-00/runtime-0000.yaml: lies in a mount, which the new folder would not contain: unmount it, or write to a folder inside the mount; nothing was changed"},
-		"a disk with unknown files":           {at: "own", keep: true, want: "own/file: keeping an unknown file needs a hard link: invalid cross-device link: move it away, or write to another folder; nothing was changed"},
+		"a disk with unknown files":           {at: "own", keep: true, want: "own/file: an unknown file can be kept only with a hard link: invalid cross-device link: move the file away, or write to another folder; nothing was changed"},
 		"unknown files mounted from its disk": {
-			at: "own", bind: true, keep: true, want: "own/file: keeping an unknown file needs a hard link: invalid cross-device link: move it away, or write to another folder; nothing was changed",
+			at: "own", bind: true, keep: true, want: "own/file: an unknown file can be kept only with a hard link: invalid cross-device link: move the file away, or write to another folder; nothing was changed",
 		},
 	}
 	for name, tc := range cases {
