@@ -6,7 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 
+	"github.com/trainyard/trainyard/test/process"
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
@@ -38,8 +42,25 @@ func Status(dir string) ([]Server, error) {
 	return found, nil
 }
 
-// listServers lists the daemons of a cluster in the order in which they start.
+// AddedServer returns a server that another program adds to the cluster in the folder "dir". If the server runs, Status
+// lists it, and Down stops it first.
+func AddedServer(dir, name string) process.Daemon { return newDaemon(dir, name) }
+
+// listServers lists the daemons of a cluster in the order in which they start, with the servers that other programs have
+// added.
 func (s state) listServers(dir string) []string {
+	all := s.listOwnServers(dir)
+	records, _ := os.ReadDir(filepath.Join(dir, "records")) // without the folder, no server was added
+	for _, record := range records {
+		if !slices.Contains(all, record.Name()) {
+			all = append(all, record.Name())
+		}
+	}
+	return all
+}
+
+// listOwnServers lists the daemons that Up starts, in the order in which they start.
+func (s state) listOwnServers(dir string) []string {
 	all := []string{"etcd", apiServer, controllerManager, scheduler}
 	switch s.Level {
 	case Pods:

@@ -3,18 +3,26 @@
 package cluster
 
 import (
+	"context"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/trainyard/trainyard/test/poll"
 )
 
 func TestParseLevel(t *testing.T) {
@@ -215,6 +223,37 @@ func TestNodeCountOfExistingClusterIsKept(t *testing.T) {
 	if found, err := claim(o); err != nil || found.Nodes != 2 {
 		t.Errorf("claim() = %d nodes, %v, want the 2 nodes of the existing cluster", found.Nodes, err)
 	}
+}
+
+func TestDownStopsAddedServers(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cluster")
+	for _, folder := range []string{"records", "logs"} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(statePath(dir), []byte(`{"level": "control-plane"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	added := AddedServer(dir, "git")
+	if err := added.Start(exec.Command("sleep", "600")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = added.Kill() })
+	pid := added.PID()
+	servers, err := Status(dir)
+	if err != nil || len(servers) == 0 || servers[len(servers)-1].PID != pid {
+		t.Errorf("Status() = %v, %v, want the added server with process %d at the end", servers, err, pid)
+	}
+	if err := Down(t.Context(), dir, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	poll.Until(t, 10*time.Second, func(context.Context) error {
+		if err := unix.Kill(pid, 0); !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("after Down, a signal to process %d returns %v, want no such process", pid, err)
+		}
+		return nil
+	})
 }
 
 func TestFreeHostSkipsUsedAddresses(t *testing.T) {
