@@ -80,9 +80,10 @@ func TestArgoCDMayApplyThePlatform(t *testing.T) {
 	}
 }
 
-// TestArgoCDCannotImpersonateWithoutTheController checks that Argo CD gets the right to impersonate accounts only if the
-// document sets controller.enabled. Without this right, Argo CD could not create the roles of the controller.
-func TestArgoCDCannotImpersonateWithoutTheController(t *testing.T) {
+// TestArgoCDHasFewRightsWithoutTheController checks that Argo CD gets the rights to impersonate accounts and to read
+// Secrets only if the document sets controller.enabled. Without these rights, Argo CD could not create the roles of the
+// controller.
+func TestArgoCDHasFewRightsWithoutTheController(t *testing.T) {
 	for _, enabled := range []bool{false, true} {
 		platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: []generator.Input{
 			{Name: "fixed.yaml", Text: []byte(fixedUsers)}, {Name: "argocd.yaml", Text: fmt.Appendf(nil, byOpenShiftGitOps, "")},
@@ -91,8 +92,10 @@ func TestArgoCDCannotImpersonateWithoutTheController(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(fmt.Sprint(platforms[0].Delivery.Access), "impersonate"); got != enabled {
-			t.Errorf("with controller.enabled %t, the rights of Argo CD contain impersonate: %t", enabled, got)
+		for _, right := range []string{"impersonate", "secrets"} {
+			if got := strings.Contains(fmt.Sprint(platforms[0].Delivery.Access), right); got != enabled {
+				t.Errorf("with controller.enabled %t, the rights of Argo CD contain %s: %t", enabled, right, got)
+			}
 		}
 	}
 }
@@ -127,14 +130,20 @@ func TestArgoCDMayApplyEveryKind(t *testing.T) {
 		}
 	}
 	want := []string{
-		"cluster create clustertrainingruntimes.trainer.kubeflow.org", "cluster list clustertrainingruntimes.trainer.kubeflow.org",
-		"cluster list namespaces", "cluster list pods", "cluster patch validatingadmissionpolicybindings.admissionregistration.k8s.io",
-		"create configmaps", "create localqueues.kueue.x-k8s.io", "create networkpolicies.networking.k8s.io", "create rolebindings.rbac.authorization.k8s.io",
-		"create trainingruntimes.trainer.kubeflow.org", "create trainjobs.trainer.kubeflow.org", "delete jobsets.jobset.x-k8s.io",
-		"delete limitranges", "delete namespaces", "delete networkpolicies.networking.k8s.io", "delete trainjobs.trainer.kubeflow.org",
-		"get configmaps", "get pods/log", "get resourcequotas", "list events", "list jobsets.jobset.x-k8s.io", "list localqueues.kueue.x-k8s.io",
-		"list persistentvolumeclaims", "list pods", "list trainingruntimes.trainer.kubeflow.org", "list trainjobs.trainer.kubeflow.org",
-		"list workloads.kueue.x-k8s.io", "patch namespaces", "patch trainingruntimes.trainer.kubeflow.org", "patch trainjobs.trainer.kubeflow.org",
+		"cluster create clustertrainingruntimes.trainer.kubeflow.org", "cluster create trainjobs.trainer.kubeflow.org", "cluster get secrets",
+		"cluster list clustertrainingruntimes.trainer.kubeflow.org", "cluster list configmaps", "cluster list namespaces", "cluster list pods",
+		"cluster list trainjobs.trainer.kubeflow.org", "cluster list trainjobsources.trainyard.dev",
+		"cluster patch validatingadmissionpolicybindings.admissionregistration.k8s.io", "create configmaps", "create events",
+		"create events.events.k8s.io", "create localqueues.kueue.x-k8s.io", "create networkpolicies.networking.k8s.io",
+		"create rolebindings.rbac.authorization.k8s.io", "create trainingruntimes.trainer.kubeflow.org", "create trainjobs.trainer.kubeflow.org",
+		"create trainjobsources.trainyard.dev", "delete configmaps", "delete jobsets.jobset.x-k8s.io", "delete limitranges", "delete namespaces",
+		"delete networkpolicies.networking.k8s.io", "delete trainjobs.trainer.kubeflow.org", "delete trainjobsources.trainyard.dev",
+		"get configmaps", "get leases.coordination.k8s.io", "get pods/log", "get resourcequotas", "get secrets", "list configmaps", "list events",
+		"list jobsets.jobset.x-k8s.io", "list localqueues.kueue.x-k8s.io", "list persistentvolumeclaims", "list pods",
+		"list trainingruntimes.trainer.kubeflow.org", "list trainjobs.trainer.kubeflow.org", "list trainjobsources.trainyard.dev",
+		"list workloads.kueue.x-k8s.io", "patch configmaps", "patch namespaces", "patch trainingruntimes.trainer.kubeflow.org",
+		"patch trainjobs.trainer.kubeflow.org", "patch trainjobsources.trainyard.dev", "update configmaps", "update leases.coordination.k8s.io",
+		"update trainjobsources.trainyard.dev", "update trainjobsources.trainyard.dev/finalizers", "update trainjobsources.trainyard.dev/status",
 	}
 	if diff := cmp.Diff(want, listPermissions(t, cp, account, "", "scc-team-a")); diff != "" {
 		t.Errorf("permissions of Argo CD: -want +got:\n%s", diff)

@@ -33,6 +33,14 @@ var allPermissions = []string{
 	"update trainjobs.trainer.kubeflow.org/status", "update trainjobs.trainer.kubeflow.org/finalizers", "update configmaps", "create configmaps",
 	"create pods/attach", "create pods/proxy", "create pods/eviction", "create jobs.batch", "create services",
 	"create networkpolicies.networking.k8s.io", "delete networkpolicies.networking.k8s.io", "patch namespaces", "delete limitranges",
+	// Requests for TrainJobSources and for the objects of trainyard's controller.
+	"list trainjobsources.trainyard.dev", "create trainjobsources.trainyard.dev", "update trainjobsources.trainyard.dev",
+	"patch trainjobsources.trainyard.dev", "delete trainjobsources.trainyard.dev", "deletecollection trainjobsources.trainyard.dev",
+	"update trainjobsources.trainyard.dev/status", "update trainjobsources.trainyard.dev/finalizers",
+	"list configmaps", "patch configmaps", "delete configmaps", "create events", "create events.events.k8s.io", "get leases.coordination.k8s.io",
+	"update leases.coordination.k8s.io", "watch secrets", "update serviceaccounts",
+	"cluster list trainjobs.trainer.kubeflow.org", "cluster list trainjobsources.trainyard.dev", "cluster impersonate serviceaccounts",
+	"cluster create trainjobs.trainer.kubeflow.org", "cluster get secrets", "cluster list configmaps",
 	"list localqueues.kueue.x-k8s.io", "list workloads.kueue.x-k8s.io", "create localqueues.kueue.x-k8s.io", "patch workloads.kueue.x-k8s.io", "bind roles.rbac.authorization.k8s.io", "escalate roles.rbac.authorization.k8s.io",
 	"cluster impersonate users", "cluster impersonate groups", "cluster bind clusterroles.rbac.authorization.k8s.io",
 	"cluster patch validatingadmissionpolicybindings.admissionregistration.k8s.io",
@@ -44,12 +52,13 @@ var (
 	viewPermissions = []string{
 		"list trainjobs.trainer.kubeflow.org", "list trainingruntimes.trainer.kubeflow.org", "list jobsets.jobset.x-k8s.io",
 		"list pods", "get pods/log", "list events", "get resourcequotas", "list persistentvolumeclaims",
-		"list localqueues.kueue.x-k8s.io", "list workloads.kueue.x-k8s.io",
+		"list localqueues.kueue.x-k8s.io", "list workloads.kueue.x-k8s.io", "list trainjobsources.trainyard.dev",
 		"cluster list clustertrainingruntimes.trainer.kubeflow.org",
 	}
 	trainPermissions = append([]string{
 		"create trainjobs.trainer.kubeflow.org", "patch trainjobs.trainer.kubeflow.org", "delete trainjobs.trainer.kubeflow.org",
-		"delete jobsets.jobset.x-k8s.io",
+		"delete jobsets.jobset.x-k8s.io", "create trainjobsources.trainyard.dev", "update trainjobsources.trainyard.dev",
+		"patch trainjobsources.trainyard.dev", "delete trainjobsources.trainyard.dev",
 	}, viewPermissions...)
 	managePermissions = append([]string{
 		"create trainingruntimes.trainer.kubeflow.org", "patch trainingruntimes.trainer.kubeflow.org",

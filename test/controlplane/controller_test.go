@@ -1,0 +1,146 @@
+package controlplane_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/test/build"
+	"github.com/trainyard/trainyard/test/controlplane"
+)
+
+// controllerPermissions lists the permissions of trainyard's controller in every namespace.
+var controllerPermissions = []string{
+	"list trainjobs.trainer.kubeflow.org", "list trainingruntimes.trainer.kubeflow.org", "cluster list clustertrainingruntimes.trainer.kubeflow.org",
+	"list trainjobsources.trainyard.dev", "update trainjobsources.trainyard.dev", "patch trainjobsources.trainyard.dev",
+	"update trainjobsources.trainyard.dev/status", "update trainjobsources.trainyard.dev/finalizers",
+	"create events", "create events.events.k8s.io",
+	"cluster list trainjobs.trainer.kubeflow.org", "cluster list trainjobsources.trainyard.dev",
+}
+
+// TestControllerHasOnlyItsPermissions checks that trainyard's controller has exactly the permissions that it needs, in
+// each kind of namespace and in the whole cluster. The controller cannot write TrainJobs with its own permissions.
+func TestControllerHasOnlyItsPermissions(t *testing.T) {
+	cp := controlplane.Start(t)
+	applyAcme(t, cp)
+	const controller = "system:serviceaccount:trainyard-system:trainyard-controller"
+	for namespace, more := range map[string][]string{
+		"team-vision": {"get secrets"},
+		"team-speech": {"get secrets"},
+		v1alpha1.SystemNamespace: {
+			"get configmaps", "list configmaps", "create configmaps", "update configmaps", "get leases.coordination.k8s.io", "update leases.coordination.k8s.io",
+		},
+		cp.Namespace(t): nil, // a namespace without a tenant
+		"kube-system":   nil,
+	} {
+		want := slices.Sorted(slices.Values(slices.Concat(controllerPermissions, more)))
+		if diff := cmp.Diff(want, listPermissions(t, cp, controller, "", namespace)); diff != "" {
+			t.Errorf("permissions in %s: -want +got:\n%s", namespace, diff)
+		}
+	}
+}
+
+// TestControllerAndUsersAreSeparated sends requests as the controller and as users of a tenant. A tenant's users
+// cannot reach the records, which decide whether a job has run already.
+func TestControllerAndUsersAreSeparated(t *testing.T) {
+	cp := controlplane.Start(t)
+	applyAcme(t, cp)
+	const tenant = "team-vision"
+	record := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "trainjobsource.team-vision.jobs"}}
+	credentials := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: tenant, Name: "git-credentials"}}
+	createTemporary(t, cp, record, credentials)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: tenant, Name: "a"}}
+	job := build.MakeTrainJob("a", tenant).Runtime("mpi-openmpi-cpu").Obj()
+	configMaps, secrets := &corev1.ConfigMapList{}, &corev1.SecretList{}
+
+	token := requestToken(t, cp, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "trainyard-controller"})
+	controller := impersonatingClient(t, cp, token, rest.ImpersonationConfig{})
+	editor, viewer := clientAs(t, cp, "eve", "vision"), clientAs(t, cp, "ann", "audit")
+	for name, tc := range map[string]struct {
+		as      client.Client
+		request request
+		allowed bool
+	}{
+		"the controller reads a record":               {controller, reading(record), true},
+		"the controller lists the records":            {controller, listing(configMaps, v1alpha1.SystemNamespace), true},
+		"the controller changes a record":             {controller, updating(record), true},
+		"the controller deletes a record":             {controller, deleting(record), false},
+		"the controller lists a tenant's ConfigMaps":  {controller, listing(configMaps, tenant), false},
+		"the controller reads a tenant's Secret":      {controller, reading(credentials), true},
+		"the controller lists a tenant's Secrets":     {controller, listing(secrets, tenant), false},
+		"the controller lists Secrets beside itself":  {controller, listing(secrets, v1alpha1.SystemNamespace), false},
+		"the controller lists all Secrets":            {controller, listing(secrets, ""), false},
+		"the controller submits a TrainJob as itself": {controller, creating(job), false},
+		"the controller creates a pod":                {controller, creating(pod), false},
+		"an editor reads a record":                    {editor, reading(record), false},
+		"an editor lists the records":                 {editor, listing(configMaps, v1alpha1.SystemNamespace), false},
+		"an editor changes a record":                  {editor, updating(record), false},
+		"an editor reads the credentials":             {editor, reading(credentials), false},
+		"a viewer reads a record":                     {viewer, reading(record), false},
+	} {
+		t.Run(name, func(t *testing.T) { expectAccess(t, tc.request(t.Context(), tc.as), tc.allowed) })
+	}
+}
+
+// expectAccess compares the result of a request with the expected decision of the API server's authorizer.
+func expectAccess(t *testing.T, err error, allowed bool) {
+	t.Helper()
+	if allowed && err != nil {
+		t.Errorf("got %v, want success", err)
+	}
+	if !allowed && !apierrors.IsForbidden(err) {
+		t.Errorf("got %v, want it forbidden", err)
+	}
+}
+
+// createTemporary creates objects, and deletes them when the test ends.
+func createTemporary(t *testing.T, cp *controlplane.ControlPlane, objs ...client.Object) {
+	t.Helper()
+	for _, obj := range objs {
+		if err := cp.Client().Create(t.Context(), obj); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := cp.Client().Delete(context.Background(), obj); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// request is a request that a user sends to the API server. Requests that write do not change the cluster.
+type request func(context.Context, client.Client) error
+
+func reading(obj client.Object) request {
+	return func(ctx context.Context, c client.Client) error {
+		return c.Get(ctx, client.ObjectKeyFromObject(obj), copyOf(obj))
+	}
+}
+
+func listing(objs client.ObjectList, namespace string) request {
+	return func(ctx context.Context, c client.Client) error {
+		return c.List(ctx, objs, client.InNamespace(namespace))
+	}
+}
+
+func creating(obj client.Object) request {
+	return func(ctx context.Context, c client.Client) error { return c.Create(ctx, copyOf(obj), client.DryRunAll) }
+}
+
+func updating(obj client.Object) request {
+	return func(ctx context.Context, c client.Client) error { return c.Update(ctx, copyOf(obj), client.DryRunAll) }
+}
+
+func deleting(obj client.Object) request {
+	return func(ctx context.Context, c client.Client) error { return c.Delete(ctx, copyOf(obj), client.DryRunAll) }
+}
+
+func copyOf(obj client.Object) client.Object { return obj.DeepCopyObject().(client.Object) }
