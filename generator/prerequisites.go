@@ -25,7 +25,7 @@ var apiProvider = map[string]string{
 
 // Prerequisites lists what the objects need in the cluster, in the order in which an admin provides it.
 func (p Platform) Prerequisites() []Prerequisite {
-	return slices.Concat(p.needPrograms(), p.needSchedulers(), p.needNamespaces(), p.needReferences(), p.needShared(), p.needRights())
+	return slices.Concat(p.needPrograms(), p.needCRDs(), p.needSchedulers(), p.needNamespaces(), p.needReferences(), p.needShared(), p.needRights())
 }
 
 // kindsByGroup returns the kinds of the objects that other programs define, by API group.
@@ -51,6 +51,16 @@ func (p Platform) needPrograms() []Prerequisite {
 		needs = append(needs, Prerequisite{problem.NewPhrase(name), listAll("its CRDs define ", kinds[group])})
 	}
 	return needs
+}
+
+// needCRDs lists trainyard's own CRD, if an object has its kind.
+func (p Platform) needCRDs() []Prerequisite {
+	for o := range p.Objects.All() {
+		if id := o.ID(); id.Group == v1alpha1.Group {
+			return []Prerequisite{newPrerequisite("trainyard's CRD trainjobsources."+v1alpha1.Group, "it defines "+id.Kind+", and no bundle contains the CRD yet")}
+		}
+	}
+	return nil
 }
 
 // schedulers maps values of target.gang to the programs that schedule the pods of a job together.

@@ -60,7 +60,8 @@ func namesIn(value any) []string {
 	return nil
 }
 
-// needShared lists the ClusterQueues and PriorityClasses to which objects refer, and which no object defines.
+// needShared lists the ClusterQueues, the PriorityClasses and the Secrets of TrainJobSources to which objects refer, and
+// which no object defines.
 func (p Platform) needShared() []Prerequisite {
 	defined, users := map[string]bool{}, map[string]map[string]bool{}
 	for o := range p.Objects.All() {
@@ -79,14 +80,16 @@ func (p Platform) needShared() []Prerequisite {
 	return needs
 }
 
-// sharedReferences returns the ClusterQueue of a LocalQueue, or the PriorityClasses of the pods of a runtime. Kubernetes
-// defines the PriorityClasses whose names begin with "system-".
+// sharedReferences returns the ClusterQueue of a LocalQueue, the Secrets of a TrainJobSource, or the PriorityClasses of
+// the pods of a runtime. Kubernetes defines the PriorityClasses whose names begin with "system-".
 func sharedReferences(o object.Object) []string {
 	var found []string
 	switch id := o.ID(); {
 	case id.Kind == "LocalQueue":
 		queue, _ := values.Mapping(o.Fields(), "spec")["clusterQueue"].(string)
 		found = append(found, "ClusterQueue "+queue)
+	case id.Group == v1alpha1.Group:
+		walkReferences(o.Fields(), func(reference string) { found = append(found, reference) })
 	case id.Group == v1alpha1.TrainerGroup:
 		walk(o.Fields(), func(key string, value any) {
 			if name, ok := value.(string); ok && key == "priorityClassName" && !strings.HasPrefix(name, "system-") {

@@ -36,12 +36,13 @@ func (r refusedPaths) filter(found []finding) []finding {
 
 // relatedPath returns the path of the entry or section that contains a value. If rules compare the value with another
 // part of the document, relatedPath also returns the path of that part. Rules compare a runtime's storage with its
-// initializers, the resources with the number of processes and the fabric, and spec.delivery with spec.tenants.
+// initializers, the resources with the number of processes and the fabric, and spec.delivery and spec.controller with
+// spec.tenants.
 func relatedPath(path []string) [][]string {
 	depth := map[string]int{"runtimes": 5, "tenants": 3, "queues": 4}[path[1]]
 	scope := path[:min(len(path), max(depth, 2))]
 	switch {
-	case path[1] == "delivery":
+	case path[1] == "delivery", path[1] == "controller":
 		return [][]string{scope, {"spec", "tenants"}}
 	case path[1] == "runtimes" && len(path) == 4 && path[3] == "storage":
 		return [][]string{scope, values.Extend(scope[:3], "initializers")}

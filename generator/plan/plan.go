@@ -22,6 +22,7 @@ const (
 	runtimeObjects    = "generator/objects/runtime"
 	queueObjects      = "generator/objects/queue"
 	tenantObjects     = "generator/objects/tenant"
+	sourceObjects     = "generator/objects/source"
 	dashboardObjects  = "generator/objects/dashboard"
 	monitoringObjects = "generator/objects/monitoring"
 )

@@ -68,6 +68,7 @@ func (p *planner) addTenants(e *evaluate.Evaluator) error {
 		return err
 	}
 	p.plan.Requests = append(p.plan.Requests, all.requests(settings)...)
+	p.addSources()
 	return p.addLocalQueues()
 }
 

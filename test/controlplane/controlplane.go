@@ -13,7 +13,9 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/yaml"
 
+	"github.com/trainyard/trainyard/api/crds"
 	"github.com/trainyard/trainyard/test/process"
 	"github.com/trainyard/trainyard/test/upstream"
 )
@@ -145,11 +147,15 @@ func (cp *ControlPlane) connect() error {
 }
 
 func (cp *ControlPlane) installCRDs() error {
-	var crds []*apiextensionsv1.CustomResourceDefinition
-	for _, m := range cp.manifests {
-		crds = append(crds, m.CRDs...)
+	own := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict(crds.TrainJobSource, own); err != nil {
+		return fmt.Errorf("reading the CRD of TrainJobSource: %w", err)
 	}
-	if _, err := envtest.InstallCRDs(cp.env.Config, envtest.CRDInstallOptions{CRDs: crds, MaxTime: startTimeout}); err != nil {
+	all := []*apiextensionsv1.CustomResourceDefinition{own}
+	for _, m := range cp.manifests {
+		all = append(all, m.CRDs...)
+	}
+	if _, err := envtest.InstallCRDs(cp.env.Config, envtest.CRDInstallOptions{CRDs: all, MaxTime: startTimeout}); err != nil {
 		return fmt.Errorf("installing CRDs: %w", err)
 	}
 	return nil

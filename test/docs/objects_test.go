@@ -111,5 +111,5 @@ metadata: {name: controller}
 spec:
   controller: {enabled: true}
   runtimes: {mpi: {from: openmpi-cpu, image: "quay.io/acme/openmpi:4.1.6"}}
-  tenants: {team-a: {runtimes: [mpi], quota: {pods: 10}}}
+  tenants: {team-a: {runtimes: [mpi], quota: {pods: 10}, sources: {jobs: {url: "https://git.acme.example/jobs.git"}}}}
 `

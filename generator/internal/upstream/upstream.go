@@ -1,4 +1,5 @@
-// Package upstream has the Go types of the objects that trainyard generates. The verify stage decodes generated objects
+// Package upstream has the Go types of the objects that trainyard generates. Upstream projects define them, except for
+// trainyard's own kinds. The verify stage decodes generated objects
 // into the Go types. The Go types are not used to build objects, because CUE builds all objects.
 package upstream
 
@@ -14,13 +15,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kueuev1beta1 "sigs.k8s.io/kueue/apis/kueue/v1beta1"
 	kueuev1beta2 "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
 type constructors map[schema.GroupVersionKind]func() any
 
 func empty[T any]() any { return new(T) }
 
-// completeTypes are types that the Go modules of upstream projects define.
+// completeTypes are types that the Go modules of upstream projects define, and trainyard's own types.
 var completeTypes = constructors{
 	trainer.GroupVersion.WithKind("ClusterTrainingRuntime"):                     empty[trainer.ClusterTrainingRuntime],
 	trainer.GroupVersion.WithKind("TrainingRuntime"):                            empty[trainer.TrainingRuntime],
@@ -49,6 +52,8 @@ var completeTypes = constructors{
 	kueuev1beta2.GroupVersion.WithKind("ResourceFlavor"):                        empty[kueuev1beta2.ResourceFlavor],
 	kueuev1beta2.GroupVersion.WithKind("Topology"):                              empty[kueuev1beta2.Topology],
 	kueuev1beta2.GroupVersion.WithKind("WorkloadPriorityClass"):                 empty[kueuev1beta2.WorkloadPriorityClass],
+
+	v1alpha1.GroupVersion.WithKind(v1alpha1.TrainJobSourceKind): empty[v1alpha1.TrainJobSource],
 }
 
 // IsComplete reports whether the Go type of a kind declares all fields of the kind's API. An incomplete type declares
