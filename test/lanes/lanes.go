@@ -29,11 +29,12 @@ var benchTests = []string{"test/bench/bench_test.go", "test/bench/parity_test.go
 
 const (
 	command = "cmd/trainyard" // the folder of the command trainyard
+	crds    = "api/crds"      // the folder of trainyard's CRDs
 	e2e     = "test/e2e"      // the folder of the tests in real pods
 )
 
 // controllerTypes lists the files of api/v1alpha1 that only trainyard-controller and its clients use.
-var controllerTypes = []string{"api/crds", "api/v1alpha1/trainjobsource_register.go", "api/v1alpha1/trainjobsource_status.go", "api/v1alpha1/trainjobsource_types.go", "api/v1alpha1/zz_generated.deepcopy.go"}
+var controllerTypes = []string{"api/v1alpha1/trainjobsource_register.go", "api/v1alpha1/trainjobsource_status.go", "api/v1alpha1/trainjobsource_types.go", "api/v1alpha1/zz_generated.deepcopy.go"}
 
 // All lists all lanes, in the order in which people run them.
 func All() []Lane {
@@ -41,6 +42,9 @@ func All() []Lane {
 	for i, lane := range lanes {
 		if !slices.Contains(lane.Inputs, "controller") && !slices.Contains(lane.Inputs, ".") {
 			lanes[i].Except = slices.Concat(lane.Except, controllerTypes)
+			if !slices.Contains(lane.Inputs, crds) {
+				lanes[i].Except = append(lanes[i].Except, crds)
+			}
 		}
 	}
 	return lanes
@@ -49,7 +53,7 @@ func All() []Lane {
 func listLanes() []Lane {
 	return []Lane{
 		{"test", "unit tests, scripts, and suites on one real API server", "", []string{"."}, nil},
-		{"trainers", "the suites on a real API server, with every supported Trainer and Kueue", "", append([]string{"test/controlplane", "test/matrix", "test/attack", "test/guardtest", "bundles", command, "generator/capacity", "generator/internal/resources", "generator/vet"}, objects...), []string{"cmd/trainyard/testdata"}},
+		{"trainers", "the suites on a real API server, with every supported Trainer and Kueue", "", append([]string{crds, "test/controlplane", "test/matrix", "test/attack", "test/guardtest", "bundles", command, "generator/capacity", "generator/internal/resources", "generator/vet"}, objects...), []string{"cmd/trainyard/testdata"}},
 		{"smoke", "one job of each MPI implementation, and one of the Kubeflow SDK", "root", append([]string{e2e}, pods...), nil},
 		{"e2e", "MPI jobs in real pods", "root", append([]string{e2e, command, "docs/trying.md", "examples"}, pods...), []string{"cmd/trainyard/testdata"}},
 		{"hosts", "MPI jobs with 100 hosts, each in a pod of its own", "root", append([]string{e2e}, pods...), nil},
@@ -60,7 +64,7 @@ func listLanes() []Lane {
 		{"packets", "network policies with real connections", "user namespaces", append([]string{"test/packets", "test/podrunner", "test/controlplane"}, objects...), nil},
 		{"argocd", "the delivery of a platform from Git with Argo CD", "", append([]string{"test/argocd", "test/controlplane", "test/attack", "test/doctest", "bundles", "docs/argocd.md", "docs/operations.md"}, objects...), []string{"test/argocd/objects"}},
 		{"crash", "the writer of folders, killed or out of memory or disk space", "root", []string{"api/v1alpha1", "bundles", command, "generator/object", "test/crash"}, nil},
-		{"race", "the tests of the product's packages, with the race detector", "", append([]string{"bundles", "cmd", "controller", "generator", "policies", "api", "examples"}, cue...), nil},
+		{"race", "the tests of the product's packages, with the race detector", "", append([]string{"bundles", "cmd", "controller", "generator", "policies", "api", "examples", "test/gitserver"}, cue...), nil},
 		{"fuzz", "fuzz tests of the code that reads and writes text", "", append([]string{"generator", "bundles", "policies", "api", "cmd/internal", "cmd/trainyard-fn", "test/guardtest", "test/repo"}, cue...), nil},
 		{"bench", "the speed of trainyard, compared with kustomize and cue", "a quiet machine", append([]string{"generator", "bundles", "policies", "api", "cmd/internal", command, "cmd/trainyard-fn", "test/bench"}, cue...), benchTests},
 		{"bench-mpi", "the speed of MPI in pods, compared with plain mpirun", "root and a quiet machine", append([]string{e2e, "test/bench"}, pods...), append([]string{"test/bench/workload"}, benchTests...)},
