@@ -28,7 +28,8 @@ func Connect(config *rest.Config) (Sources, error) {
 	return New(restCluster{client}), nil
 }
 
-// restCluster uses a REST client, because a clientset or the client of controller-runtime would make every command slower.
+// restCluster uses a REST client, because a clientset or the client of controller-runtime would make every command
+// slower.
 type restCluster struct{ client rest.Interface }
 
 const (

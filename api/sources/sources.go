@@ -1,5 +1,5 @@
-// Package sources reads and changes TrainJobSources, for commands and servers. Texts in its results are safe to print on
-// a terminal.
+// Package sources reads and changes TrainJobSources, for commands and servers. Texts in its results are safe to print
+// on a terminal.
 package sources
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// Cluster reads and changes the TrainJobSources of one cluster, with the permissions of one user. Its errors are or wrap
-// the errors of the API server.
+// Cluster reads and changes the TrainJobSources of one cluster, with the permissions of one user. Its errors wrap the
+// errors of the API server.
 type Cluster interface {
 	// List lists the TrainJobSources of a namespace, or of all namespaces if the namespace is empty.
 	List(ctx context.Context, namespace string) ([]v1alpha1.TrainJobSource, error)
@@ -37,8 +37,8 @@ type Sources struct{ cluster Cluster }
 // New creates a client for the TrainJobSources of a cluster.
 func New(cluster Cluster) Sources { return Sources{cluster} }
 
-// List lists the TrainJobSources of a namespace, or of all namespaces if the namespace is empty. The result is sorted by
-// namespace and name. The error is ErrNotInstalled or an error of the API server.
+// List lists the TrainJobSources of a namespace, or of all namespaces if the namespace is empty. The result is sorted
+// by namespace and name. The error is ErrNotInstalled or an error of the API server.
 func (s Sources) List(ctx context.Context, namespace string) ([]Overview, error) {
 	all, err := s.list(ctx, namespace)
 	if err != nil {
@@ -163,8 +163,8 @@ func (s Sources) RequestSync(ctx context.Context, key types.NamespacedName, now 
 // pollInterval is the time between two requests of WaitForSync.
 const pollInterval = 500 * time.Millisecond
 
-// WaitForSync waits until the requested fetch, or a later one, has ended, and returns the result. WaitForSync retries if
-// the API server does not respond. If the context ends, the error is the cause of this end.
+// WaitForSync waits until the requested fetch, or a later one, has ended, and returns the result. WaitForSync retries
+// if the API server does not respond. If the context ends, the error is the cause of this end.
 func (s Sources) WaitForSync(ctx context.Context, request SyncRequest) (View, error) {
 	for {
 		source, err := s.get(ctx, request.key)

@@ -39,7 +39,7 @@ var exitCodes = []struct {
 	{exitDiffers, "the folder is not up to date (generate --check)"},
 	{exitDenied, "access denied, or a TrainJob breaks a rule of the platform"},
 	{exitRefused, "refused, because files, runtimes, tenants or queues would be lost"},
-	{exitFailed, "a runtime test, a policy test or a check of this machine failed"},
+	{exitFailed, "a runtime test, a policy test or a check of this machine failed, or a TrainJobSource is not ready"},
 	{exitTimedOut, "timed out"},
 }
 

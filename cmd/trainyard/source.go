@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/trainyard/trainyard/api/message"
+	"github.com/trainyard/trainyard/api/sources"
+)
+
+func newSource(s streams) *cobra.Command {
+	return newGroup(&cobra.Command{
+		Use:   "source",
+		Short: "Show and change the TrainJobSources of a cluster",
+		Long: `Show and change the TrainJobSources of a cluster. A TrainJobSource runs the TrainJobs of a Git repository in
+its own namespace. trainyard-controller fetches the repository, and writes the result into the status.`,
+		Example: `  # Which TrainJobSources have problems?
+  trainyard source list --all-namespaces
+
+  # What happened to the jobs of one of them?
+  trainyard source status jobs --namespace team-vision`,
+	}, newSourceList(s), newSourceStatus(s), newSourceSync(s), newSourceRetry(s), newSourceSuspend(s), newSourceResume(s))
+}
+
+// sourceFlags select one TrainJobSource of a cluster.
+type sourceFlags struct {
+	cluster clusterFlags
+	name    string
+}
+
+// add adds the flags to a command, whose first argument is the name of a TrainJobSource. The function "run" gets a
+// client, and its errors become printable.
+func (f *sourceFlags) add(cmd *cobra.Command, run func(context.Context, sources.Sources, []string) error) {
+	f.cluster.addConnection(cmd)
+	f.cluster.addNamespace(cmd)
+	if cmd.Args == nil {
+		cmd.Args = wantArg(true, "the name of one TrainJobSource")
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		f.name = args[0]
+		client, err := f.cluster.connectSources()
+		if err != nil {
+			return err
+		}
+		return makePrintable(run(cmd.Context(), client, args))
+	}
+	if cmd.ValidArgsFunction == nil {
+		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return f.complete(cmd.Context(), args), cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+}
+
+// key is the namespace and the name of the TrainJobSource. The namespace is known after connectSources.
+func (f *sourceFlags) key() types.NamespacedName {
+	return types.NamespacedName{Namespace: f.cluster.namespace, Name: f.name}
+}
+
+// complete suggests the names of the TrainJobSources in the namespace as first argument.
+func (f *sourceFlags) complete(ctx context.Context, args []string) []string {
+	if len(args) > 0 {
+		return nil
+	}
+	client, err := f.cluster.connectSources()
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
+	defer cancel()
+	all, _ := client.List(ctx, f.cluster.namespace) // after an error, completion suggests nothing
+	names := make([]string, len(all))
+	for i, source := range all {
+		names[i] = source.Name
+	}
+	return names
+}
+
+// requestTimeout bounds one request to the API server.
+const requestTimeout = 30 * time.Second
+
+// connectSources connects to the cluster. An empty f.namespace becomes the namespace of the selected context.
+func (f *clusterFlags) connectSources() (sources.Sources, error) {
+	config, namespace, err := f.config()
+	if err != nil {
+		return sources.Sources{}, err
+	}
+	if f.namespace == "" {
+		f.namespace = namespace
+	}
+	config.Timeout = requestTimeout
+	return sources.Connect(config)
+}
+
+// printableError is an error whose text is safe to print on a terminal. Messages of the API server can contain texts of
+// users and webhooks.
+type printableError struct{ error }
+
+func (e printableError) Error() string { return message.PrintableLine(e.error.Error()) }
+
+func (e printableError) Unwrap() error { return e.error }
+
+func makePrintable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return printableError{err}
+}
+
+// requireReady returns an error with exit code 7 if a TrainJobSource is not ready.
+func requireReady(v sources.View) error {
+	if v.IsReady() {
+		return nil
+	}
+	return exitErrorf(exitFailed, "TrainJobSource %s/%s is not ready: %s", v.Namespace, v.Name, describeReady(v))
+}
+
+// describeReady describes the condition Ready in one line.
+func describeReady(v sources.View) string {
+	var parts []string
+	switch {
+	case v.Reason == "":
+		return "trainyard-controller has not handled it yet"
+	case !v.Current:
+		parts = append(parts, "trainyard-controller has not handled the newest spec yet")
+	}
+	parts = append(parts, v.Reason)
+	if v.Message != "" {
+		parts = append(parts, v.Message)
+	}
+	return strings.Join(parts, ": ")
+}
+
+// commitDigits is the number of digits of a commit in tables, as in git log --oneline.
+const commitDigits = 7
+
+func shortCommit(commit string) string { return commit[:min(len(commit), commitDigits)] }
+
+// cell returns the text of a table cell. An empty cell is "-", so that programs can split rows at spaces.
+func cell(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+func describeJobs(v sources.View) string {
+	return fmt.Sprintf("%d in Git; runs: %d active, %d succeeded, %d failed", v.Summary.Jobs, v.Summary.Active, v.Summary.Succeeded, v.Summary.Failed)
+}
