@@ -180,7 +180,7 @@ func TestSuspend(t *testing.T) {
 	}
 	var owners []string
 	for _, f := range w.read().ManagedFields {
-		if strings.Contains(string(f.FieldsV1.Raw), "f:suspend") {
+		if strings.Contains(f.FieldsV1.GetRawString(), "f:suspend") {
 			owners = append(owners, f.Manager)
 		}
 	}

@@ -249,8 +249,12 @@ func TestDownStopsAddedServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	poll.Until(t, 10*time.Second, func(context.Context) error {
-		if err := unix.Kill(pid, 0); !errors.Is(err, unix.ESRCH) {
-			return fmt.Errorf("after Down, a signal to process %d returns %v, want no such process", pid, err)
+		err := unix.Kill(pid, 0)
+		if err == nil {
+			err = errors.New("it receives signals")
+		}
+		if !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("process %d still exists after Down: %w", pid, err)
 		}
 		return nil
 	})
