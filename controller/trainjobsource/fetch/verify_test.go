@@ -224,6 +224,7 @@ func testLinearHistory(t *testing.T, protocol, filter string) {
 	s := gitserver.New(t)
 	r, first := newRepository(t, s)
 	check(t, r.Configure("uploadpack.allowFilter", filter))
+	check(t, r.Configure("uploadpack.allowAnySHA1InWant", "false")) // as on most servers
 	second := commitFiles(t, r, map[string]string{"README.md": "two\n"})
 	check(t, r.Branch("old"))
 	_, err := r.Git("branch", "side", first)
@@ -250,7 +251,7 @@ func testLinearHistory(t *testing.T, protocol, filter string) {
 		"from the merge":         {v1alpha1.GitRef{}, merge, revert},
 		"from itself":            {v1alpha1.GitRef{}, revert, revert},
 		"to an annotated tag":    {v1alpha1.GitRef{Tag: "v1.0.0"}, first, merge},
-		"to a commit":            {v1alpha1.GitRef{Commit: merge}, first, merge},
+		"to a commit":            {v1alpha1.GitRef{Commit: revert}, first, revert},
 		"back":                   {v1alpha1.GitRef{Branch: "old"}, revert, no},
 		"back, by a tag":         {v1alpha1.GitRef{Tag: "v1.0.0"}, revert, no},
 		"to another branch":      {v1alpha1.GitRef{Branch: "side"}, second, no},
@@ -270,5 +271,23 @@ func testLinearHistory(t *testing.T, protocol, filter string) {
 				t.Errorf("got %+v, error %v", got, err)
 			}
 		})
+	}
+}
+
+// TestHistoryWithoutFiles checks that large files of earlier commits are not downloaded if the server can leave them out.
+func TestHistoryWithoutFiles(t *testing.T) {
+	s := gitserver.New(t)
+	r, first := newRepository(t, s)
+	commitFiles(t, r, map[string]string{"large": noise(300 << 10)})
+	last := commitFiles(t, r, map[string]string{"large": ""})
+	f := newFetcher(t, Limits{Received: 100 << 10}, s.HTTP(r.Name))
+	for filter, want := range map[string]string{"true": "", "false": "the server sent more than 100 KiB"} {
+		check(t, r.Configure("uploadpack.allowFilter", filter))
+		got, err := f.Fetch(t.Context(), Request{URL: s.HTTP(r.Name), Ancestor: first})
+		if want == "" && (err != nil || got.Commit != last) {
+			t.Errorf("with filter: got %+v, error %v", got, err)
+		} else if want != "" && (err == nil || !strings.HasSuffix(err.Error(), want)) {
+			t.Errorf("without filter: got %v, want %s", err, want)
+		}
 	}
 }
