@@ -88,7 +88,7 @@ func printYAML(w io.Writer, value any) error {
 func printSources(w io.Writer, list []sources.Overview, namespaces bool, now time.Time) error {
 	table := newTable(w)
 	if namespaces {
-		fmt.Fprint(table, "NAMESPACE\t")
+		fmt.Fprintf(table, "NAMESPACE\t")
 	}
 	fmt.Fprintln(table, "NAME\tREADY\tREASON\tJOBS\tACTIVE\tCOMMIT\tAGE")
 	for _, o := range list {
