@@ -223,7 +223,7 @@ func (s *sandbox) trainWithSDK(t *testing.T, namespace, runtime string, resource
 	if err != nil {
 		t.Fatalf("%v: %s\n%s", err, out, &stderr)
 	}
-	t.Logf("%+v", result)
+	t.Logf("%s", out)
 	result.Log = slices.DeleteFunc(result.Log, func(line string) bool { return !strings.HasPrefix(line, "rank ") })
 	slices.Sort(result.Log)
 	return result
