@@ -72,7 +72,7 @@ func readAuthority(text []byte) (*x509.CertPool, error) {
 	if !roots.AppendCertsFromPEM(text) {
 		return nil, configErrorf("ca.crt of the Secret contains no certificate in PEM format")
 	}
-	return roots, nil //nolint:nilerr // the authority of the Secret suffices
+	return roots, nil
 }
 
 func readSSHCredentials(secret map[string][]byte) (c credentials, err error) {

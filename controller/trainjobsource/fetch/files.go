@@ -112,7 +112,7 @@ type openFile struct {
 }
 
 func (f *openFile) Stat() (fs.FileInfo, error) { return f.info, nil }
-func (f *openFile) Size() int64                { return f.info.size }
+func (f *openFile) Size() int64                { return f.size }
 func (f *openFile) Close() error               { return nil }
 
 type openFolder struct {

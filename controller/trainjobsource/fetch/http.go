@@ -28,12 +28,12 @@ type httpRemote struct {
 	bodies      []io.Closer
 }
 
-func newHTTPRemote(a address, c credentials, d dialer, answer time.Duration) *httpRemote {
+func newHTTPRemote(a address, c credentials, d dialer, wait time.Duration) *httpRemote {
 	transport := &http.Transport{
 		DialContext:            d.dial,
 		TLSClientConfig:        &tls.Config{RootCAs: c.roots, MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    min(answer, 15*time.Second),
-		ResponseHeaderTimeout:  answer,
+		TLSHandshakeTimeout:    min(wait, 15*time.Second),
+		ResponseHeaderTimeout:  wait,
 		MaxResponseHeaderBytes: 64 << 10,
 		DisableCompression:     true, // the limits count what the server sends
 	}
@@ -71,16 +71,16 @@ func (h *httpRemote) advertisement(ctx context.Context) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if got := response.Header.Get("Content-Type"); got != "application/x-"+uploadPack+"-advertisement" {
+	if got := response.contentType; got != "application/x-"+uploadPack+"-advertisement" {
 		return nil, configErrorf("the server's answer is not that of a Git server: the Content-Type is %q", got)
 	}
-	base := *response.Request.URL
+	base := *response.url
 	if !strings.HasSuffix(base.Path, list) {
 		return nil, configErrorf("the server redirects to a page that does not belong to a Git repository")
 	}
 	base.Path, base.RawPath, base.RawQuery = strings.TrimSuffix(base.Path, list), "", ""
 	h.base = &base
-	return response.Body, nil
+	return response.body, nil
 }
 
 func (h *httpRemote) exchange(ctx context.Context, message []byte) (io.Reader, error) {
@@ -94,14 +94,21 @@ func (h *httpRemote) exchange(ctx context.Context, message []byte) (io.Reader, e
 	if err != nil {
 		return nil, err
 	}
-	if got := response.Header.Get("Content-Type"); got != "application/x-"+uploadPack+"-result" {
+	if got := response.contentType; got != "application/x-"+uploadPack+"-result" {
 		return nil, fmt.Errorf("the server's answer is not that of a Git server: the Content-Type is %q", got)
 	}
-	return response.Body, nil
+	return response.body, nil
 }
 
-// do sends a request, and returns the response if its status is 200.
-func (h *httpRemote) do(request *http.Request) (*http.Response, error) {
+// answer is a response with status 200. The method close closes its body.
+type answer struct {
+	body        io.Reader
+	contentType string
+	url         *url.URL // after redirects
+}
+
+// do sends a request.
+func (h *httpRemote) do(request *http.Request) (answer, error) {
 	request.Header.Set("User-Agent", userAgent)
 	switch c := h.credentials; {
 	case c.token != "":
@@ -109,15 +116,15 @@ func (h *httpRemote) do(request *http.Request) (*http.Response, error) {
 	case c.username != "":
 		request.SetBasicAuth(c.username, c.password)
 	}
-	response, err := h.client.Do(request)
+	response, err := h.client.Do(request) //nolint:bodyclose // the method close closes it
 	if unknown := (x509.UnknownAuthorityError{}); errors.As(err, &unknown) {
-		return nil, configErrorf("the server's certificate is signed by an unknown authority: put the certificate of the authority into ca.crt of the Secret")
+		return answer{}, configErrorf("the server's certificate is signed by an unknown authority: put the certificate of the authority into ca.crt of the Secret")
 	}
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
 	h.bodies = append(h.bodies, response.Body)
-	return response, h.checkStatus(response)
+	return answer{response.Body, response.Header.Get("Content-Type"), response.Request.URL}, h.checkStatus(response)
 }
 
 func (h *httpRemote) checkStatus(response *http.Response) error {

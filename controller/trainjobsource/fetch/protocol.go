@@ -47,7 +47,7 @@ func requestSnapshot(ctx context.Context, server remote, list *packp.AdvRefs, wa
 		return nil, configErrorf("the server cannot send a commit without its history")
 	}
 	request.Depth = packp.DepthCommits(1)
-	request.Capabilities.Set(capability.Shallow)
+	enable(request, capability.Shallow)
 	return send(ctx, server, request)
 }
 
@@ -57,7 +57,7 @@ func requestHistory(ctx context.Context, server remote, list *packp.AdvRefs, hav
 	request := newRequest(list, want)
 	request.Haves = []plumbing.Hash{have}
 	if list.Capabilities.Supports(capability.Filter) {
-		request.Capabilities.Set(capability.Filter)
+		enable(request, capability.Filter)
 		request.Filter = packp.FilterTreeDepth(0)
 	}
 	return send(ctx, server, request)
@@ -68,10 +68,15 @@ func newRequest(list *packp.AdvRefs, want plumbing.Hash) *packp.UploadPackReques
 	request.Wants = []plumbing.Hash{want}
 	for _, useful := range []capability.Capability{capability.Sideband64k, capability.OFSDelta, capability.NoProgress} {
 		if list.Capabilities.Supports(useful) {
-			request.Capabilities.Set(useful)
+			enable(request, useful)
 		}
 	}
 	return request
+}
+
+// enable adds a capability to a request.
+func enable(request *packp.UploadPackRequest, c capability.Capability) {
+	_ = request.Capabilities.Set(c) // only capabilities with arguments cause errors
 }
 
 // send sends a request, and returns the pack of the answer.

@@ -177,7 +177,7 @@ func TestA17LyingServer(t *testing.T) {
 		"a list without end mark": {liar{refs: line(oneHash + " HEAD" + capabilities + "\n")}, "EOF"},
 		"an error of the server":  {liar{refs: line("ERR out\x1b[2J of\r\n\u202e disk")}, "the server reports: out [2J of disk"},
 		"an error in the pack":    {liar{refs: sidebandRefs, answer: func(conn net.Conn, start string) { _, _ = io.WriteString(conn, start+line("\x03out of disk")) }}, "out of disk"},
-		"status 500":              {liar{list: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }}, "the server answered with status 500"},
+		"status 500":              {liar{list: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }}, "the server answered with status 500"},
 		"a reset connection":      {liar{answer: reset}, "read: connection reset by peer"},
 		"silence":                 {liar{answer: func(conn net.Conn, _ string) { waitForClient(conn) }}, "timeout awaiting response headers"},
 		"silence in the middle":   {liar{answer: silenceInTheMiddle}, late},
