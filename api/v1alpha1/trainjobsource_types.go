@@ -26,7 +26,9 @@ type TrainJobSource struct {
 	// spec says where the TrainJobs are, and how changes in Git change the cluster.
 	// +required
 	Spec TrainJobSourceSpec `json:"spec"`
-	// status says which commit was applied last, and what became of each job.
+	// status says which commit was applied last, and what became of each job. In a new object, observedGeneration is -1,
+	// so that tools which wait for an object see that the controller has not handled it yet.
+	// +kubebuilder:default={"observedGeneration":-1}
 	// +optional
 	Status TrainJobSourceStatus `json:"status,omitzero"`
 }
