@@ -57,7 +57,8 @@ type world struct {
 	byName  map[string]*created // the runs whose TrainJobs exist
 	clock   int64
 
-	settling bool // whether all files in Git are readable
+	settling bool   // whether all files in Git are readable, and all jobs are allowed
+	denied   string // the job that the rules forbid now, or ""
 }
 
 func newWorld(t *testing.T, policy Policy) *world {
@@ -173,9 +174,17 @@ func (w *world) reconcile(writes int) {
 	w.checkQueue()
 }
 
-// readableJobs returns the jobs in Git. In one of eight cases, the file of one job has a problem.
+// readableJobs returns the jobs in Git. In one of eight cases, the file of one job has a problem. In one of eight cases,
+// the rules forbid one job.
 func (w *world) readableJobs() (jobs map[string]Job, incomplete bool) {
-	jobs = maps.Clone(w.git)
+	jobs, w.denied = maps.Clone(w.git), ""
+	if !w.settling && w.random.IntN(8) == 0 {
+		w.denied = "job" + strconv.Itoa(w.random.IntN(3))
+		if job, inGit := jobs[w.denied]; inGit {
+			job.Denied = true
+			jobs[w.denied] = job
+		}
+	}
 	if !w.settling && w.random.IntN(8) == 0 {
 		delete(jobs, "job"+strconv.Itoa(w.random.IntN(3)))
 		return jobs, true
@@ -192,6 +201,9 @@ func (w *world) create(c Create) {
 	job, inGit := w.git[c.Job]
 	if !inGit || job.Spec != c.Run.Spec {
 		w.t.Errorf("create %+v: Git has %+v", c, job)
+	}
+	if c.Job == w.denied {
+		w.t.Errorf("create %+v: the rules forbid the job", c)
 	}
 	run := &created{job: c.Job, spec: c.Run.Spec, retry: c.Run.Retry, generation: c.Run.Generation}
 	var last *created
@@ -221,7 +233,7 @@ func (w *world) delete(name string) {
 	}
 	_, inGit := w.git[run.job]
 	if t.Phase == Active {
-		if allowed := inGit && w.policy.OnChange == Replace || !inGit && w.policy.Prune == Always; !allowed {
+		if allowed := inGit && w.policy.OnChange == Replace && run.job != w.denied || !inGit && w.policy.Prune == Always; !allowed {
 			w.t.Errorf("delete %s: the TrainJob runs", name)
 		}
 	} else if !inGit && w.policy.Prune == Never {

@@ -51,6 +51,7 @@ const (
 	Waiting    State = "Waiting"    // the newest version waits until earlier runs have ended
 	Ignored    State = "Ignored"    // the job has changed in Git, and the change has no effect because OnChange is Ignore
 	Duplicated State = "Duplicated" // another TrainJobSource has a job with this name
+	Denied     State = "Denied"     // the version in Git must not run, and earlier runs stay as they are
 )
 
 // Make plans the next changes. The result depends only on the input.
@@ -160,7 +161,7 @@ func (j *job) make() {
 	}
 	j.plan.Record[j.name] = j.history
 	for _, run := range j.history.Runs {
-		if !run.Created {
+		if !run.Created && !j.git.Denied {
 			j.plan.Create = append(j.plan.Create, Create{Job: j.name, Run: run})
 		}
 	}
@@ -218,7 +219,9 @@ func (j *job) start() State {
 		return Ignored
 	}
 	active := j.active()
-	if newest.Spec != "" && !changed && !retried {
+	if due := newest.Spec == "" || changed || retried; j.git.Denied && (due || j.reserved()) {
+		return Denied
+	} else if !due {
 		return stateOf(newest, active)
 	}
 	if j.in.Policy.OnChange == Replace {
@@ -233,10 +236,16 @@ func (j *job) start() State {
 
 // newest returns the newest version that has a run, even if the run is only reserved.
 func (j *job) newest() Version {
-	if last := len(j.history.Runs) - 1; last >= 0 && !j.history.Runs[last].Created {
-		return j.history.Runs[last].Version
+	if j.reserved() {
+		return j.history.Runs[len(j.history.Runs)-1].Version
 	}
 	return j.history.Newest
+}
+
+// reserved reports whether the newest run is only reserved.
+func (j *job) reserved() bool {
+	last := len(j.history.Runs) - 1
+	return last >= 0 && !j.history.Runs[last].Created
 }
 
 // stateOf returns the state of a job whose newest version needs no new run: Running while a run of this version is

@@ -36,6 +36,7 @@ type Job struct {
 	Spec     string // the digest of the spec, with defaults, without fields that can be changed later
 	Metadata string // the digest of the labels and annotations
 	Retry    string // a text that users change to run the same version again; empty if they never have
+	Denied   bool   // the rules of the platform forbid the TrainJob, so no run of this version starts
 }
 
 // Phase is the state of a TrainJob in the cluster.
