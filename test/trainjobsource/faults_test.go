@@ -96,7 +96,7 @@ func TestRandomHistoriesOnTheAPIServer(t *testing.T) {
 func TestTenantsAreIsolated(t *testing.T) {
 	w := newWorld(t, queue)
 	own := w.reconciler.TrainJobs
-	w.reconciler.TrainJobs = func(string) (client.Client, error) { return own(tenants[1]) }
+	w.reconciler.TrainJobs = func(_, account string) (client.Client, error) { return own(tenants[1], account) }
 	w.commit("bert", "numNodes: 2")
 	if _, err := w.round(); !apierrors.IsForbidden(errors.Unwrap(err)) {
 		t.Errorf("as the account of another tenant, the round returns %v, want it forbidden", err)

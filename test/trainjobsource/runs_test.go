@@ -189,6 +189,55 @@ func TestJobInTwoSources(t *testing.T) {
 	w.expect("the first source has the job again", plan.Duplicated, "bert/1 nodes=2", "bert/2 nodes=3")
 }
 
+// TestDeletedSourceReleasesItsJobs checks that another TrainJobSource can take the jobs of a deleted TrainJobSource, and
+// that the deleted TrainJobSource does not run them again after it was created again.
+func TestDeletedSourceReleasesItsJobs(t *testing.T) {
+	w := newWorld(t, queue)
+	w.commit("bert", "numNodes: 2")
+	w.expect("create", plan.Running, "bert/1 nodes=2")
+	w.deleted["jobs"], w.source.Name = true, "other"
+	w.expect("the run of the deleted source is active", plan.Duplicated)
+	w.endAll(trainer.TrainJobComplete)
+	w.source.DryRun = true
+	w.expect("the run has ended, and the plan is not carried out", plan.Running)
+	w.source.DryRun = false
+	w.expect("the run has ended", plan.Running, "bert/1 nodes=2")
+	w.deleted, w.source.Name = map[string]bool{}, "jobs"
+	w.expect("the deleted source exists again", plan.Duplicated, "bert/1 nodes=2")
+	w.source.Name = "other"
+	w.commit("bert", "")
+	w.settle()
+	w.endAll(trainer.TrainJobComplete)
+	w.source.Name = "jobs"
+	w.commit("bert", "numNodes: 2")
+	w.expect("its last version is in Git again", plan.Ended, "bert/1 nodes=2")
+}
+
+// TestDeniedJobsStartNoRun checks that a denied job starts no run, that its earlier runs stay, and that it runs when the
+// rules allow it.
+func TestDeniedJobsStartNoRun(t *testing.T) {
+	w := newWorld(t, plan.Policy{OnChange: plan.Replace, Prune: plan.Always})
+	w.commit("bert", "numNodes: 2")
+	w.expect("create", plan.Running, "bert/1 nodes=2")
+	w.denied = map[string]bool{"bert": true}
+	w.expect("a rule that comes later", plan.Running, "bert/1 nodes=2")
+	w.commit("bert", "numNodes: 3")
+	w.expect("edit", plan.Denied, "bert/1 nodes=2")
+	w.denied = nil
+	w.expect("allowed", plan.Running, "bert/2 nodes=3")
+}
+
+// TestDryRunWritesNothing checks that a dry run returns the plan and sends no write.
+func TestDryRunWritesNothing(t *testing.T) {
+	w := newWorld(t, queue)
+	w.source.DryRun = true
+	w.commit("bert", "numNodes: 2")
+	w.expect("plan", plan.Running)
+	if got := w.transport.writes.Load(); got != 0 {
+		t.Errorf("the dry run sent %d writes", got)
+	}
+}
+
 // TestNameTakenDuringARound checks a user who creates a TrainJob between the plan and the creation of the TrainJob
 // with the same name. The user's TrainJob must not change.
 func TestNameTakenDuringARound(t *testing.T) {

@@ -54,7 +54,9 @@ type world struct {
 	t          *testing.T
 	cp         *controlplane.ControlPlane
 	source     reconcile.Source
-	files      fstest.MapFS // Git
+	files      fstest.MapFS    // Git
+	denied     map[string]bool // the jobs that the rules forbid
+	deleted    map[string]bool // the names of TrainJobSources that do not exist
 	reconciler *reconcile.Reconciler
 	transport  *transport
 }
@@ -62,7 +64,7 @@ type world struct {
 func newWorld(t *testing.T, policy plan.Policy) *world {
 	t.Helper()
 	cp := controlplane.Start(t, controlplane.CRDsOnly())
-	w := &world{t: t, cp: cp, files: fstest.MapFS{}, source: reconcile.Source{Namespace: tenants[0], Name: "jobs", Policy: policy}}
+	w := &world{t: t, cp: cp, files: fstest.MapFS{}, source: reconcile.Source{Namespace: tenants[0], Name: "jobs", Account: "trainyard-jobs", Policy: policy}, deleted: map[string]bool{}}
 	w.applyPlatform()
 	w.clear()
 	t.Cleanup(w.clear)
@@ -123,12 +125,16 @@ func (w *world) restart(writes int64) {
 		w.t.Fatal(err)
 	}
 	jobs := map[string]client.Client{}
-	w.reconciler = &reconcile.Reconciler{Records: records, Now: time.Now, TrainJobs: func(namespace string) (c client.Client, err error) {
-		if jobs[namespace] == nil {
-			jobs[namespace], err = connect("system:serviceaccount:" + namespace + ":trainyard-jobs")
-		}
-		return jobs[namespace], err
-	}}
+	w.reconciler = &reconcile.Reconciler{
+		Records: records, Now: time.Now,
+		TrainJobs: func(namespace, account string) (c client.Client, err error) {
+			if jobs[namespace] == nil {
+				jobs[namespace], err = connect("system:serviceaccount:" + namespace + ":" + account)
+			}
+			return jobs[namespace], err
+		},
+		Exists: func(_ context.Context, _, name string) (bool, error) { return !w.deleted[name], nil },
+	}
 }
 
 // commit writes the file of a job. An empty spec removes the file.
@@ -148,7 +154,7 @@ func (w *world) round() (reconcile.Result, error) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	result, err := w.reconciler.Reconcile(w.t.Context(), w.source, tree)
+	result, err := w.reconciler.Reconcile(w.t.Context(), w.source, tree, w.denied)
 	w.completeDeletions()
 	return result, err
 }

@@ -21,6 +21,8 @@ type records struct {
 	own       plan.Record
 	configMap *corev1.ConfigMap      // the ConfigMap of the own record; nil if it does not exist yet
 	others    map[string]plan.Record // by the name of the TrainJobSource
+	// otherMaps contains the ConfigMaps of the other records, by the name of the TrainJobSource.
+	otherMaps map[string]*corev1.ConfigMap
 }
 
 // recordName returns the name of the ConfigMap of a record. The names of namespaces and TrainJobSources contain no
@@ -34,7 +36,7 @@ func (r *Reconciler) readRecords(ctx context.Context, s Source) (records, error)
 	if err := r.Records.List(ctx, &list, client.InNamespace(v1alpha1.SystemNamespace), labels, client.HasLabels{trainjobs.SourceLabel}); err != nil {
 		return records{}, fmt.Errorf("listing records: %w", err)
 	}
-	all := records{own: plan.Record{}, others: map[string]plan.Record{}}
+	all := records{own: plan.Record{}, others: map[string]plan.Record{}, otherMaps: map[string]*corev1.ConfigMap{}}
 	for i := range list.Items {
 		found := &list.Items[i]
 		read, err := record.Decode(found.Data)
@@ -45,9 +47,59 @@ func (r *Reconciler) readRecords(ctx context.Context, s Source) (records, error)
 			all.own, all.configMap = read, found
 			continue
 		}
-		all.others[found.Labels[trainjobs.SourceLabel]] = read
+		source := found.Labels[trainjobs.SourceLabel]
+		all.others[source], all.otherMaps[source] = read, found
 	}
 	return all, nil
+}
+
+// findTaken returns the jobs that belong to another TrainJobSource, with its name. A deleted TrainJobSource releases its
+// jobs: findTaken marks them as removed in its record.
+func (r *Reconciler) findTaken(ctx context.Context, s Source, all records, in plan.Input) (map[string]string, error) {
+	active := func(name string) bool { return in.TrainJobs[name].Phase == plan.Active }
+	owners := map[string]bool{}
+	for job, owner := range all.taken(active) {
+		if _, wanted := in.Jobs[job]; wanted {
+			owners[owner] = true
+		}
+	}
+	for _, owner := range slices.Sorted(maps.Keys(owners)) {
+		exists, err := r.Exists(ctx, s.Namespace, owner)
+		if err != nil {
+			return nil, fmt.Errorf("looking for TrainJobSource %s: %w", owner, err)
+		}
+		if exists {
+			continue
+		}
+		if err := r.release(ctx, s, all, owner); err != nil {
+			return nil, err
+		}
+	}
+	return all.taken(active), nil
+}
+
+// release marks all jobs of a deleted TrainJobSource as removed from Git. Its runs stay, and if the TrainJobSource is
+// created again, no version runs twice.
+func (r *Reconciler) release(ctx context.Context, s Source, all records, owner string) error {
+	for job, history := range all.others[owner] {
+		if history.Removed == 0 {
+			history.Removed = r.Now().Unix()
+			all.others[owner][job] = history
+		}
+	}
+	data, err := record.Encode(all.others[owner])
+	if err != nil {
+		return err
+	}
+	changed := all.otherMaps[owner].DeepCopy()
+	if s.DryRun || maps.Equal(changed.Data, data) {
+		return nil
+	}
+	changed.Data = data
+	if err := r.Records.Update(ctx, changed); err != nil {
+		return fmt.Errorf("writing ConfigMap %s: %w", changed.Name, err)
+	}
+	return nil
 }
 
 // taken returns the jobs that belong to another TrainJobSource, with its name. A job belongs to the first
