@@ -145,6 +145,11 @@ func (w *world) occupy(name string) {
 func (w *world) reconcile(writes int) {
 	jobs, incomplete := w.readableJobs()
 	plan := Make(Input{Policy: w.policy, Jobs: jobs, Incomplete: incomplete, Record: w.record, TrainJobs: w.cluster})
+	for name, history := range plan.Record {
+		if history.Reserved < 1 {
+			w.t.Errorf("the record of %s cannot be read again: %+v", name, history)
+		}
+	}
 	changes := []func(){func() {
 		w.record = plan.Record
 		for _, run := range w.byName {

@@ -159,7 +159,9 @@ func (j *job) make() {
 	if j.inGit {
 		j.patch()
 	}
-	j.plan.Record[j.name] = j.history
+	if j.history.Reserved > 0 { // a denied job that never ran has no history
+		j.plan.Record[j.name] = j.history
+	}
 	for _, run := range j.history.Runs {
 		if !run.Created && !j.git.Denied {
 			j.plan.Create = append(j.plan.Create, Create{Job: j.name, Run: run})
@@ -215,15 +217,21 @@ func (j *job) start() State {
 	newest := j.newest()
 	retried := j.git.Retry != "" && j.git.Retry != newest.Retry
 	changed := newest.Spec != "" && j.git.Spec != newest.Spec
-	if changed && !retried && j.in.Policy.OnChange == Ignore {
-		return Ignored
-	}
+	due := newest.Spec == "" || changed || retried
 	active := j.active()
-	if due := newest.Spec == "" || changed || retried; j.git.Denied && (due || j.reserved()) {
+	switch {
+	case changed && !retried && j.in.Policy.OnChange == Ignore:
+		return Ignored
+	case j.git.Denied && (due || j.reserved()):
 		return Denied
-	} else if !due {
+	case !due:
 		return stateOf(newest, active)
 	}
+	return j.startDue(newest, active)
+}
+
+// startDue reserves a run for the version in Git, or deletes or waits for the active runs of earlier versions.
+func (j *job) startDue(newest Version, active []Run) State {
 	if j.in.Policy.OnChange == Replace {
 		j.deleteAll(active)
 	}

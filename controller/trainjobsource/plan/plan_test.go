@@ -176,3 +176,12 @@ func TestHistoryLimitsKeepTheNewest(t *testing.T) {
 		t.Errorf("got %q, want only the TrainJob deleted that ended first", got)
 	}
 }
+
+// TestDeniedJobHasNoHistory checks that a denied job that never ran is not in the record, which refuses a history
+// without a generation.
+func TestDeniedJobHasNoHistory(t *testing.T) {
+	p := Make(Input{Jobs: map[string]Job{"bert": {Name: "bert", Spec: "A", Denied: true}}})
+	if len(p.Record) > 0 || p.States["bert"] != Denied {
+		t.Errorf("record %v, states %v, want no history and Denied", p.Record, p.States)
+	}
+}
