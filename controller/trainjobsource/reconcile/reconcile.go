@@ -48,6 +48,7 @@ type Result struct {
 	States    map[string]plan.State    // by the name of the job in Git
 	Record    plan.Record              // the record after the round
 	TrainJobs map[string]plan.TrainJob // the TrainJobs of the namespace before the round, by name
+	Taken     map[string]string        // the jobs of other TrainJobSources, with the names of these TrainJobSources
 	// Created and Deleted list the names of the TrainJobs that the round created and deleted, or tried to.
 	Created, Deleted []string
 	Changed          bool // whether the round wrote anything, so that another round may be necessary
@@ -82,7 +83,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, 
 		return Result{}, err
 	}
 	p := plan.Make(in)
-	result := Result{States: p.States, Record: p.Record, TrainJobs: in.TrainJobs}
+	result := Result{States: p.States, Record: p.Record, TrainJobs: in.TrainJobs, Taken: in.Taken}
 	if s.DryRun {
 		return result, nil
 	}

@@ -1,0 +1,51 @@
+package trainjobsource
+
+import (
+	"sync"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// maxAccounts is the number of clients that are kept. Creating a client takes less than a millisecond, because all
+// clients use the same connections.
+const maxAccounts = 1000
+
+// accounts creates clients that act as ServiceAccounts of tenants.
+type accounts struct {
+	config  *rest.Config
+	options client.Options
+
+	lock    sync.Mutex
+	clients map[string]client.Client // by the name of the user
+}
+
+func newAccounts(config *rest.Config, options client.Options) *accounts {
+	return &accounts{config: config, options: options, clients: map[string]client.Client{}}
+}
+
+// client returns a client with the permissions of a ServiceAccount.
+func (a *accounts) client(namespace, account string) (client.Client, error) {
+	a.lock.Lock()
+	defer a.lock.Unlock()
+	user := userName(namespace, account)
+	if found := a.clients[user]; found != nil {
+		return found, nil
+	}
+	config := rest.CopyConfig(a.config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user}
+	created, err := client.New(config, a.options)
+	if err != nil {
+		return nil, err
+	}
+	if len(a.clients) >= maxAccounts {
+		clear(a.clients)
+	}
+	a.clients[user] = created
+	return created, nil
+}
+
+// userName returns the name of a ServiceAccount as a user of the API server.
+func userName(namespace, account string) string {
+	return "system:serviceaccount:" + namespace + ":" + account
+}

@@ -1,0 +1,104 @@
+package trainjobsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/controller/trainjobsource/decode"
+	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
+	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
+)
+
+// apply plans and carries out the changes.
+func (r *round) apply(ctx context.Context) bool {
+	denied := map[string]bool{}
+	for job := range r.denied {
+		denied[job] = true
+	}
+	var err error
+	r.result, err = r.Rounds.Reconcile(ctx, r.settings(), r.commit.tree, denied)
+	r.reportDenied()
+	r.reportRefused(err)
+	switch {
+	case err != nil:
+		return r.fail(failure{reason: v1alpha1.ReasonApplyFailed, message: fmt.Sprintf("applying commit %s: %v", short(r.commit.hash), err)})
+	case r.failure == nil && len(r.problems) > 0:
+		return r.fail(failure{reason: v1alpha1.ReasonJobsInvalid, stalled: true, message: r.describeProblems()})
+	}
+	return true
+}
+
+// settings returns the settings of the TrainJobSource for package reconcile.
+func (r *round) settings() reconcile.Source {
+	spec := r.source.Spec
+	return reconcile.Source{
+		Namespace: r.source.Namespace, Name: r.source.Name, Account: spec.ServiceAccountName, DryRun: spec.DryRun,
+		Policy: plan.Policy{
+			OnChange: plan.OnChange(spec.OnChange), Prune: plan.Prune(spec.Prune),
+			Succeeded: limitOf(spec.HistoryLimits.Succeeded), Failed: limitOf(spec.HistoryLimits.Failed),
+		},
+	}
+}
+
+// defaultLimit is the history limit that the API server sets.
+const defaultLimit = 3
+
+func limitOf(limit *int32) int {
+	if limit == nil {
+		return defaultLimit
+	}
+	return int(*limit)
+}
+
+// reportDenied adds a problem for each job that does not run because the rules forbid it. A job that ran before the
+// rules changed is no problem.
+func (r *round) reportDenied() {
+	for _, job := range r.commit.tree.Jobs {
+		if r.result.States[job.Name()] == plan.Denied {
+			r.addJobProblem(job, r.denied[job.Name()], true)
+		}
+	}
+}
+
+// reportRefused adds a problem for each job that could not be written.
+func (r *round) reportRefused(err error) {
+	refused := map[string]*reconcile.JobError{}
+	for _, one := range errorsIn(err) {
+		if job := (*reconcile.JobError)(nil); errors.As(one, &job) {
+			refused[job.Job] = job
+		}
+	}
+	for _, job := range r.commit.tree.Jobs {
+		if err := refused[job.Name()]; err != nil {
+			r.addJobProblem(job, err.Error(), apierrors.IsForbidden(err) || apierrors.IsInvalid(err))
+		}
+	}
+}
+
+// errorsIn returns the errors that errors.Join has joined.
+func errorsIn(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{err}
+}
+
+func (r *round) addJobProblem(job decode.Job, message string, denied bool) {
+	p := newProblem(job.File, job.Line, fmt.Sprintf("TrainJob %s: %s", job.Name(), message))
+	p.job, p.denied = job.Name(), denied
+	r.problems = append(r.problems, p)
+}
+
+// describeProblems returns the message of the status if jobs or files have mistakes.
+func (r *round) describeProblems() string {
+	first := r.problems[0]
+	where := first.File
+	if first.Line > 0 {
+		where = fmt.Sprintf("%s:%d", first.File, first.Line)
+	}
+	return fmt.Sprintf("%s in commit %s; the first is in %s: %s", count(len(r.problems), "problem"), short(r.commit.hash), where, first.Message)
+}

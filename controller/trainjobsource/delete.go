@@ -1,0 +1,81 @@
+package trainjobsource
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/controller/trainjobsource/decode"
+	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
+)
+
+// finalizer keeps a deleted TrainJobSource until its runs are deleted.
+const finalizer = v1alpha1.Group + "/prune"
+
+// deletionDelay is the time until the controller looks again whether all runs are deleted. A deleted TrainJob causes an
+// earlier round.
+const deletionDelay = 10 * time.Second
+
+// needsFinalizer reports whether the deletion of the TrainJobSource must delete its runs. All other deletions stop no
+// TrainJob, and need no finalizer.
+func (r *round) needsFinalizer() bool {
+	return r.source.Spec.Prune == v1alpha1.PruneAlways && !r.source.Spec.DryRun
+}
+
+// setFinalizer adds or removes the finalizer.
+func (r *round) setFinalizer(ctx context.Context, wanted bool) error {
+	if controllerutil.ContainsFinalizer(r.source, finalizer) == wanted {
+		return nil
+	}
+	changed := r.source.DeepCopy()
+	if wanted {
+		controllerutil.AddFinalizer(changed, finalizer)
+	} else {
+		controllerutil.RemoveFinalizer(changed, finalizer)
+	}
+	patch := client.MergeFromWithOptions(r.source.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Patch(ctx, changed, patch); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("changing the finalizer: %w", err)
+	}
+	return nil
+}
+
+// delete ends a TrainJobSource that is deleted. If it is suspended, its runs stay.
+func (r *round) delete(ctx context.Context) (ctrl.Result, error) {
+	if !controllerutil.ContainsFinalizer(r.source, finalizer) {
+		return ctrl.Result{}, nil
+	}
+	if r.needsFinalizer() && !r.source.Spec.Suspend {
+		left, err := r.deleteRuns(ctx)
+		if left > 0 {
+			text := fmt.Sprintf("deleting %s, because spec.prune is Always", count(left, "TrainJob"))
+			if err != nil {
+				text += ": " + err.Error()
+			}
+			r.setCondition(v1alpha1.ReconcilingCondition, "True", v1alpha1.ReasonProgressing, text)
+			return ctrl.Result{RequeueAfter: deletionDelay}, r.writeStatus(ctx)
+		}
+		if err != nil && left < 0 {
+			return ctrl.Result{}, err
+		}
+	}
+	return ctrl.Result{}, r.setFinalizer(ctx, false)
+}
+
+// deleteRuns deletes all runs, and returns the number of runs that still exist; -1 if the number is unknown. If no run
+// exists, an error does not matter: while a namespace is deleted, its ServiceAccount may be gone before its TrainJobs.
+func (r *round) deleteRuns(ctx context.Context) (left int, err error) {
+	r.result, err = r.Rounds.Reconcile(ctx, r.settings(), decode.Tree{}, nil)
+	var runs trainer.TrainJobList
+	labels := client.MatchingLabels{trainjobs.SourceLabel: r.source.Name}
+	if listErr := r.Reader.List(ctx, &runs, client.InNamespace(r.source.Namespace), labels); listErr != nil {
+		return -1, fmt.Errorf("listing TrainJobs: %w", listErr)
+	}
+	return len(runs.Items), err
+}

@@ -1,0 +1,131 @@
+package trainjobsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/controller/trainjobsource/fetch"
+)
+
+// fetch gets the newest commit if a fetch is due. If the fetch fails, the round goes on with the commit before, so that
+// a queued job starts although the Git server does not answer.
+func (r *round) fetch(ctx context.Context) bool {
+	r.commit, r.failure = r.memory.known(r.state), r.state.failure
+	if !r.fetchIsDue() {
+		return r.commit != nil
+	}
+	r.fetched = true
+	if r.state.generation != r.source.Generation {
+		r.commit = nil // it may be a commit of another repository
+		r.memory.discard(r.state)
+	}
+	r.state.generation, r.state.sync = r.source.Generation, r.source.Annotations[v1alpha1.SyncAnnotation]
+	r.state.failure = r.fetchCommit(ctx)
+	r.failure = r.state.failure
+	r.source.Status.LastSync = r.state.sync
+	return r.commit != nil
+}
+
+// fetchIsDue reports whether the round must fetch: after a change of the TrainJobSource or of its annotation
+// trainyard.dev/sync, at the end of the interval, and if the commit is not in memory.
+func (r *round) fetchIsDue() bool {
+	changed := r.state.generation != r.source.Generation || r.state.sync != r.source.Annotations[v1alpha1.SyncAnnotation]
+	dropped := r.commit == nil && r.state.failure == nil
+	return changed || dropped || !r.now.Before(r.state.due)
+}
+
+// fetchCommit fetches, and returns why the fetch failed.
+func (r *round) fetchCommit(ctx context.Context) *failure {
+	ctx, cancel := context.WithTimeout(ctx, r.source.Spec.Timeout.Duration)
+	defer cancel()
+	request, err := r.fetchRequest(ctx)
+	if err != nil {
+		return fetchFailure(err)
+	}
+	defer r.Metrics.measureFetch()()
+	fetched, err := r.Fetcher.Fetch(ctx, request)
+	if err != nil {
+		return fetchFailure(err)
+	}
+	if fetched.Files != nil {
+		r.commit = &commit{hash: fetched.Commit, ref: fetched.Ref}
+		r.readCommit(fetched.Files)
+		r.state.keys = digestOf(request.Keys)
+		r.memory.keep(r.state, r.commit)
+	}
+	r.state.fetched = r.now
+	r.source.Status.Fetched = r.revision(r.source.Status.Fetched, fetched.Commit, fetched.Ref)
+	return nil
+}
+
+// fetchRequest returns the request for the fetcher, with the data of the Secrets.
+func (r *round) fetchRequest(ctx context.Context) (fetch.Request, error) {
+	spec := r.source.Spec
+	request := fetch.Request{URL: spec.URL}
+	if spec.Ref != nil {
+		request.Ref = *spec.Ref
+	}
+	if spec.SecretRef != nil {
+		secret, err := r.secret(ctx, "spec.secretRef", spec.SecretRef.Name)
+		if err != nil {
+			return request, err
+		}
+		request.Secret, request.SecretHosts = orEmpty(secret.Data), secret.Annotations[v1alpha1.HostsAnnotation]
+	}
+	if spec.Verify != nil && spec.Verify.SecretRef != nil {
+		secret, err := r.secret(ctx, "spec.verify.secretRef", spec.Verify.SecretRef.Name)
+		if err != nil {
+			return request, err
+		}
+		request.Keys = orEmpty(secret.Data)
+	}
+	if applied := r.source.Status.Applied; applied != nil && spec.Verify != nil && spec.Verify.LinearHistory {
+		request.Ancestor = applied.Commit
+	}
+	if r.commit != nil && r.state.keys == digestOf(request.Keys) {
+		request.Known = r.commit.hash
+	}
+	return request, nil
+}
+
+// orEmpty returns an empty mapping for nil, because nil means that there is no Secret.
+func orEmpty(data map[string][]byte) map[string][]byte {
+	if data == nil {
+		return map[string][]byte{}
+	}
+	return data
+}
+
+// secret returns a Secret of the namespace.
+func (r *round) secret(ctx context.Context, field, name string) (*corev1.Secret, error) {
+	secret := &corev1.Secret{}
+	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: r.source.Namespace, Name: name}, secret)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, &fetch.ConfigError{Message: fmt.Sprintf("%s: Secret %s does not exist", field, name)}
+	case apierrors.IsForbidden(err):
+		return nil, &fetch.ConfigError{Message: fmt.Sprintf("%s: the controller must not read Secret %s: a Role must allow it to get this Secret", field, name)}
+	case err != nil:
+		return nil, fmt.Errorf("%s: reading Secret %s: %w", field, name, err)
+	}
+	return secret, nil
+}
+
+// fetchFailure converts an error of a fetch.
+func fetchFailure(err error) *failure {
+	var config *fetch.ConfigError
+	var verify *fetch.VerifyError
+	switch {
+	case errors.As(err, &verify):
+		return &failure{reason: v1alpha1.ReasonVerificationFailed, stalled: true, message: err.Error()}
+	case errors.As(err, &config):
+		return &failure{reason: v1alpha1.ReasonFetchFailed, stalled: true, message: err.Error()}
+	}
+	return &failure{reason: v1alpha1.ReasonFetchFailed, message: err.Error()}
+}

@@ -1,0 +1,75 @@
+package trainjobsource
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/controller/trainjobsource/decode"
+	"github.com/trainyard/trainyard/policies/guard"
+)
+
+// judge evaluates the rules of the platform on all TrainJobs in Git. The API server evaluates the same rules when a
+// TrainJob is created; judge finds the line of a mistake, and finds it also while the job waits.
+func (r *round) judge(ctx context.Context) bool {
+	rules, err := r.readRules(ctx)
+	if err != nil {
+		return r.fail(failure{reason: v1alpha1.ReasonApplyFailed, message: err.Error()})
+	}
+	r.denied = map[string]string{}
+	if rules == nil {
+		return true
+	}
+	for _, job := range r.commit.tree.Jobs {
+		if message := rules.denial(job); message != "" {
+			r.denied[job.Name()] = message
+		}
+	}
+	return true
+}
+
+// rules are the rules of a tenant.
+type rules struct {
+	reader     guard.Reader
+	parameters guard.Parameters
+	user       string // the ServiceAccount that creates the TrainJobs
+}
+
+// readRules reads the rules of the namespace. It returns nil if the namespace has no rules: it is not a tenant of a
+// platform, or the platform has no admission rules.
+func (r *round) readRules(ctx context.Context) (*rules, error) {
+	parameters := &corev1.ConfigMap{}
+	key := client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: v1alpha1.TenantObjectName(r.source.Namespace)}
+	if err := r.Reader.Get(ctx, key, parameters); apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // there are no rules, which is no error
+	} else if err != nil {
+		return nil, fmt.Errorf("reading the rules for namespace %s: %w", r.source.Namespace, err)
+	}
+	read, err := guard.ReadParameters(parameters.Data)
+	if err != nil {
+		return nil, fmt.Errorf("reading ConfigMap %s: %w", key, err)
+	}
+	reader, err := guard.ReaderFor(parameters.Data["trainer"])
+	if err != nil {
+		return nil, fmt.Errorf("reading ConfigMap %s: %w", key, err)
+	}
+	return &rules{reader, read, userName(r.source.Namespace, r.source.Spec.ServiceAccountName)}, nil
+}
+
+// denial returns why a job is denied, or an empty string if it is allowed.
+func (r *rules) denial(job decode.Job) string {
+	denials, invalid := r.reader.Check(guard.Request{User: r.user, TrainJob: job.Object.Object}, r.parameters)
+	var messages []string
+	for _, err := range invalid {
+		messages = append(messages, err.Error())
+	}
+	for _, d := range denials {
+		messages = append(messages, d.String())
+	}
+	return strings.Join(messages, "; ")
+}

@@ -1,0 +1,141 @@
+package trainjobsource
+
+import (
+	"container/list"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/controller/trainjobsource/decode"
+)
+
+// state is what the controller remembers of a TrainJobSource between two rounds. Only one round of a TrainJobSource
+// runs at a time, so its state needs no lock.
+type state struct {
+	key  types.NamespacedName
+	uid  types.UID
+	size int64 // of the commit, in bytes
+
+	// The fields of the TrainJobSource at the last fetch.
+	generation int64
+	sync       string
+
+	due      time.Time // when the next fetch is due
+	failures int       // how often in succession a round has failed with an error that may pass by itself
+	fetched  time.Time // when the last successful fetch began
+	failure  *failure  // why the last fetch failed; nil if it succeeded
+	keys     string    // the digest of the keys with which the commit was verified
+	commit   *commit   // nil if no commit was fetched, or if it was dropped to save memory
+	written  written
+}
+
+// commit is a fetched commit with its TrainJobs.
+type commit struct {
+	hash, ref string
+	tree      decode.Tree
+	failure   *failure // why the folder could not be read; nil if it was read
+}
+
+// written is the status that the controller has written last. The cache may still contain an older status.
+type written struct {
+	version string // the resourceVersion of the object on which the status is based
+	status  v1alpha1.TrainJobSourceStatus
+}
+
+// maxMemory bounds the TrainJobs of all commits in memory, in bytes of JSON. In memory, they need several times as much.
+const maxMemory = 64 << 20
+
+// memory holds the states of all TrainJobSources. If their commits together become too large, memory drops the commits
+// that were used least recently, and the controller fetches them again.
+type memory struct {
+	sync.Mutex
+	limit  int64 // maxMemory if it is 0
+	size   int64
+	recent list.List // of *state, most recently used first
+	states map[types.NamespacedName]*list.Element
+}
+
+// get returns the state of a TrainJobSource. A TrainJobSource that was deleted and created again has a new state.
+func (m *memory) get(key types.NamespacedName, uid types.UID) *state {
+	m.Lock()
+	defer m.Unlock()
+	if m.states == nil {
+		m.states = map[types.NamespacedName]*list.Element{}
+	}
+	if element, known := m.states[key]; known {
+		if found := element.Value.(*state); found.uid == uid {
+			m.recent.MoveToFront(element)
+			return found
+		}
+		m.remove(element)
+	}
+	created := &state{key: key, uid: uid}
+	m.states[key] = m.recent.PushFront(created)
+	return created
+}
+
+// keep stores the commit of a state, and drops commits of other states if they are too large together.
+func (m *memory) keep(s *state, c *commit) {
+	m.Lock()
+	defer m.Unlock()
+	m.drop(s)
+	s.commit, s.size = c, sizeOf(c.tree)
+	m.size += s.size
+	limit := m.limit
+	if limit == 0 {
+		limit = maxMemory
+	}
+	for element := m.recent.Back(); element != nil && m.size > limit; element = element.Prev() {
+		if old := element.Value.(*state); old != s {
+			m.drop(old)
+		}
+	}
+}
+
+// known returns the commit of a state, or nil. Rounds of other TrainJobSources can drop it at any time.
+func (m *memory) known(s *state) *commit {
+	m.Lock()
+	defer m.Unlock()
+	return s.commit
+}
+
+// discard removes the commit of a state.
+func (m *memory) discard(s *state) {
+	m.Lock()
+	defer m.Unlock()
+	m.drop(s)
+}
+
+// drop is discard for callers that hold the lock.
+func (m *memory) drop(s *state) {
+	m.size -= s.size
+	s.commit, s.size = nil, 0
+}
+
+// forget removes the state of a TrainJobSource.
+func (m *memory) forget(key types.NamespacedName) {
+	m.Lock()
+	defer m.Unlock()
+	if element, known := m.states[key]; known {
+		m.remove(element)
+	}
+}
+
+func (m *memory) remove(element *list.Element) {
+	s := element.Value.(*state)
+	m.drop(s)
+	delete(m.states, s.key)
+	m.recent.Remove(element)
+}
+
+// sizeOf returns the size of all TrainJobs of a tree, as JSON.
+func sizeOf(tree decode.Tree) (size int64) {
+	for _, job := range tree.Jobs {
+		text, _ := json.Marshal(job.Object.Object) // TrainJobs were decoded from JSON, so they can be encoded
+		size += int64(len(text))
+	}
+	return size
+}

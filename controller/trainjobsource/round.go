@@ -1,0 +1,90 @@
+package trainjobsource
+
+import (
+	"context"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
+)
+
+// round is one round for a TrainJobSource. Its steps fill the fields from top to bottom.
+type round struct {
+	*Controller
+	source *v1alpha1.TrainJobSource // a copy, whose status the round changes
+	before *v1alpha1.TrainJobSource
+	state  *state
+	now    time.Time
+
+	fetched  bool              // whether the round fetched, or tried to
+	commit   *commit           // nil if no commit is known
+	denied   map[string]string // the jobs that the rules forbid, with the reasons
+	result   reconcile.Result
+	problems []problem
+	failure  *failure // why the cluster does not match Git; nil if it matches
+}
+
+// failure is the reason why a round did not reach its end, or only in part.
+type failure struct {
+	reason  string // one of the reasons in api/v1alpha1
+	stalled bool   // somebody must fix it; otherwise it may pass by itself
+	message string
+}
+
+// problem is a mistake in a file, or a job that could not be applied.
+type problem struct {
+	v1alpha1.JobProblem
+	job    string // the job's name; empty if the mistake concerns a file
+	denied bool   // the rules or the API server refuse the job
+}
+
+// step is a part of a round. It returns false if the round cannot go on.
+type step func(*round, context.Context) bool
+
+// steps lists the steps of a round, in order.
+var steps = []step{(*round).fetch, (*round).decode, (*round).judge, (*round).apply}
+
+func (c *Controller) newRound(source *v1alpha1.TrainJobSource) *round {
+	r := &round{Controller: c, before: source, now: c.Rounds.Now()}
+	r.state = c.memory.get(client.ObjectKeyFromObject(source), source.UID)
+	if r.state.written.version == source.ResourceVersion {
+		r.before = source.DeepCopy()
+		r.state.written.status.DeepCopyInto(&r.before.Status)
+	}
+	r.source = r.before.DeepCopy()
+	c.Metrics.observe(r.source, r.now)
+	return r
+}
+
+// run carries out the steps. The returned error concerns the TrainJobSource itself, and the status cannot show it.
+func (r *round) run(ctx context.Context) error {
+	if err := r.setFinalizer(ctx, r.needsFinalizer()); err != nil {
+		return err
+	}
+	for _, step := range steps {
+		if !step(r, ctx) {
+			break
+		}
+	}
+	r.summarize()
+	if r.failure != nil {
+		log.FromContext(ctx).Info("the cluster does not match Git", "reason", r.failure.reason, "message", r.failure.message)
+	}
+	return nil
+}
+
+// fail ends the round.
+func (r *round) fail(f failure) bool {
+	r.failure = &f
+	return false
+}
+
+// suspend leaves everything as it is, and says so in the status.
+func (r *round) suspend() {
+	r.state.generation = 0 // the next round fetches
+	r.source.Status.ObservedGeneration = r.source.Generation
+	r.setCondition(v1alpha1.ReconcilingCondition, "False", v1alpha1.ReasonSuspended, "spec.suspend is true: nothing is fetched or applied")
+}

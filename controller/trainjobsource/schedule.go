@@ -1,0 +1,76 @@
+package trainjobsource
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Delays of rounds.
+const (
+	// minBackoff is the time until a round is repeated after an error that may pass by itself. The time doubles with each
+	// further error, up to maxBackoff, or up to the interval of the TrainJobSource if it is shorter: a server that fails
+	// is never asked more often than a server that works.
+	minBackoff = 10 * time.Second
+	maxBackoff = 10 * time.Minute
+	// settleDelay is the time until a round is repeated after it has changed TrainJobs.
+	settleDelay = time.Second
+	// jitter is the largest part by which a delay is longer or shorter, so that rounds spread over time.
+	jitter = 0.1
+)
+
+// next returns the time until the next round, and plans the next fetch. The result 0 means that only a change of the
+// TrainJobSource causes another round.
+func (r *round) next() time.Duration {
+	if r.source.Spec.Suspend {
+		return 0
+	}
+	failed := r.failure != nil && !r.failure.stalled
+	r.countFailure(failed)
+	interval := r.source.Spec.Interval.Duration
+	delay := backoff(r.state.failures, interval)
+	if r.fetched {
+		r.state.due = r.now.Add(spread(interval))
+		if f := r.state.failure; f != nil && !f.stalled {
+			r.state.due = r.now.Add(delay)
+		}
+	}
+	left := max(r.state.due.Sub(r.now), time.Millisecond)
+	switch {
+	case failed && r.failure != r.state.failure:
+		return min(left, delay)
+	case r.result.Changed:
+		return min(left, settleDelay)
+	}
+	return left
+}
+
+// countFailure counts the failures of rounds. A round that only repeats the result of an earlier fetch does not count.
+// The argument "failed" reports whether the failure may pass by itself.
+func (r *round) countFailure(failed bool) {
+	fresh := r.fetched || r.failure != r.state.failure
+	if failed && fresh {
+		r.state.failures++
+	} else if !failed {
+		r.state.failures = 0
+	}
+	if r.failure != nil && (r.fetched || failed && fresh) {
+		r.Metrics.failed(r.state.key, r.failure.reason)
+	}
+}
+
+// backoff returns the time until the next attempt after a number of failures in succession.
+func backoff(failures int, interval time.Duration) time.Duration {
+	longest := min(maxBackoff, interval)
+	delay := minBackoff
+	for range failures - 1 {
+		if delay *= 2; delay >= longest {
+			break
+		}
+	}
+	return spread(min(delay, longest))
+}
+
+// spread makes a time longer or shorter by a random part.
+func spread(d time.Duration) time.Duration {
+	return d + time.Duration((2*rand.Float64()-1)*jitter*float64(d)) //nolint:gosec // not for cryptography
+}

@@ -1,0 +1,91 @@
+package trainjobsource
+
+import (
+	"context"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
+)
+
+// controllerName is the name of the controller in logs, metrics and events.
+const controllerName = "trainjobsource"
+
+// maxPanicDelay is the longest time until a round is repeated that has ended with a panic, or that could not read or
+// write its TrainJobSource.
+const maxPanicDelay = 10 * time.Minute
+
+// Setup adds the controller to a manager. The argument "workers" is the number of rounds that run at the same time.
+func (c *Controller) Setup(mgr ctrl.Manager, workers int) error {
+	return ctrl.NewControllerManagedBy(mgr).Named(controllerName).
+		Watches(&v1alpha1.TrainJobSource{}, handler.EnqueueRequestsFromMapFunc(c.requestSource), builder.WithPredicates(sourceChanged())).
+		Watches(&trainer.TrainJob{}, handler.EnqueueRequestsFromMapFunc(c.requestOwner), builder.WithPredicates(runChanged())).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: workers,
+			RecoverPanic:            new(true), // a TrainJobSource that causes a panic must not stop the others
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, maxPanicDelay),
+		}).
+		Complete(c)
+}
+
+// requestSource requests a round for a TrainJobSource.
+func (c *Controller) requestSource(_ context.Context, source client.Object) []reconcile.Request {
+	return c.request(client.ObjectKeyFromObject(source))
+}
+
+// requestOwner requests a round for the TrainJobSource of a TrainJob.
+func (c *Controller) requestOwner(_ context.Context, run client.Object) []reconcile.Request {
+	source := run.GetLabels()[trainjobs.SourceLabel]
+	if source == "" {
+		return nil
+	}
+	return c.request(types.NamespacedName{Namespace: run.GetNamespace(), Name: source})
+}
+
+func (c *Controller) request(key types.NamespacedName) []reconcile.Request {
+	c.Metrics.received(key)
+	return []reconcile.Request{{NamespacedName: key}}
+}
+
+// sourceChanged selects changes of the spec, the deletion, and changes of the annotation trainyard.dev/sync. Changes of
+// the status come from the controller itself.
+func sourceChanged() predicate.Predicate {
+	sync := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.GetAnnotations()[v1alpha1.SyncAnnotation] != e.ObjectNew.GetAnnotations()[v1alpha1.SyncAnnotation]
+	}}
+	return predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, sync)
+}
+
+// runChanged selects changes of TrainJobs on which a plan depends.
+func runChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*trainer.TrainJob)
+		after, also := e.ObjectNew.(*trainer.TrainJob)
+		if !ok || !also {
+			return true
+		}
+		source := after.Labels[trainjobs.SourceLabel]
+		return before.Labels[trainjobs.SourceLabel] != source || trainjobs.Read(source, before) != trainjobs.Read(source, after)
+	}}
+}
+
+// StripTrainJob removes the parts of a TrainJob that no event depends on, so that a cache of many TrainJobs is small.
+func StripTrainJob(object any) (any, error) {
+	if t, ok := object.(*trainer.TrainJob); ok {
+		t.ManagedFields, t.Spec = nil, trainer.TrainJobSpec{}
+		t.Status.JobsStatus = nil
+	}
+	return object, nil
+}

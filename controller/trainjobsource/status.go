@@ -1,0 +1,201 @@
+package trainjobsource
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/api/message"
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
+)
+
+// The largest numbers of entries in the status, and the longest message in characters. A status with all of them has
+// less than 200 KiB.
+const (
+	maxJobs     = 100
+	maxProblems = 20
+	maxMessage  = 1000
+)
+
+// writeStatus writes the status if it has changed, and tells what changed as events.
+func (r *round) writeStatus(ctx context.Context) error {
+	r.emit()
+	if equality.Semantic.DeepEqual(r.before.Status, r.source.Status) {
+		return nil
+	}
+	status := *r.source.Status.DeepCopy()
+	version := r.before.ResourceVersion
+	if err := r.Client.Status().Patch(ctx, r.source, client.MergeFrom(r.before)); err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("writing the status: %w", err))
+	}
+	r.state.written = written{version, status}
+	return nil
+}
+
+// summarize fills the status.
+func (r *round) summarize() {
+	status := &r.source.Status
+	status.ObservedGeneration = r.source.Generation
+	if r.commit != nil && r.result.States != nil {
+		r.listProblems()
+		r.listJobs()
+	}
+	if r.failure == nil {
+		if !r.source.Spec.DryRun {
+			status.Applied = r.revision(status.Applied, r.commit.hash, r.commit.ref)
+		}
+		r.Metrics.matched(r.state.key, r.state.fetched)
+	}
+	r.setConditions()
+}
+
+// setConditions sets the conditions as kstatus expects them: at most one of Reconciling and Stalled is True, and only
+// while Ready is False.
+func (r *round) setConditions() {
+	var text string
+	ready, reason := metav1.ConditionTrue, v1alpha1.ReasonApplied
+	reconciling, stalled := metav1.ConditionFalse, metav1.ConditionFalse
+	switch f := r.failure; {
+	case f != nil && f.stalled:
+		ready, reason, text, stalled = metav1.ConditionFalse, f.reason, f.message, metav1.ConditionTrue
+	case f != nil:
+		ready, reason, text, reconciling = metav1.ConditionFalse, f.reason, f.message, metav1.ConditionTrue
+	case r.source.Spec.DryRun:
+		reason, text = v1alpha1.ReasonDryRun, fmt.Sprintf("planned commit %s with %s; spec.dryRun is true, so nothing was changed", r.commit, count(len(r.commit.tree.Jobs), "job"))
+	default:
+		text = fmt.Sprintf("applied commit %s with %s", r.commit, count(len(r.commit.tree.Jobs), "job"))
+	}
+	r.setCondition(v1alpha1.ReadyCondition, ready, reason, text)
+	r.setCondition(v1alpha1.ReconcilingCondition, reconciling, reason, text)
+	r.setCondition(v1alpha1.StalledCondition, stalled, reason, text)
+}
+
+func (r *round) setCondition(kind string, status metav1.ConditionStatus, reason, text string) {
+	meta.SetStatusCondition(&r.source.Status.Conditions, metav1.Condition{
+		Type: kind, Status: status, Reason: reason, Message: message.Shorten(text, maxMessage), ObservedGeneration: r.source.Generation,
+	})
+}
+
+// revision returns a commit for the status. The time stays the same while the commit and its reference stay the same.
+func (r *round) revision(before *v1alpha1.Revision, commit, ref string) *v1alpha1.Revision {
+	if before != nil && before.Commit == commit && before.Ref == ref {
+		return before
+	}
+	return &v1alpha1.Revision{Commit: commit, Ref: ref, Time: metav1.NewTime(r.now).Rfc3339Copy()}
+}
+
+// listProblems fills the list of problems.
+func (r *round) listProblems() {
+	r.source.Status.Problems = nil
+	for _, p := range r.problems[:min(maxProblems, len(r.problems))] {
+		r.source.Status.Problems = append(r.source.Status.Problems, p.JobProblem)
+	}
+}
+
+// listJobs fills the list and the numbers of jobs.
+func (r *round) listJobs() {
+	status := &r.source.Status
+	status.Summary = v1alpha1.JobSummary{Jobs: number(len(r.commit.tree.Jobs)), Problems: number(len(r.problems))}
+	status.Jobs = nil
+	for _, job := range r.commit.tree.Jobs {
+		status.Jobs = append(status.Jobs, r.jobStatus(job.Name()))
+	}
+	for _, t := range r.result.TrainJobs {
+		switch {
+		case t.Job == "":
+		case t.Phase == plan.Active:
+			status.Summary.Active++
+		case t.Phase == plan.Succeeded:
+			status.Summary.Succeeded++
+		case t.Phase == plan.Failed:
+			status.Summary.Failed++
+		}
+	}
+	if r.failure == nil || r.failure.stalled { // all TrainJobs were created
+		status.Summary.Active += number(len(r.result.Created))
+	}
+	withProblem := map[string]bool{}
+	for _, p := range r.problems {
+		withProblem[p.job] = true
+	}
+	slices.SortStableFunc(status.Jobs, func(a, b v1alpha1.JobStatus) int { return cmp.Compare(rank(a, withProblem), rank(b, withProblem)) })
+	status.Jobs = status.Jobs[:min(maxJobs, len(status.Jobs))]
+}
+
+// rank orders the jobs of the status: jobs with problems, then jobs with active runs, then all others.
+func rank(job v1alpha1.JobStatus, withProblem map[string]bool) int {
+	switch {
+	case withProblem[job.Name]:
+		return 0
+	case job.Phase == string(plan.Active):
+		return 1
+	}
+	return 2
+}
+
+// jobStatus returns the state of a job.
+func (r *round) jobStatus(name string) v1alpha1.JobStatus {
+	job := v1alpha1.JobStatus{Name: name, State: string(r.result.States[name])}
+	if runs := r.result.Record[name].Runs; len(runs) > 0 {
+		newest := runs[len(runs)-1]
+		phase := plan.Active // a run that the round has created
+		if t, exists := r.result.TrainJobs[newest.Name]; exists && t.Job == name {
+			phase = t.Phase
+		}
+		if exists := newest.Created || slices.Contains(r.result.Created, newest.Name); exists {
+			job.Run, job.Phase = newest.Name, string(phase)
+		}
+	}
+	switch plan.State(job.State) {
+	case plan.Duplicated:
+		job.Message = fmt.Sprintf("TrainJobSource %s has a job with this name", r.result.Taken[name])
+	case plan.Waiting:
+		job.Message = "waits until the earlier runs of the job have ended"
+	case plan.Ignored:
+		job.Message = "the change in Git has no effect, because spec.onChange is Ignore"
+	}
+	for _, p := range r.problems {
+		if p.job == name {
+			job.Message = p.Message
+			if p.denied {
+				job.State = string(plan.Denied)
+			}
+		}
+	}
+	return job
+}
+
+// newProblem returns a problem with a message that fits into the status.
+func newProblem(file string, line int, text string) problem {
+	return problem{JobProblem: v1alpha1.JobProblem{File: file, Line: number(line), Message: message.Shorten(text, maxMessage)}}
+}
+
+// number converts a count to the type of the API.
+func number(n int) int32 { return int32(min(n, math.MaxInt32)) } //nolint:gosec // min prevents an overflow
+
+// count writes a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// short returns the beginning of a hash, as Git shows it.
+func short(hash string) string { return hash[:min(len(hash), 12)] }
+
+// String returns the short hash and the reference.
+func (c *commit) String() string {
+	if c.ref == "" {
+		return short(c.hash)
+	}
+	return short(c.hash) + " of " + c.ref
+}
