@@ -1,0 +1,174 @@
+package receiver
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+)
+
+// secretKey is the key of the webhook's secret in the Secret of a TrainJobSource.
+const secretKey = "webhook"
+
+// Limits of requests.
+const (
+	maxBody      = 1 << 20 // bytes
+	maxHeader    = 16 << 10
+	readTimeout  = 10 * time.Second
+	writeTimeout = 30 * time.Second // including the time for requests to the API server
+	stopTimeout  = 5 * time.Second  // for requests that are not finished when the program stops
+	maxHandled   = 16               // requests that are handled at the same time
+	maxSources   = 10_000           // TrainJobSources whose rate is remembered
+	retryAfter   = "5"              // seconds, in the answer to a request that exceeds a limit
+)
+
+// The average number of requests per second and the number of requests at once, of all TrainJobSources together and of
+// one TrainJobSource. The second limit counts only requests with a valid signature, so that a tenant can neither slow down
+// another tenant nor the controller.
+const (
+	allRate, allBurst       = 20, 50
+	sourceRate, sourceBurst = 0.5, 5
+)
+
+// Receiver is an HTTP handler for POST /hook/NAMESPACE/NAME.
+type Receiver struct {
+	// Client reads TrainJobSources from a cache, and changes their annotations.
+	Client client.Client
+	// Secrets gets single Secrets, without a cache.
+	Secrets client.Reader
+
+	once    sync.Once
+	limiter *rate.Limiter
+	slots   chan struct{}
+
+	lock    sync.Mutex
+	sources map[types.NamespacedName]*rate.Limiter
+}
+
+// Server returns a server at an address, for a manager. It runs on all replicas, because a Service sends requests to any
+// of them.
+func (r *Receiver) Server(address string) manager.Runnable {
+	return &manager.Server{
+		Name: "webhooks of Git servers",
+		Server: &http.Server{
+			Addr: address, Handler: r, MaxHeaderBytes: maxHeader,
+			ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		},
+		ShutdownTimeout: new(stopTimeout),
+	}
+}
+
+// ServeHTTP handles a request. An unknown TrainJobSource, a TrainJobSource without a secret and a wrong signature have
+// the same answer, so that nobody can find out which TrainJobSources exist.
+func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	r.once.Do(func() {
+		r.limiter, r.slots = rate.NewLimiter(allRate, allBurst), make(chan struct{}, maxHandled)
+		r.sources = map[types.NamespacedName]*rate.Limiter{}
+	})
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /hook/{namespace}/{name}", r.receive)
+	mux.ServeHTTP(w, request)
+}
+
+func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
+	key := types.NamespacedName{Namespace: request.PathValue("namespace"), Name: request.PathValue("name")}
+	select {
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
+	default:
+		refuse(w)
+		return
+	}
+	if !r.limiter.Allow() {
+		refuse(w)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxBody))
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		http.Error(w, "the request has more than 1 MiB", http.StatusRequestEntityTooLarge)
+		return
+	} else if err != nil {
+		http.Error(w, "the request is incomplete", http.StatusBadRequest)
+		return
+	}
+	source, secret := r.find(request.Context(), key)
+	if authentic := isAuthentic(request.Header, body, secret); !authentic || source == nil {
+		http.Error(w, "unknown TrainJobSource, or wrong signature", http.StatusForbidden)
+		return
+	}
+	if !r.allows(key) {
+		refuse(w)
+		return
+	}
+	if err := r.requestFetch(request.Context(), source); err != nil {
+		log.FromContext(request.Context()).Error(err, "requesting a fetch", "trainjobsource", key)
+		http.Error(w, "the TrainJobSource could not be changed", http.StatusServiceUnavailable)
+		return
+	}
+	w.WriteHeader(http.StatusAccepted)
+}
+
+// refuse answers a request that exceeds a limit.
+func refuse(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", retryAfter)
+	http.Error(w, "too many requests", http.StatusTooManyRequests)
+}
+
+// find returns a TrainJobSource with the secret of its webhook. The secret is empty if there is none, or if it cannot be
+// read. For an unknown TrainJobSource, find also asks the API server for a Secret, so that the answer takes about the
+// same time.
+func (r *Receiver) find(ctx context.Context, key types.NamespacedName) (*v1alpha1.TrainJobSource, []byte) {
+	if len(validation.IsDNS1123Label(key.Namespace))+len(validation.IsDNS1123Label(key.Name)) > 0 {
+		key = types.NamespacedName{Namespace: "unknown", Name: "unknown"}
+	}
+	source := &v1alpha1.TrainJobSource{}
+	name := "unknown"
+	if err := r.Client.Get(ctx, key, source); err != nil {
+		source = nil
+	} else if source.Spec.SecretRef != nil {
+		name = source.Spec.SecretRef.Name
+	}
+	secret := &corev1.Secret{}
+	err := r.Secrets.Get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: name}, secret)
+	if err != nil || source == nil || source.Spec.SecretRef == nil {
+		return source, nil
+	}
+	return source, secret.Data[secretKey]
+}
+
+// allows reports whether a TrainJobSource has not exceeded its rate.
+func (r *Receiver) allows(key types.NamespacedName) bool {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	limiter := r.sources[key]
+	if limiter == nil {
+		if len(r.sources) >= maxSources {
+			clear(r.sources)
+		}
+		limiter = rate.NewLimiter(sourceRate, sourceBurst)
+		r.sources[key] = limiter
+	}
+	return limiter.Allow()
+}
+
+// requestFetch changes the annotation trainyard.dev/sync.
+func (r *Receiver) requestFetch(ctx context.Context, source *v1alpha1.TrainJobSource) error {
+	changed := source.DeepCopy()
+	if changed.Annotations == nil {
+		changed.Annotations = map[string]string{}
+	}
+	changed.Annotations[v1alpha1.SyncAnnotation] = "webhook at " + time.Now().UTC().Format(time.RFC3339Nano)
+	return r.Client.Patch(ctx, changed, client.MergeFrom(source))
+}
