@@ -15,8 +15,8 @@ help: ## Show this help
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
 
 .PHONY: build
-build: ## Build the trainyard command into bin/
-	go build -o bin/ ./cmd/trainyard
+build: ## Build the trainyard command and trainyard-controller into bin/
+	go build -o bin/ ./cmd/trainyard ./cmd/trainyard-controller
 
 .PHONY: test
 test: packages ## Run unit tests, script tests, and the suites that use a real API server

@@ -1,0 +1,46 @@
+// Command trainyard-controller runs the controllers of trainyard in a cluster. The command only parses flags and prints
+// messages. The controllers are in the packages below controller.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// The exit codes have the same meanings as those of the command "trainyard".
+const (
+	exitOK       = 0
+	exitInternal = 1
+	exitUsage    = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second signal kills the program, even while it waits for rounds to end.
+	context.AfterFunc(ctx, stop)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run runs one command line, and returns its exit code.
+func run(ctx context.Context, args []string, out, messages io.Writer) int {
+	root := newRoot(messages)
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(messages)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintf(messages, "trainyard-controller: %v\n", err)
+	if usage := (*usageError)(nil); asUsage(err, &usage) {
+		fmt.Fprintln(messages, `Run "trainyard-controller --help" for usage.`)
+		return exitUsage
+	}
+	return exitInternal
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/netip"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/trainyard/trainyard/cmd/internal/build"
+	"github.com/trainyard/trainyard/controller"
+)
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+func usageErrorf(format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...)}
+}
+
+func asUsage(err error, target **usageError) bool { return errors.As(err, target) }
+
+// flags are the flags of the command.
+type flags struct {
+	kubeconfig, context string
+	logFormat           string
+	allow, deny         []string
+	options             controller.Options
+}
+
+func newRoot(messages io.Writer) *cobra.Command {
+	f := &flags{}
+	root := &cobra.Command{
+		Use:   "trainyard-controller",
+		Short: "Run the TrainJobs of Git repositories in a cluster",
+		Long: `trainyard-controller runs in a cluster. For each TrainJobSource, it fetches a Git repository, and
+creates the TrainJobs that the repository contains.
+
+Messages go to standard error. Exit codes:
+  0  stopped by a signal
+  1  internal error, or the cluster could not be reached
+  2  wrong usage, such as an unknown flag`,
+		Example: `  # In a pod: use the ServiceAccount of the pod
+  trainyard-controller
+
+  # On a workstation: use a kubeconfig, and serve no metrics, health checks and webhooks
+  trainyard-controller --kubeconfig ~/.kube/config --metrics-address= --health-address= --webhook-address=
+
+  # Handle the TrainJobSources with the label trainyard.dev/shard=a
+  trainyard-controller --shard a
+
+  # Fetch over http from one host of the cluster, and from no host in another network
+  trainyard-controller --allow-http git.git.svc:80 --deny-address 10.20.0.0/16`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       build.String(),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageErrorf("unexpected argument %q: the command has only flags", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, messages) },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	f.add(root)
+	return root
+}
+
+func (f *flags) add(cmd *cobra.Command) {
+	set, o := cmd.Flags(), &f.options
+	set.StringVar(&f.kubeconfig, "kubeconfig", "", "path of a kubeconfig (default $KUBECONFIG, ~/.kube/config, or the pod's service account)")
+	set.StringVar(&f.context, "context", "", "context of the kubeconfig (default the current context)")
+	set.StringVar(&o.Shard, "shard", "", "handle the TrainJobSources whose label trainyard.dev/shard has this value (default those without the label); all TrainJobSources of a namespace need the same value")
+	set.IntVar(&o.Workers, "workers", 4, "number of TrainJobSources that are handled at the same time")
+	set.Float32Var(&o.QPS, "kube-api-qps", 50, "requests to the API server per second, on average")
+	set.IntVar(&o.Burst, "kube-api-burst", 100, "requests to the API server at once")
+	set.StringVar(&o.MetricsAddress, "metrics-address", ":8080", "address of the metrics, as HOST:PORT; empty for no metrics")
+	set.StringVar(&o.HealthAddress, "health-address", ":8081", "address of the health checks /healthz and /readyz, as HOST:PORT; empty for no health checks")
+	set.StringVar(&o.HookAddress, "webhook-address", ":8082", "address for webhooks of Git servers (POST /hook/NAMESPACE/NAME), as HOST:PORT; empty for no webhooks")
+	set.BoolVar(&o.LeaderElection, "leader-elect", true, "let only one of several replicas work; the lease is in namespace trainyard-system")
+	set.StringSliceVar(&o.Network.PlainHTTPHosts, "allow-http", nil, "hosts, as HOST:PORT, from which to fetch over http, without encryption")
+	set.StringSliceVar(&f.allow, "allow-address", nil, "networks, such as 127.0.0.0/8, whose Git servers are allowed although they are refused by default")
+	set.StringSliceVar(&f.deny, "deny-address", nil, "networks, such as 10.0.0.0/8, whose Git servers are refused")
+	set.StringVar(&f.logFormat, "log-format", "text", "format of messages: text, json")
+	_ = cmd.MarkFlagFilename("kubeconfig")
+}
+
+func (f *flags) run(cmd *cobra.Command, messages io.Writer) error {
+	o := f.options
+	var err error
+	if o.Network.Allow, err = parseNetworks("--allow-address", f.allow); err != nil {
+		return err
+	}
+	if o.Network.Deny, err = parseNetworks("--deny-address", f.deny); err != nil {
+		return err
+	}
+	if o.Workers < 1 || o.QPS <= 0 || o.Burst < 1 {
+		return usageErrorf("--workers, --kube-api-qps and --kube-api-burst: want numbers greater than 0")
+	}
+	handler, err := f.newHandler(messages)
+	if err != nil {
+		return err
+	}
+	o.Log = logr.FromSlogHandler(handler)
+	ctrl.SetLogger(o.Log)
+	klog.SetSlogLogger(slog.New(handler))
+	cluster, err := f.cluster()
+	if err != nil {
+		return err
+	}
+	o.Version, o.Revision = build.Version()
+	return controller.Run(cmd.Context(), cluster, o)
+}
+
+func (f *flags) newHandler(messages io.Writer) (slog.Handler, error) {
+	switch f.logFormat {
+	case "text":
+		return slog.NewTextHandler(messages, nil), nil
+	case "json":
+		return slog.NewJSONHandler(messages, nil), nil
+	}
+	return nil, usageErrorf("--log-format %q: want text or json", f.logFormat)
+}
+
+func parseNetworks(flag string, texts []string) ([]netip.Prefix, error) {
+	var networks []netip.Prefix
+	for _, text := range texts {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, usageErrorf("%s %q: want a network such as 10.0.0.0/8", flag, text)
+		}
+		networks = append(networks, network)
+	}
+	return networks, nil
+}
+
+// cluster returns the connection to the cluster.
+func (f *flags) cluster() (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.kubeconfig
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context})
+	config, err := loader.ClientConfig()
+	switch {
+	case clientcmd.IsEmptyConfig(err) || clientcmd.IsContextNotFound(err) || errors.Is(err, rest.ErrNotInCluster):
+		return nil, usageErrorf("finding a cluster: %w; name one with --kubeconfig and --context", err)
+	case err != nil:
+		return nil, usageErrorf("reading the kubeconfig: %w", err)
+	}
+	return config, nil
+}

@@ -1,0 +1,172 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/controller/trainjobsource"
+	"github.com/trainyard/trainyard/controller/trainjobsource/fetch"
+	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
+)
+
+// name is the name of the program in leases and in requests to the API server.
+const name = "trainyard-controller"
+
+// shutdownTimeout is the time that rounds have to end when the program stops. A round that does not end in time
+// continues after the next start.
+const shutdownTimeout = 20 * time.Second
+
+// Options are the settings of the controllers.
+type Options struct {
+	// Shard selects the TrainJobSources with this value of the label v1alpha1.ShardLabel. An empty Shard selects the
+	// TrainJobSources without the label. All TrainJobSources of a namespace must have the same shard.
+	Shard string
+	// Workers is the number of TrainJobSources that are handled at the same time.
+	Workers int
+	// QPS and Burst limit the requests to the API server: their average number per second, and their number at once.
+	QPS   float32
+	Burst int
+	// The addresses of the servers, as HOST:PORT. An empty address switches a server off.
+	MetricsAddress, HealthAddress, HookAddress string
+	// LeaderElection lets only one of several replicas work.
+	LeaderElection bool
+	// Network restricts the Git servers.
+	Network fetch.Network
+	// Version and Revision are those of the program.
+	Version, Revision string
+	Log               logr.Logger
+}
+
+// Run runs all controllers until the context ends. It returns nil after an orderly end.
+func Run(ctx context.Context, cluster *rest.Config, o Options) error {
+	mgr, err := newManager(cluster, o)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(setups)) {
+		if err := setups[name](mgr, o); err != nil {
+			return fmt.Errorf("setting up %s: %w", name, err)
+		}
+	}
+	if err := register(mgr, newBuildInfo(o.Version, o.Revision)); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+// newManager returns a manager without controllers.
+func newManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	caches, err := newCaches(o.Shard)
+	if err != nil {
+		return nil, err
+	}
+	cluster = rest.CopyConfig(cluster)
+	cluster.UserAgent = name + "/" + o.Version
+	// One limit for all clients, also for those that impersonate ServiceAccounts.
+	cluster.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(o.QPS, o.Burst)
+	mgr, err := ctrl.NewManager(cluster, ctrl.Options{
+		Scheme: scheme, Cache: caches, Logger: o.Log,
+		Metrics: server.Options{BindAddress: orOff(o.MetricsAddress)}, HealthProbeBindAddress: orOff(o.HealthAddress),
+		LeaderElection: o.LeaderElection, LeaderElectionID: leaseName(o.Shard), LeaderElectionNamespace: v1alpha1.SystemNamespace,
+		LeaderElectionReleaseOnCancel: true, // the program ends right after the manager
+		GracefulShutdownTimeout:       new(shutdownTimeout),
+		Controller:                    config.Controller{SkipNameValidation: new(true)}, // setups has unique names
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("adding the health check: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("caches", cachesReady(mgr)); err != nil {
+		return nil, fmt.Errorf("adding the readiness check: %w", err)
+	}
+	return mgr, nil
+}
+
+// leaseName returns the name of the lease of a shard.
+func leaseName(shard string) string {
+	if shard == "" {
+		return name
+	}
+	return name + "-" + shard
+}
+
+// orOff returns the address, or "0", which switches a server off.
+func orOff(address string) string {
+	if address == "" {
+		return "0"
+	}
+	return address
+}
+
+// cachesReady checks that the caches contain the objects of the cluster.
+func cachesReady(mgr ctrl.Manager) healthz.Checker {
+	return func(r *http.Request) error {
+		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+		defer cancel()
+		if !mgr.GetCache().WaitForCacheSync(ctx) {
+			return fmt.Errorf("the objects of the cluster have not been read yet")
+		}
+		return nil
+	}
+}
+
+// newScheme returns the kinds that the controllers use.
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, trainer.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("registering kinds: %w", err)
+		}
+	}
+	return scheme, nil
+}
+
+// newCaches returns the settings of the caches. They hold the TrainJobSources of the shard, and the small part of the
+// TrainJobs of all TrainJobSources on which events depend.
+func newCaches(shard string) (cache.Options, error) {
+	operator, values := selection.DoesNotExist, []string(nil)
+	if shard != "" {
+		operator, values = selection.Equals, []string{shard}
+	}
+	ofShard, err := labels.NewRequirement(v1alpha1.ShardLabel, operator, values)
+	if err != nil {
+		return cache.Options{}, fmt.Errorf("shard %q: %w", shard, err)
+	}
+	fromGit, err := labels.NewRequirement(trainjobs.SourceLabel, selection.Exists, nil)
+	if err != nil {
+		return cache.Options{}, err
+	}
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&v1alpha1.TrainJobSource{}: {Label: labels.NewSelector().Add(*ofShard)},
+			&trainer.TrainJob{}:        {Label: labels.NewSelector().Add(*fromGit), Transform: trainjobsource.StripTrainJob},
+		},
+	}, nil
+}
