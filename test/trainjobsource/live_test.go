@@ -1,0 +1,318 @@
+package trainjobsource
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/controller"
+	"github.com/trainyard/trainyard/controller/trainjobsource/fetch"
+	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
+	"github.com/trainyard/trainyard/test/controlplane"
+	"github.com/trainyard/trainyard/test/gitserver"
+)
+
+// live is a world whose controller runs, with a Git server and a TrainJobSource.
+type live struct {
+	*world
+	server *gitserver.Server
+	git    *gitserver.Repository
+	object *v1alpha1.TrainJobSource
+	writes atomic.Int64 // requests of the controller that change objects
+	pushes int
+}
+
+// newLive starts a Git server with an empty repository. The functions run and create start the controller and create
+// the TrainJobSource.
+func newLive(t *testing.T) *live {
+	t.Helper()
+	startWithCRD(t)
+	l := &live{world: newWorld(t, plan.Policy{}), server: gitserver.New(t)}
+	var err error
+	if l.git, err = l.server.NewRepository("jobs"); err != nil {
+		t.Fatal(err)
+	}
+	l.object = l.newSource("jobs")
+	l.grant()
+	l.removeSources()
+	t.Cleanup(l.removeSources)
+	return l
+}
+
+// newSource returns a TrainJobSource of the repository, which is not in the cluster yet.
+func (l *live) newSource(name string) *v1alpha1.TrainJobSource {
+	source := &v1alpha1.TrainJobSource{Spec: v1alpha1.TrainJobSourceSpec{URL: l.server.HTTP(l.git.Name), Interval: metav1.Duration{Duration: time.Hour}}}
+	source.Namespace, source.Name = tenants[0], name
+	return source
+}
+
+// removeSources deletes all TrainJobSources without waiting for the controller.
+func (l *live) removeSources() {
+	ctx := context.Background()
+	var all v1alpha1.TrainJobSourceList
+	if err := l.cp.Client().List(ctx, &all); err != nil {
+		l.t.Fatal(err)
+	}
+	for i := range all.Items {
+		source := &all.Items[i]
+		if err := l.cp.Client().Delete(ctx, source); client.IgnoreNotFound(err) != nil {
+			l.t.Error(err)
+		}
+		patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
+		if err := l.cp.Client().Patch(ctx, source, patch); client.IgnoreNotFound(err) != nil {
+			l.t.Error(err)
+		}
+	}
+}
+
+// account is the ServiceAccount of the controller.
+var account = client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "trainyard-controller"}
+
+// grant gives the controller's ServiceAccount the rights that the controller needs outside of the tenants' namespaces.
+// The platform document grants the impersonation of the tenants' accounts.
+func (l *live) grant() {
+	l.t.Helper()
+	rule := func(group, resources, verbs string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: strings.Fields(resources), Verbs: strings.Fields(verbs)}
+	}
+	subjects := []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: account.Namespace, Name: account.Name}}
+	for _, object := range []client.Object{
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: account.Namespace, Name: account.Name}},
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: account.Name}, Rules: []rbacv1.PolicyRule{
+			rule(v1alpha1.Group, "trainjobsources", "get list watch patch"),
+			rule(v1alpha1.Group, "trainjobsources/status", "patch"),
+			rule(v1alpha1.TrainerGroup, "trainjobs clustertrainingruntimes trainingruntimes", "list watch"),
+			rule("events.k8s.io", "events", "create patch"),
+		}},
+		&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: account.Name}, Subjects: subjects, RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: account.Name}},
+		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: account.Namespace, Name: account.Name}, Rules: []rbacv1.PolicyRule{
+			rule("", "configmaps", "get list create update"),
+			rule("coordination.k8s.io", "leases", "get create update"),
+		}},
+		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: account.Namespace, Name: account.Name}, Subjects: subjects, RoleRef: rbacv1.RoleRef{Kind: "Role", Name: account.Name}},
+	} {
+		if err := l.cp.Client().Create(l.t.Context(), object); client.IgnoreAlreadyExists(err) != nil {
+			l.t.Fatal(err)
+		}
+	}
+}
+
+// connection returns a connection with the rights of the controller's ServiceAccount, and its token.
+func (l *live) connection() (*rest.Config, string) {
+	l.t.Helper()
+	request := &authenticationv1.TokenRequest{}
+	of := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: account.Namespace, Name: account.Name}}
+	if err := l.cp.Client().SubResource("token").Create(l.t.Context(), of, request); err != nil {
+		l.t.Fatal(err)
+	}
+	config := rest.AnonymousClientConfig(l.cp.Config())
+	config.BearerToken = request.Status.Token
+	return config, config.BearerToken
+}
+
+// options returns the settings of the controller in tests.
+func (l *live) options() controller.Options {
+	host := strings.TrimPrefix(l.server.HTTP(""), "http://")
+	return controller.Options{
+		Workers: 4, QPS: 200, Burst: 400, Log: logr.Discard(),
+		Network: fetch.Network{PlainHTTPHosts: []string{strings.TrimSuffix(host, "/")}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
+	}
+}
+
+// run runs the controller until the test ends.
+func (l *live) run(o controller.Options) {
+	l.t.Helper()
+	config, _ := l.connection()
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.Method != http.MethodGet {
+				l.writes.Add(1)
+			}
+			return next.RoundTrip(r)
+		})
+	})
+	l.background(func(ctx context.Context) error { return controller.Run(ctx, config, o) })
+}
+
+// background calls a function with a context that ends with the test.
+func (l *live) background(f func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := f(ctx); err != nil {
+			l.t.Errorf("the controller has ended: %v", err)
+		}
+	}()
+	l.t.Cleanup(func() { cancel(); <-done })
+}
+
+// create creates the TrainJobSource.
+func (l *live) create() {
+	l.t.Helper()
+	if err := l.cp.Client().Create(l.t.Context(), l.object); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// push writes the file of a job, commits, and returns the commit. An empty spec removes the file.
+func (l *live) push(job, spec string) string {
+	l.t.Helper()
+	l.commit(job, spec)
+	text := ""
+	if file := l.files[job+".yaml"]; file != nil {
+		text = string(file.Data)
+	}
+	return l.pushFile(job+".yaml", text)
+}
+
+// pushFile writes or removes a file, commits, and returns the commit.
+func (l *live) pushFile(name, text string) string {
+	l.t.Helper()
+	if err := l.git.Write(map[string]string{name: text}); err != nil {
+		l.t.Fatal(err)
+	}
+	l.pushes++
+	commit, err := l.git.Commit(fmt.Sprintf("commit %d", l.pushes))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return commit
+}
+
+// sync asks the controller to fetch, and waits until it has fetched.
+func (l *live) sync() {
+	l.t.Helper()
+	l.pushes++
+	value := fmt.Sprint(l.pushes)
+	l.change(fmt.Sprintf(`{"metadata":{"annotations":{"trainyard.dev/sync":%q}}}`, value))
+	l.eventually(func(s *v1alpha1.TrainJobSource) error {
+		if s.Status.LastSync != value {
+			return fmt.Errorf("status.lastSync is %q, want %q", s.Status.LastSync, value)
+		}
+		return nil
+	})
+}
+
+// change changes the TrainJobSource with a JSON merge patch.
+func (l *live) change(patch string) {
+	l.t.Helper()
+	if err := l.cp.Client().Patch(l.t.Context(), l.object, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// eventually waits until the TrainJobSource meets a condition, and completes deletions of TrainJobs meanwhile.
+func (l *live) eventually(check func(*v1alpha1.TrainJobSource) error) {
+	l.t.Helper()
+	var last error
+	controlplane.Eventually(l.t, func(ctx context.Context) error {
+		l.completeDeletions()
+		if err := l.cp.Client().Get(ctx, client.ObjectKeyFromObject(l.object), l.object); err != nil {
+			return errors.Join(last, err)
+		}
+		last = check(l.object)
+		return last
+	})
+}
+
+// wait waits until the condition Ready has a status and a reason, for the present spec.
+func (l *live) wait(status metav1.ConditionStatus, reason string) {
+	l.t.Helper()
+	l.eventually(func(s *v1alpha1.TrainJobSource) error {
+		ready := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ReadyCondition)
+		if ready == nil || ready.Status != status || ready.Reason != reason || ready.ObservedGeneration != s.Generation {
+			return fmt.Errorf("the condition Ready is %+v, want %s with reason %s; problems %+v", ready, status, reason, s.Status.Problems)
+		}
+		return nil
+	})
+}
+
+// waitApplied waits until a commit is applied.
+func (l *live) waitApplied(commit string) {
+	l.t.Helper()
+	l.eventually(func(s *v1alpha1.TrainJobSource) error {
+		if s.Status.Applied == nil || s.Status.Applied.Commit != commit {
+			return fmt.Errorf("the commit %+v is applied, want %s; conditions %+v", s.Status.Applied, commit, s.Status.Conditions)
+		}
+		return nil
+	})
+}
+
+// waitRuns waits until exactly these runs exist, in the form of the function runs.
+func (l *live) waitRuns(step string, want ...string) {
+	l.t.Helper()
+	l.eventually(func(s *v1alpha1.TrainJobSource) error {
+		if got := l.runs(); strings.Join(got, ", ") != strings.Join(want, ", ") {
+			return fmt.Errorf("%s: runs %v, want %v; status %+v", step, got, want, s.Status)
+		}
+		return nil
+	})
+}
+
+// condition returns the status and the reason of a condition.
+func (l *live) condition(kind string) string {
+	found := meta.FindStatusCondition(l.object.Status.Conditions, kind)
+	if found == nil {
+		return "none"
+	}
+	return string(found.Status) + " " + found.Reason
+}
+
+// message returns the message of the condition Ready.
+func (l *live) message() string {
+	found := meta.FindStatusCondition(l.object.Status.Conditions, v1alpha1.ReadyCondition)
+	return cmp.Or(found, &metav1.Condition{}).Message
+}
+
+// endRun ends the first run of the job bert, as Trainer does.
+func (l *live) endRun() { l.end("bert", trainer.TrainJobComplete) }
+
+// freeAddress returns an address of this machine on which nothing listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}
+
+// fetchText returns the body of an HTTP answer.
+func fetchText(ctx context.Context, url string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s answers %s: %s", url, response.Status, text)
+	}
+	return string(text), err
+}

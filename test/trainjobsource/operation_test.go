@@ -1,0 +1,324 @@
+package trainjobsource
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/api/metrics"
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/test/controlplane"
+	"github.com/trainyard/trainyard/test/grafanadata"
+)
+
+// TestSteadyControllerWritesNothing checks that the controller writes nothing while nothing changes, although it fetches.
+func TestSteadyControllerWritesNothing(t *testing.T) {
+	l := newLive(t)
+	for i := range 5 {
+		l.push(fmt.Sprintf("job-%d", i), "numNodes: 2")
+	}
+	l.push("big", "numNodes: 100000")
+	l.object.Spec.Interval = metav1.Duration{Duration: 10 * time.Second}
+	l.run(l.options())
+	l.create()
+	l.wait("False", v1alpha1.ReasonJobsInvalid)
+	time.Sleep(3 * time.Second) // the rounds after the first one confirm the TrainJobs in the record
+	writes, fetches, packs := l.writes.Load(), l.server.Requests(), l.server.Packs()
+	l.eventually(func(*v1alpha1.TrainJobSource) error {
+		if got := l.server.Requests(); got < fetches+2 {
+			return fmt.Errorf("the Git server had %d requests, want %d", got, fetches+2)
+		}
+		return nil
+	})
+	if got := l.writes.Load(); got != writes {
+		t.Errorf("the controller sent %d writes", got-writes)
+	}
+	if got := l.server.Packs(); got != packs {
+		t.Errorf("the controller downloaded an unchanged commit %d times", got-packs)
+	}
+}
+
+// grantSecret lets the controller get one Secret of the tenant.
+func (l *live) grantSecret(name string) {
+	l.t.Helper()
+	key := metav1.ObjectMeta{Namespace: tenants[0], Name: "controller-" + name}
+	for _, object := range []client.Object{
+		&rbacv1.Role{ObjectMeta: key, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{name}, Verbs: []string{"get"}}}},
+		&rbacv1.RoleBinding{
+			ObjectMeta: key, RoleRef: rbacv1.RoleRef{Kind: "Role", Name: key.Name},
+			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: account.Namespace, Name: account.Name}},
+		},
+	} {
+		if err := l.cp.Client().Create(l.t.Context(), object); client.IgnoreAlreadyExists(err) != nil {
+			l.t.Fatal(err)
+		}
+	}
+}
+
+// putSecret creates a Secret, and removes it at the end of the test.
+func (l *live) putSecret(namespace, name, hosts string, data map[string]string) {
+	l.t.Helper()
+	secret := &corev1.Secret{StringData: data}
+	secret.Namespace, secret.Name, secret.Annotations = namespace, name, map[string]string{v1alpha1.HostsAnnotation: hosts}
+	if err := l.cp.Client().Create(l.t.Context(), secret); err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() {
+		if err := l.cp.Client().Delete(context.Background(), secret); err != nil {
+			l.t.Error(err)
+		}
+	})
+}
+
+// TestSecrets checks which Secrets the controller reads, and that credentials go only to the hosts that the Secret lists.
+func TestSecrets(t *testing.T) {
+	l := newLive(t)
+	l.server.Password = "correct horse"
+	l.push("bert", "numNodes: 2")
+	host := strings.TrimSuffix(strings.TrimPrefix(l.server.HTTP(""), "http://"), "/")
+	data := map[string]string{"username": "robot", "password": "correct horse"}
+	l.putSecret(tenants[1], "of-another-tenant", host, data)
+	l.putSecret(tenants[0], "not-granted", host, data)
+	l.putSecret(tenants[0], "other-hosts", "git.example.com", data)
+	l.putSecret(tenants[0], "good", host, data)
+	for _, name := range []string{"of-another-tenant", "missing", "other-hosts", "good"} {
+		l.grantSecret(name)
+	}
+	l.run(l.options())
+	l.object.Spec.SecretRef = &v1alpha1.LocalReference{Name: "missing"}
+	l.create()
+	for secret, want := range map[string]string{
+		"missing":           "Secret missing does not exist",
+		"of-another-tenant": "Secret of-another-tenant does not exist",
+		"not-granted":       "the controller must not read Secret not-granted",
+		"other-hosts":       "does not list " + host,
+	} {
+		l.change(fmt.Sprintf(`{"spec":{"secretRef":{"name":%q}}}`, secret))
+		l.wait("False", v1alpha1.ReasonFetchFailed)
+		if !strings.Contains(l.message(), want) || strings.Contains(l.message(), "correct horse") {
+			t.Errorf("%s: the message is %q, want %q", secret, l.message(), want)
+		}
+		if got := l.condition(v1alpha1.StalledCondition); got != "True FetchFailed" {
+			t.Errorf("%s: Stalled is %s", secret, got)
+		}
+	}
+	if len(l.list()) > 0 {
+		t.Errorf("TrainJobs %v exist before a fetch", l.list())
+	}
+	l.change(`{"spec":{"secretRef":{"name":"good"}}}`)
+	l.waitRuns("with the right Secret", "bert/1 nodes=2")
+}
+
+// TestQueuedJobStartsWithoutGit checks that a waiting job starts when the earlier run ends, although the Git server does
+// not answer, and that the status tells about the server.
+func TestQueuedJobStartsWithoutGit(t *testing.T) {
+	l := newLive(t)
+	l.push("bert", "numNodes: 2")
+	l.run(l.options())
+	l.create()
+	l.waitRuns("create", "bert/1 nodes=2")
+	l.push("bert", "numNodes: 3")
+	l.sync()
+	l.waitState("bert", "Waiting", "bert")
+	l.server.Password = "changed"
+	l.sync()
+	l.wait("False", v1alpha1.ReasonFetchFailed)
+	l.endRun()
+	l.waitRuns("the Git server refuses", "bert/1 nodes=2", "bert/2 nodes=3")
+	l.wait("False", v1alpha1.ReasonFetchFailed)
+}
+
+// TestWebhook checks that a signed request causes a fetch, and that all other requests have the same answer.
+func TestWebhook(t *testing.T) {
+	l := newLive(t)
+	l.push("bert", "numNodes: 2")
+	secret := "0123456789abcdef0123"
+	l.putSecret(tenants[0], "hook", strings.TrimSuffix(strings.TrimPrefix(l.server.HTTP(""), "http://"), "/"), map[string]string{"webhook": secret, "username": "robot", "password": "unused"})
+	l.grantSecret("hook")
+	l.object.Spec.SecretRef = &v1alpha1.LocalReference{Name: "hook"}
+	o := l.options()
+	o.HookAddress = freeAddress(t)
+	l.run(o)
+	l.create()
+	l.waitRuns("create", "bert/1 nodes=2")
+	l.endRun()
+	l.push("bert", "numNodes: 3")
+	body := `{"ref":"refs/heads/evil","repository":{"clone_url":"https://evil.example.com/x.git"}}`
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(body))
+	signature := "sha256=" + hex.EncodeToString(mac.Sum(nil))
+	post := func(name, signature string) string {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, fmt.Sprintf("http://%s/hook/%s/%s", o.HookAddress, tenants[0], name), strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("X-Hub-Signature-256", signature)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }()
+		return response.Status
+	}
+	if got := post("jobs", "sha256="+strings.Repeat("00", 32)); got != "403 Forbidden" {
+		t.Errorf("a wrong signature: %s", got)
+	}
+	if got := post("unknown", signature); got != "403 Forbidden" {
+		t.Errorf("an unknown TrainJobSource: %s", got)
+	}
+	if got := post("jobs", signature); got != "202 Accepted" {
+		t.Errorf("a valid signature: %s", got)
+	}
+	l.waitRuns("a webhook causes a fetch", "bert/1 nodes=2", "bert/2 nodes=3")
+}
+
+// TestEvents checks that the controller tells about changes, and nothing while nothing changes.
+func TestEvents(t *testing.T) {
+	l := newLive(t)
+	l.object.Name = "events"
+	l.push("bert", "numNodes: 2")
+	l.run(l.options())
+	l.create()
+	l.wait("True", v1alpha1.ReasonApplied)
+	l.sync()
+	var notes []string
+	controlplane.Eventually(t, func(ctx context.Context) error {
+		var all eventsv1.EventList
+		if err := l.cp.Client().List(ctx, &all, client.InNamespace(tenants[0])); err != nil {
+			return err
+		}
+		notes = nil
+		for _, e := range all.Items {
+			if e.Regarding.UID == l.object.UID {
+				notes = append(notes, e.Type+" "+e.Reason+": "+e.Note[:min(len(e.Note), 14)])
+			}
+		}
+		if len(notes) < 2 {
+			return fmt.Errorf("the events are %v", notes)
+		}
+		return nil
+	})
+	want := map[string]bool{"Normal Applied: created TrainJ": true, "Normal Applied: applied commit": true}
+	for _, note := range notes {
+		if !want[note] || len(notes) != len(want) {
+			t.Errorf("the events are %v", notes)
+		}
+	}
+}
+
+// TestMetricsMatchTheCatalogue compares the metrics of a running controller with the declarations in grafana/.
+func TestMetricsMatchTheCatalogue(t *testing.T) {
+	l := newLive(t)
+	l.push("bert", "numNodes: 2")
+	o := l.options()
+	o.MetricsAddress, o.HealthAddress = freeAddress(t), freeAddress(t)
+	l.run(o)
+	l.create()
+	l.wait("True", v1alpha1.ReasonApplied)
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if _, err := fetchText(t.Context(), "http://"+o.HealthAddress+path); err != nil {
+			t.Error(err)
+		}
+	}
+	g, err := grafanadata.Read("runbooks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := l.scrape(o.MetricsAddress)
+	for _, name := range []string{
+		metrics.RuntimeInfo, metrics.SourceFetchDuration, metrics.SourceErrors, metrics.SourceRevisionAge,
+		metrics.SourceInterval, metrics.ControllerStatusStaleness, metrics.BuildInfo,
+	} {
+		compareMetric(t, name, g.Metrics[name], found[name])
+	}
+	for name := range found {
+		if _, declared := g.Metrics[name]; strings.HasPrefix(name, "trainyard_") && !declared {
+			t.Errorf("grafana/ does not declare %s", name)
+		}
+	}
+	l.change(`{"spec":{"suspend":true}}`)
+	controlplane.Eventually(t, func(context.Context) error {
+		if series := l.scrape(o.MetricsAddress)[metrics.SourceInterval].GetMetric(); len(series) > 0 {
+			return fmt.Errorf("the suspended TrainJobSource has an interval: %v", series)
+		}
+		return nil
+	})
+}
+
+// scrape returns the metrics of the controller by name.
+func (l *live) scrape(address string) map[string]*dto.MetricFamily {
+	l.t.Helper()
+	text, err := fetchText(l.t.Context(), "http://"+address+"/metrics")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	found, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return found
+}
+
+// compareMetric compares a metric with its declaration.
+func compareMetric(t *testing.T, name string, want grafanadata.Metric, got *dto.MetricFamily) {
+	t.Helper()
+	if got == nil || len(got.Metric) == 0 {
+		t.Errorf("%s has no series", name)
+		return
+	}
+	if kind := strings.ToLower(got.GetType().String()); kind != want.Type || got.GetHelp() != want.Help {
+		t.Errorf("%s: the controller exports a %s with help %q, want a %s with help %q", name, kind, got.GetHelp(), want.Type, want.Help)
+	}
+	var labels []string
+	for _, pair := range got.Metric[0].Label {
+		labels = append(labels, pair.GetName())
+	}
+	if diff := cmp.Diff(sorted(want.Labels), sorted(labels)); diff != "" {
+		t.Errorf("%s: labels: -want +got:\n%s", name, diff)
+	}
+	if want.Type != "histogram" {
+		return
+	}
+	var buckets []float64
+	for _, bucket := range got.Metric[0].GetHistogram().Bucket {
+		buckets = append(buckets, bucket.GetUpperBound())
+	}
+	if diff := cmp.Diff(metrics.Buckets(), buckets[:len(buckets)-1]); diff != "" { // the last bucket is infinite
+		t.Errorf("%s: buckets: -want +got:\n%s", name, diff)
+	}
+}
+
+// kubeconfig writes a kubeconfig with the rights of the controller's ServiceAccount.
+func (l *live) kubeconfig() string {
+	l.t.Helper()
+	config, token := l.connection()
+	text := fmt.Sprintf(`apiVersion: v1
+kind: Config
+current-context: test
+contexts: [{name: test, context: {cluster: test, user: test}}]
+clusters: [{name: test, cluster: {server: %q, certificate-authority-data: %q}}]
+users: [{name: test, user: {token: %q}}]
+`, config.Host, base64Of(config.CAData), token)
+	file := filepath.Join(l.t.TempDir(), "kubeconfig")
+	writeFile(l.t, file, text)
+	return file
+}
