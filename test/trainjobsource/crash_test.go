@@ -77,12 +77,9 @@ func TestKilledController(t *testing.T) {
 		}
 		_ = cmd.Wait() // reports the signal
 	}
+	commit := l.push("last", "numNodes: 1") // only the last process can apply this commit
 	cmd, messages := l.start(program, kubeconfig)
-	commit, err := l.git.Head()
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.waitApplied(strings.TrimSpace(commit))
+	l.waitApplied(commit)
 	newest := map[string]int{}
 	for _, run := range l.runs() {
 		job, _, _ := strings.Cut(run, "/")
