@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -37,11 +38,23 @@ func (r *round) settings() reconcile.Source {
 	spec := r.source.Spec
 	return reconcile.Source{
 		Namespace: r.source.Namespace, Name: r.source.Name, Account: spec.ServiceAccountName, DryRun: spec.DryRun,
+		Retries: retries(r.source.Annotations),
 		Policy: plan.Policy{
 			OnChange: plan.OnChange(spec.OnChange), Prune: plan.Prune(spec.Prune),
 			Succeeded: limitOf(spec.HistoryLimits.Succeeded), Failed: limitOf(spec.HistoryLimits.Failed),
 		},
 	}
+}
+
+// retries returns the texts of the annotations that run jobs again, by the name of the job.
+func retries(annotations map[string]string) map[string]string {
+	found := map[string]string{}
+	for key, text := range annotations {
+		if job, isRetry := strings.CutPrefix(key, v1alpha1.RetryAnnotationPrefix); isRetry {
+			found[job] = text
+		}
+	}
+	return found
 }
 
 // defaultLimit is the history limit that the API server sets.

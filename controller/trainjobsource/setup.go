@@ -2,6 +2,7 @@ package trainjobsource
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -59,13 +60,14 @@ func (c *Controller) request(key types.NamespacedName) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: key}}
 }
 
-// sourceChanged selects changes of the spec, the deletion, and changes of the annotation trainyard.dev/sync. Changes of
-// the status come from the controller itself.
+// sourceChanged selects changes of the spec, the deletion, and changes of the annotations that cause a fetch or run a job
+// again. Changes of the status come from the controller itself.
 func sourceChanged() predicate.Predicate {
-	sync := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return e.ObjectOld.GetAnnotations()[v1alpha1.SyncAnnotation] != e.ObjectNew.GetAnnotations()[v1alpha1.SyncAnnotation]
+	requested := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()
+		return before[v1alpha1.SyncAnnotation] != after[v1alpha1.SyncAnnotation] || !maps.Equal(retries(before), retries(after))
 	}}
-	return predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, sync)
+	return predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, requested)
 }
 
 // runChanged selects changes of TrainJobs on which a plan depends.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -64,6 +65,33 @@ func TestJobsFollowGit(t *testing.T) {
 
 	l.change(`{"spec":{"prune":"Always"}}`)
 	l.waitRuns("prune Always", "gpt/1 nodes=5")
+}
+
+// TestRetryAnnotation runs a job again that has not changed in Git.
+func TestRetryAnnotation(t *testing.T) {
+	l := newLive(t)
+	l.push("bert", "numNodes: 2")
+	l.run(l.options())
+	l.create()
+	l.waitRuns("create", "bert/1 nodes=2")
+	l.end("bert", trainer.TrainJobFailed)
+	l.waitState("bert", "Ended", "bert")
+	packs := l.server.Packs()
+
+	l.change(`{"metadata":{"annotations":{"retry.trainyard.dev/bert":"2026-11-26T16:00:00Z"}}}`)
+	l.waitRuns("retry", "bert/1 nodes=2", "bert/2 nodes=2")
+	l.end(l.runName("bert/2"), trainer.TrainJobComplete)
+	l.waitState("bert", "Ended", l.runName("bert/2"))
+
+	l.change(`{"metadata":{"annotations":{"retry.trainyard.dev/bert":"2026-11-26T17:00:00Z","retry.trainyard.dev/gpt":"1"}}}`)
+	l.waitRuns("retry again", "bert/1 nodes=2", "bert/2 nodes=2", "bert/3 nodes=2")
+	l.change(`{"metadata":{"annotations":{"retry.trainyard.dev/bert":null}}}`)
+	l.end(l.runName("bert/3"), trainer.TrainJobComplete)
+	l.waitState("bert", "Ended", l.runName("bert/3"))
+	l.waitRuns("the annotation is removed", "bert/1 nodes=2", "bert/2 nodes=2", "bert/3 nodes=2")
+	if got := l.server.Packs(); got != packs {
+		t.Errorf("retries downloaded the commit %d times, want none", got-packs)
+	}
 }
 
 // waitState waits until the status contains a state of a job, and the name of its newest run.

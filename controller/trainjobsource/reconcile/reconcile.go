@@ -24,6 +24,9 @@ type Source struct {
 	// Account is the name of the ServiceAccount as which the TrainJobs are read and written.
 	Account string
 	Policy  plan.Policy
+	// Retries contains a text for each job that somebody wants to run again, by the name of the job. A job runs again when
+	// its text changes.
+	Retries map[string]string
 	// DryRun makes a plan, but changes neither the record nor TrainJobs.
 	DryRun bool
 }
@@ -108,6 +111,9 @@ func (c *changes) readGit(tree decode.Tree, denied map[string]bool) (map[string]
 			return nil, fmt.Errorf("%s:%d: %w", job.File, job.Line, err)
 		}
 		read.Denied = denied[job.Name()]
+		if text := c.source.Retries[job.Name()]; text != "" {
+			read.Retry = text + read.Retry
+		}
 		c.jobs[job.Name()], c.inGit[job.Name()] = read, job.Object
 	}
 	return c.jobs, nil
