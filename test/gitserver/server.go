@@ -5,6 +5,7 @@
 package gitserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -50,8 +51,19 @@ type Server struct {
 	sessions    sync.WaitGroup
 }
 
-// Start starts a server for the repositories in a folder. The caller closes it.
-func Start(dir string) (*Server, error) {
+// Options are the settings of a server. The zero value is valid.
+type Options struct {
+	// Address is the address for HTTP, as HOST:PORT. The default is a free port of 127.0.0.1.
+	Address string
+	// Password is the password of the user.
+	Password string
+}
+
+// Start starts a server for the repositories in a folder, with default settings. The caller closes it.
+func Start(dir string) (*Server, error) { return StartWith(dir, Options{}) }
+
+// StartWith starts a server for the repositories in a folder. The caller closes it.
+func StartWith(dir string, o Options) (*Server, error) {
 	backend, err := backendPath()
 	if err != nil {
 		return nil, err
@@ -60,9 +72,9 @@ func Start(dir string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{dir: dir, home: home}
+	s := &Server{dir: dir, home: home, Password: o.Password}
 	handler := s.count(s.authenticate(&cgi.Handler{Path: backend, Env: append(s.environment(), "GIT_PROJECT_ROOT="+dir, "GIT_HTTP_EXPORT_ALL=1")}))
-	err = s.startHTTP(handler)
+	err = s.startHTTP(cmp.Or(o.Address, "127.0.0.1:0"), handler)
 	if err == nil {
 		err = s.startHTTPS(handler)
 	}
@@ -90,8 +102,8 @@ func (s *Server) environment() []string {
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}
 }
 
-func (s *Server) startHTTP(handler http.Handler) error {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func (s *Server) startHTTP(address string, handler http.Handler) error {
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return err
 	}
