@@ -24,7 +24,7 @@ test: packages ## Run unit tests, script tests, and the suites that use a real A
 	$(LANE) test $(MAKE) -s --no-print-directory test-suites
 
 # LANE_SUITES lists the suites that only lanes run, as FOLDER:LANE.
-LANE_SUITES := argocd:argocd crash:crash e2e:e2e packets:packets scale:kueue scale:scale
+LANE_SUITES := argocd:argocd crash:crash e2e:e2e gitops/cmd/gitops:gitops packets:packets scale:kueue scale:scale
 
 .PHONY: test-suites
 test-suites:
@@ -33,7 +33,7 @@ test-suites:
 	go vet $(sort $(foreach suite,$(LANE_SUITES),./test/$(firstword $(subst :, ,$(suite)))))
 	@# The default limit of go test is ten minutes for each package. On a busy machine, the suites on real
 	@# API servers take longer.
-	go test -timeout 30m $$(go list ./... | grep -v -E '/test/(layout|lanes|docs|formats|argocd|crash|e2e|packets|scale)$$')
+	go test -timeout 30m $$(go list ./... | grep -v -E '/test/(layout|lanes|docs|formats|argocd|crash|e2e|gitops/cmd/gitops|packets|scale)$$')
 	@# The test cache is off for these packages, because it does not track files that they read through other programs.
 	go test -count=1 -timeout 30m ./test/layout ./test/lanes ./test/docs ./test/formats
 
@@ -42,9 +42,27 @@ trainers: packages ## Run the suites that use a real API server, with every supp
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(TRAINERS_TOOLS)
 	$(LANE) trainers env TRAINYARD_TRAINERS=1 go test -count=1 -timeout 30m ./test/controlplane
 
+# LEVEL is the level of the cluster that `make sandbox` starts: pods or control-plane. Level control-plane needs no root.
+LEVEL ?= pods
+
 .PHONY: sandbox
-sandbox: cluster-packages cluster-tools ## Start a cluster that runs pods on this machine (as root)
+sandbox: sandbox-$(LEVEL) ## Start a cluster with trainyard's controller and a Git server on this machine (as root)
+	go run ./test/gitops/cmd/gitops up
+
+.PHONY: sandbox-pods
+sandbox-pods: cluster-packages cluster-tools sandbox-image
 	go run ./test/cluster/cmd/sandbox up
+	go run ./test/cluster/cmd/sandbox load .tools/images/openmpi.tar
+
+.PHONY: sandbox-control-plane
+sandbox-control-plane:
+	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(filter-out %/kwok,$(SCALE_TOOLS))
+	go run ./test/cluster/cmd/sandbox up --level control-plane
+
+# The image of the runtime in test/gitops/platform.yaml.
+.PHONY: sandbox-image
+sandbox-image: cluster-packages
+	go run ./test/images/cmd/images .tools/images openmpi
 
 .PHONY: images
 images: cluster-packages ## Build the images of test clusters (as root)
@@ -97,6 +115,10 @@ kueue: kueue-tools ## Run TrainJobs that wait for Kueue's quota, on simulated cl
 .PHONY: argocd
 argocd: argocd-packages argocd-tools ## Deliver a platform from Git with Argo CD
 	$(LANE) argocd env TRAINYARD_ARGOCD=1 go test -count=1 -timeout 60m ./test/argocd
+
+.PHONY: gitops
+gitops: cluster-packages cluster-tools sandbox-image ## Run TrainJobs from Git in real pods, as examples/gitops shows (as root)
+	$(LANE) gitops env TRAINYARD_E2E=1 TRAINYARD_GITOPS=1 go test -count=1 -timeout 30m ./test/gitops/cmd/gitops
 
 .PHONY: packets
 packets: packages packets-tools ## Test network policies with real connections

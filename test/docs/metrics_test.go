@@ -22,7 +22,7 @@ func TestInventoryIsTrue(t *testing.T) {
 
 func inventoryPage(g grafanadata.Grafana) string {
 	var b strings.Builder
-	b.WriteString("# Metrics, rules and alerts\n\nThis page lists all alerts, recording rules and metrics; [monitoring](monitoring.md) describes how to use them. `make update` generates this page from `grafana/`. Alerts and rules that need trainyard's controller, which is coming, are generated only if the document sets `controller.enabled`.\n\n## Alerts\n\n")
+	b.WriteString("# Metrics, rules and alerts\n\nThis page lists all alerts, recording rules and metrics; [monitoring](monitoring.md) describes how to use them. `make update` generates this page from `grafana/`. Alerts and rules that need trainyard's controller are generated only if the document sets `controller.enabled`. The controller runs [TrainJobs from Git](gitops.md); its metrics about phases, scheduling, the preflight and diagnoses are coming.\n\n## Alerts\n\n")
 	row := func(cells ...string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
 	row("alert", "severity", "after", "meaning", "inhibited by", "needs the controller")
 	row("---", "---", "---", "---", "---", "---")

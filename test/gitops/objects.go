@@ -7,9 +7,13 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -64,7 +68,27 @@ func (g *GitOps) applyObjects(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("applying %s %s: %w", object.GetKind(), client.ObjectKeyFromObject(object), err))
 		}
 	}
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return waitForQuotas(ctx, c)
+}
+
+// waitForQuotas waits until Kubernetes has counted the TrainJobs for the namespace's ResourceQuotas. Until then, the API
+// server refuses TrainJobs. In a new sandbox, the wait takes up to 30 s, because kube-controller-manager looks for new
+// kinds at this interval.
+func waitForQuotas(ctx context.Context, c client.Client) error {
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, startTimeout, true, func(ctx context.Context) (bool, error) {
+		var quotas corev1.ResourceQuotaList
+		if err := c.List(ctx, &quotas, client.InNamespace(Namespace)); err != nil {
+			return false, err
+		}
+		return !slices.ContainsFunc(quotas.Items, func(q corev1.ResourceQuota) bool { return len(q.Status.Used) < len(q.Spec.Hard) }), nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for the quota of namespace %s: %w", Namespace, err)
+	}
+	return nil
 }
 
 // generate returns the objects of the platform.

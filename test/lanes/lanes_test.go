@@ -229,7 +229,7 @@ func TestLanesAreTargets(t *testing.T) {
 // requiredLanes lists lanes that must exist. Without this list, the removal of a lane and of its target would go
 // unnoticed.
 var requiredLanes = []string{
-	"argocd", "bench", "crash", "e2e", "e2e-horovod", "fuzz", "kueue", "packets", "race", "scale", "sdk", "smoke", "test", "trainers",
+	"argocd", "bench", "crash", "e2e", "e2e-horovod", "fuzz", "gitops", "kueue", "packets", "race", "scale", "sdk", "smoke", "test", "trainers",
 }
 
 // TestTargetsAreLanes checks that each command of the Makefile that records its result has a lane, and that no required
