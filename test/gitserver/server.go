@@ -5,11 +5,13 @@
 package gitserver
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/cgi"
@@ -73,7 +75,7 @@ func StartWith(dir string, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{dir: dir, home: home, Password: o.Password}
-	handler := s.count(s.authenticate(&cgi.Handler{Path: backend, Env: append(s.environment(), "GIT_PROJECT_ROOT="+dir, "GIT_HTTP_EXPORT_ALL=1")}))
+	handler := s.count(s.authenticate(withLength(&cgi.Handler{Path: backend, Env: append(s.environment(), "GIT_PROJECT_ROOT="+dir, "GIT_HTTP_EXPORT_ALL=1")})))
 	err = s.startHTTP(cmp.Or(o.Address, "127.0.0.1:0"), handler)
 	if err == nil {
 		err = s.startHTTPS(handler)
@@ -133,6 +135,25 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
 			http.Error(w, "unauthorized", http.StatusUnauthorized)
 			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// maxPush is the largest push that has no known length, in bytes.
+const maxPush = 64 << 20
+
+// withLength reads the body of requests without a length, because CGI programs need one. Git sends no length for a push of
+// more than 1 MiB.
+func withLength(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength < 0 {
+			body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPush))
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+				return
+			}
+			r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 		}
 		next.ServeHTTP(w, r)
 	})

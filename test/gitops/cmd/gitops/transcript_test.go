@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -176,7 +177,7 @@ func (r reader) takeDown(t *testing.T) {
 func (r reader) expectRestart(t *testing.T) {
 	t.Helper()
 	url := r.Run(t, r.programs.Replace("go run ./test/gitops/cmd/gitops url"))
-	if err := cluster.AddedServer(r.gitops.Dir, "git-server").Kill(); err != nil {
+	if err := cluster.AddedServer(r.gitops.Dir, "git-server").Stop(); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.gitops.Status(os.Stderr); err == nil {
@@ -195,11 +196,27 @@ func (r reader) expectRestart(t *testing.T) {
 	if files := r.Run(t, "git -C /tmp/jobs pull -q && ls /tmp/jobs"); files != "hello.yaml\n" {
 		t.Errorf("the files after a push are %q, want only hello.yaml", files)
 	}
+	r.pushLargeFile(t)
 	if err := r.gitops.Down(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.gitops.URL(); err == nil {
 		t.Error("URL() returns no error after Down()")
+	}
+}
+
+// pushLargeFile pushes a file for which Git sends no length.
+func (r reader) pushLargeFile(t *testing.T) {
+	t.Helper()
+	folder, large := t.TempDir(), make([]byte, 2<<20)
+	if _, err := rand.Read(large); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "weights.bin"), large, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if pushed, err := r.gitops.Push(t.Context(), folder, "Add a large file"); err != nil || !pushed {
+		t.Errorf("Push() of a large file = %t, %v, want true", pushed, err)
 	}
 }
 
