@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -55,6 +56,9 @@ func serve(ctx context.Context, dir, name, address, passwordFile string) (err er
 	o := gitserver.Options{Address: address, Password: strings.TrimSpace(string(password))}
 	if o.Password == "" {
 		return fmt.Errorf("%s contains no password", passwordFile)
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
 	}
 	server, err := gitserver.StartWith(dir, o)
 	if err != nil {
