@@ -23,9 +23,9 @@ import (
 )
 
 // startWithCRD returns an API server with the kind TrainJobSource, and a client for it.
-func startWithCRD(t *testing.T) (*controlplane.ControlPlane, client.Client) {
+func startWithCRD(t *testing.T, opts ...controlplane.Option) (*controlplane.ControlPlane, client.Client) {
 	t.Helper()
-	cp := controlplane.Start(t, controlplane.CRDsOnly())
+	cp := controlplane.Start(t, append(opts, controlplane.CRDsOnly())...)
 	crd := &unstructured.Unstructured{}
 	text, err := yaml.YAMLToJSON(crds.TrainJobSource)
 	if err != nil {

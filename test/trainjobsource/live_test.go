@@ -18,7 +18,6 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -44,16 +43,15 @@ type live struct {
 
 // newLive starts a Git server with an empty repository. The functions run and create start the controller and create
 // the TrainJobSource.
-func newLive(t *testing.T) *live {
+func newLive(t *testing.T, opts ...controlplane.Option) *live {
 	t.Helper()
-	startWithCRD(t)
-	l := &live{world: newWorld(t, plan.Policy{}), server: gitserver.New(t)}
+	startWithCRD(t, opts...)
+	l := &live{world: newWorld(t, plan.Policy{}, opts...), server: gitserver.New(t)}
 	var err error
 	if l.git, err = l.server.NewRepository("jobs"); err != nil {
 		t.Fatal(err)
 	}
 	l.object = l.newSource("jobs")
-	l.grant()
 	l.removeSources()
 	t.Cleanup(l.removeSources)
 	return l
@@ -85,37 +83,8 @@ func (l *live) removeSources() {
 	}
 }
 
-// account is the ServiceAccount of the controller.
+// account is the ServiceAccount of the controller. The platform document creates it, with its rights.
 var account = client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "trainyard-controller"}
-
-// grant gives the controller's ServiceAccount the rights that the controller needs outside of the tenants' namespaces.
-// The platform document grants the impersonation of the tenants' accounts.
-func (l *live) grant() {
-	l.t.Helper()
-	rule := func(group, resources, verbs string) rbacv1.PolicyRule {
-		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: strings.Fields(resources), Verbs: strings.Fields(verbs)}
-	}
-	subjects := []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: account.Namespace, Name: account.Name}}
-	for _, object := range []client.Object{
-		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: account.Namespace, Name: account.Name}},
-		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: account.Name}, Rules: []rbacv1.PolicyRule{
-			rule(v1alpha1.Group, "trainjobsources", "get list watch patch"),
-			rule(v1alpha1.Group, "trainjobsources/status", "patch"),
-			rule(v1alpha1.TrainerGroup, "trainjobs clustertrainingruntimes trainingruntimes", "list watch"),
-			rule("events.k8s.io", "events", "create patch"),
-		}},
-		&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: account.Name}, Subjects: subjects, RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: account.Name}},
-		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: account.Namespace, Name: account.Name}, Rules: []rbacv1.PolicyRule{
-			rule("", "configmaps", "get list create update"),
-			rule("coordination.k8s.io", "leases", "get create update"),
-		}},
-		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: account.Namespace, Name: account.Name}, Subjects: subjects, RoleRef: rbacv1.RoleRef{Kind: "Role", Name: account.Name}},
-	} {
-		if err := l.cp.Client().Create(l.t.Context(), object); client.IgnoreAlreadyExists(err) != nil {
-			l.t.Fatal(err)
-		}
-	}
-}
 
 // connection returns a connection with the rights of the controller's ServiceAccount, and its token.
 func (l *live) connection() (*rest.Config, string) {
@@ -189,7 +158,13 @@ func (l *live) push(job, spec string) string {
 // pushFile writes or removes a file, commits, and returns the commit.
 func (l *live) pushFile(name, text string) string {
 	l.t.Helper()
-	if err := l.git.Write(map[string]string{name: text}); err != nil {
+	return l.pushFiles(map[string]string{name: text})
+}
+
+// pushFiles writes files, commits, and returns the commit. An empty text removes a file.
+func (l *live) pushFiles(files map[string]string) string {
+	l.t.Helper()
+	if err := l.git.Write(files); err != nil {
 		l.t.Fatal(err)
 	}
 	l.pushes++

@@ -18,7 +18,6 @@ import (
 	"github.com/prometheus/common/model"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -55,28 +54,15 @@ func TestSteadyControllerWritesNothing(t *testing.T) {
 	}
 }
 
-// grantSecret lets the controller get one Secret of the tenant.
-func (l *live) grantSecret(name string) {
-	l.t.Helper()
-	key := metav1.ObjectMeta{Namespace: tenants[0], Name: "controller-" + name}
-	for _, object := range []client.Object{
-		&rbacv1.Role{ObjectMeta: key, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{name}, Verbs: []string{"get"}}}},
-		&rbacv1.RoleBinding{
-			ObjectMeta: key, RoleRef: rbacv1.RoleRef{Kind: "Role", Name: key.Name},
-			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: account.Namespace, Name: account.Name}},
-		},
-	} {
-		if err := l.cp.Client().Create(l.t.Context(), object); client.IgnoreAlreadyExists(err) != nil {
-			l.t.Fatal(err)
-		}
-	}
-}
-
-// putSecret creates a Secret, and removes it at the end of the test.
+// putSecret creates a Secret, and removes it at the end of the test. If the argument "hosts" is empty, the Secret has no
+// annotation.
 func (l *live) putSecret(namespace, name, hosts string, data map[string]string) {
 	l.t.Helper()
 	secret := &corev1.Secret{StringData: data}
-	secret.Namespace, secret.Name, secret.Annotations = namespace, name, map[string]string{v1alpha1.HostsAnnotation: hosts}
+	secret.Namespace, secret.Name = namespace, name
+	if hosts != "" {
+		secret.Annotations = map[string]string{v1alpha1.HostsAnnotation: hosts}
+	}
 	if err := l.cp.Client().Create(l.t.Context(), secret); err != nil {
 		l.t.Fatal(err)
 	}
@@ -95,19 +81,16 @@ func TestSecrets(t *testing.T) {
 	host := strings.TrimSuffix(strings.TrimPrefix(l.server.HTTP(""), "http://"), "/")
 	data := map[string]string{"username": "robot", "password": "correct horse"}
 	l.putSecret(tenants[1], "of-another-tenant", host, data)
-	l.putSecret(tenants[0], "not-granted", host, data)
+	l.putSecret(tenants[0], "without-hosts", "", data)
 	l.putSecret(tenants[0], "other-hosts", "git.example.com", data)
 	l.putSecret(tenants[0], "good", host, data)
-	for _, name := range []string{"of-another-tenant", "missing", "other-hosts", "good"} {
-		l.grantSecret(name)
-	}
 	l.run(l.options())
 	l.object.Spec.SecretRef = &v1alpha1.LocalReference{Name: "missing"}
 	l.create()
 	for secret, want := range map[string]string{
 		"missing":           "Secret missing does not exist",
 		"of-another-tenant": "Secret of-another-tenant does not exist",
-		"not-granted":       "the controller must not read Secret not-granted",
+		"without-hosts":     "does not list " + host,
 		"other-hosts":       "does not list " + host,
 	} {
 		l.change(fmt.Sprintf(`{"spec":{"secretRef":{"name":%q}}}`, secret))
@@ -151,7 +134,6 @@ func TestWebhook(t *testing.T) {
 	l.push("bert", "numNodes: 2")
 	secret := "0123456789abcdef0123"
 	l.putSecret(tenants[0], "hook", strings.TrimSuffix(strings.TrimPrefix(l.server.HTTP(""), "http://"), "/"), map[string]string{"webhook": secret, "username": "robot", "password": "unused"})
-	l.grantSecret("hook")
 	l.object.Spec.SecretRef = &v1alpha1.LocalReference{Name: "hook"}
 	o := l.options()
 	o.HookAddress = freeAddress(t)

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 // tenants are the tenants of the document, and their namespaces.
 var tenants = []string{"team-a", "team-b"}
 
-// document has the rights and the admission policy of two tenants.
+// document has the rights and the admission policy of the controller and of two tenants.
 const document = `apiVersion: trainyard.dev/v1alpha1
 kind: Platform
 metadata: {name: acme}
@@ -49,7 +49,7 @@ spec:
   controller: {enabled: true}
   runtimes: {mpi: {from: openmpi-cpu, image: "quay.io/acme/mpi:1"}}
   tenants:
-    team-a: {runtimes: [mpi], namespace: {create: true}}
+    team-a: {runtimes: [mpi], namespace: {create: true}, editors: {users: [eve]}}
     team-b: {runtimes: [mpi], namespace: {create: true}}
 `
 
@@ -66,9 +66,9 @@ type world struct {
 	transport  *transport
 }
 
-func newWorld(t *testing.T, policy plan.Policy) *world {
+func newWorld(t *testing.T, policy plan.Policy, opts ...controlplane.Option) *world {
 	t.Helper()
-	cp := controlplane.Start(t, controlplane.CRDsOnly())
+	cp := controlplane.Start(t, append(opts, controlplane.CRDsOnly())...)
 	w := &world{t: t, cp: cp, files: fstest.MapFS{}, source: reconcile.Source{Namespace: tenants[0], Name: "jobs", Account: "trainyard-jobs", Policy: policy}, deleted: map[string]bool{}}
 	w.applyPlatform()
 	w.clear()
@@ -230,7 +230,8 @@ var errCrashed = errors.New("the controller has crashed")
 // but its response is lost.
 type transport struct {
 	crashAfter     int64  // 0 means never
-	beforeApply    func() // called once before the next TrainJob is applied; nil means nothing is called
+	beforeApply    func() // called once before the next TrainJob is created; nil means nothing is called
+	beforePatch    func() // called once before the next TrainJob is patched; nil means nothing is called
 	writes, others atomic.Int64
 }
 
@@ -241,6 +242,10 @@ func (t *transport) send(next http.RoundTripper, r *http.Request) (*http.Respons
 	if r.Method == http.MethodGet && t.beforeApply != nil && strings.Contains(r.URL.Path, "/trainjobs/") {
 		t.beforeApply()
 		t.beforeApply = nil
+	}
+	if r.Method == http.MethodPatch && t.beforePatch != nil {
+		t.beforePatch()
+		t.beforePatch = nil
 	}
 	response, err := next.RoundTrip(r)
 	if r.Method == http.MethodGet {
