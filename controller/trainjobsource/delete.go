@@ -77,5 +77,10 @@ func (r *round) deleteRuns(ctx context.Context) (left int, err error) {
 	if listErr := r.Reader.List(ctx, &runs, client.InNamespace(r.source.Namespace), labels); listErr != nil {
 		return -1, fmt.Errorf("listing TrainJobs: %w", listErr)
 	}
-	return len(runs.Items), err
+	for i := range runs.Items {
+		if trainjobs.Read(r.source.Name, &runs.Items[i]).Job != "" { // not a TrainJob of a user with the same labels
+			left++
+		}
+	}
+	return left, err
 }

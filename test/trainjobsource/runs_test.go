@@ -259,6 +259,25 @@ func TestNameTakenDuringARound(t *testing.T) {
 	w.expect("the next round", plan.Running, "bert/1 nodes=2")
 }
 
+// TestRunDeletedDuringARound checks a user who deletes a run between the plan and the patch of its labels. The patch must
+// not create the run again.
+func TestRunDeletedDuringARound(t *testing.T) {
+	w := newWorld(t, queue)
+	w.commit("bert", "numNodes: 2")
+	w.expect("create", plan.Running, "bert/1 nodes=2")
+	w.transport.beforePatch = func() {
+		bert := w.list()["bert"]
+		if err := w.cp.Client().Delete(t.Context(), &bert); err != nil {
+			t.Error(err)
+		}
+	}
+	w.commit("bert", "numNodes: 2", ", labels: {team: a}")
+	if _, err := w.round(); err == nil || !strings.Contains(err.Error(), "uid mismatch") {
+		t.Errorf("the round returns %v, want the refusal of a patch", err)
+	}
+	w.expect("the next round", plan.Ended)
+}
+
 // TestUnreadableFilesStopNothing checks that the runs of a job stay while its file has a mistake, even if the runs of
 // removed jobs are deleted.
 func TestUnreadableFilesStopNothing(t *testing.T) {

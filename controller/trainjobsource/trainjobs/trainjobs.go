@@ -25,7 +25,7 @@ const (
 	SourceLabel = v1alpha1.Group + "/source"
 	// JobLabel holds metadata.name in Git, which differs from the name of the TrainJob if that name was in use.
 	JobLabel = v1alpha1.Group + "/job"
-	// VersionAnnotation holds the plan.Version of the run, as JSON.
+	// VersionAnnotation holds the plan.Version of the run and the name of its TrainJob, as JSON.
 	VersionAnnotation = v1alpha1.Group + "/version"
 	// MetadataAnnotation holds the digest of the labels and annotations in Git.
 	MetadataAnnotation = v1alpha1.Group + "/metadata"
@@ -102,7 +102,7 @@ func digest(value any) (string, error) {
 // applies. The exception is the field suspend: Kueue and users change it later, so the object then repeats the value
 // in the cluster.
 func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run plan.Run, live *trainer.TrainJob) (*unstructured.Unstructured, error) {
-	version, err := json.Marshal(run.Version)
+	version, err := json.Marshal(plan.Run{Name: run.Name, Version: run.Version})
 	if err != nil {
 		return nil, fmt.Errorf("TrainJob %s: %w", inGit.GetName(), err)
 	}
@@ -118,6 +118,9 @@ func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run p
 	object.SetKind(trainer.TrainJobKind)
 	object.SetNamespace(inGit.GetNamespace())
 	object.SetName(run.Name)
+	if live != nil {
+		object.SetUID(live.UID) // the API server then refuses to create a TrainJob that was deleted just now
+	}
 	labels, annotations := orEmpty(inGit.GetLabels()), orEmpty(inGit.GetAnnotations())
 	labels[SourceLabel], labels[JobLabel] = source, job.Name
 	annotations[VersionAnnotation], annotations[MetadataAnnotation] = string(version), job.Metadata
@@ -126,8 +129,9 @@ func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run p
 	return object, nil
 }
 
-// Read returns a TrainJob in the cluster as a TrainJob of a plan. A TrainJob of another TrainJobSource, or with a
-// version that cannot be read, does not belong to this TrainJobSource.
+// Read returns a TrainJob in the cluster as a TrainJob of a plan. A TrainJob does not belong to this TrainJobSource if it
+// belongs to another one, if its version cannot be read, or if a user copied a run with all labels and annotations: the
+// version then contains the name of the run.
 func Read(source string, t *trainer.TrainJob) plan.TrainJob {
 	read := plan.TrainJob{Phase: plan.Active, Deleting: t.DeletionTimestamp != nil, Metadata: t.Annotations[MetadataAnnotation]}
 	for condition, phase := range map[string]plan.Phase{trainer.TrainJobComplete: plan.Succeeded, trainer.TrainJobFailed: plan.Failed} {
@@ -135,10 +139,10 @@ func Read(source string, t *trainer.TrainJob) plan.TrainJob {
 			read.Phase, read.Ended = phase, c.LastTransitionTime.Unix()
 		}
 	}
-	var version plan.Version
-	err := json.Unmarshal([]byte(t.Annotations[VersionAnnotation]), &version)
-	if t.Labels[SourceLabel] == source && err == nil && version.Generation > 0 {
-		read.Job, read.Version = t.Labels[JobLabel], version
+	var run plan.Run
+	err := json.Unmarshal([]byte(t.Annotations[VersionAnnotation]), &run)
+	if t.Labels[SourceLabel] == source && err == nil && run.Name == t.Name && run.Generation > 0 {
+		read.Job, read.Version = t.Labels[JobLabel], run.Version
 	}
 	return read
 }

@@ -99,6 +99,11 @@ func TestObjectIsRecognized(t *testing.T) {
 	if read := Read("others", &stored); read.Job != "" {
 		t.Errorf("another TrainJobSource owns job %q", read.Job)
 	}
+	copied := stored.DeepCopy()
+	copied.Name = "bert-copy"
+	if read := Read("jobs", copied); read.Job != "" {
+		t.Errorf("a copy of the TrainJob with another name belongs to job %q", read.Job)
+	}
 	stored.Annotations[VersionAnnotation] = "{"
 	if read := Read("jobs", &stored); read.Job != "" {
 		t.Errorf("with an unreadable version, the TrainJob belongs to job %q", read.Job)
