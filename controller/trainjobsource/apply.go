@@ -72,7 +72,7 @@ func limitOf(limit *int32) int {
 func (r *round) reportDenied() {
 	for _, job := range r.commit.tree.Jobs {
 		if r.result.States[job.Name()] == plan.Denied {
-			r.addJobProblem(job, r.denied[job.Name()], true)
+			r.addJobProblem(job, fmt.Sprintf("TrainJob %s: %s", job.Name(), r.denied[job.Name()]), true)
 		}
 	}
 }
@@ -87,9 +87,18 @@ func (r *round) reportRefused(err error) {
 	}
 	for _, job := range r.commit.tree.Jobs {
 		if err := refused[job.Name()]; err != nil {
-			r.addJobProblem(job, err.Error(), apierrors.IsForbidden(err) || apierrors.IsInvalid(err))
+			r.addJobProblem(job, err.Error(), isDenial(err))
 		}
 	}
+}
+
+// isDenial reports whether the API server refuses a job until somebody changes the job or the rules. A job that exceeds
+// the quota of its namespace is not denied, because it runs as soon as other jobs have ended.
+func isDenial(err error) bool {
+	if apierrors.IsForbidden(err) { // the API server has no other reason for an exceeded quota
+		return !strings.Contains(err.Error(), "quota")
+	}
+	return apierrors.IsInvalid(err)
 }
 
 // errorsIn returns the errors that errors.Join has joined.
@@ -101,7 +110,7 @@ func errorsIn(err error) []error {
 }
 
 func (r *round) addJobProblem(job decode.Job, message string, denied bool) {
-	p := newProblem(job.File, job.Line, fmt.Sprintf("TrainJob %s: %s", job.Name(), message))
+	p := newProblem(job.File, job.Line, message)
 	p.job, p.denied = job.Name(), denied
 	r.problems = append(r.problems, p)
 }

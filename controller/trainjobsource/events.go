@@ -48,6 +48,9 @@ func (r *round) event(kind, reason, action, note string) {
 // listNames writes the names of TrainJobs. It leaves out names if there are many.
 func listNames(names []string) string {
 	const most = 3
+	if len(names) == 1 {
+		return "TrainJob " + names[0]
+	}
 	text := strings.Join(names[:min(most, len(names))], ", ")
 	if more := len(names) - most; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)

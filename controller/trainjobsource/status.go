@@ -44,9 +44,13 @@ func (r *round) writeStatus(ctx context.Context) error {
 func (r *round) summarize() {
 	status := &r.source.Status
 	status.ObservedGeneration = r.source.Generation
-	if r.commit != nil && r.result.States != nil {
+	switch {
+	case r.commit != nil && r.result.States != nil:
 		r.listProblems()
 		r.listJobs()
+	case r.commit != nil && r.commit.failure != nil:
+		// The condition Ready says why the folder cannot be read. Earlier problems may be in files that are gone.
+		status.Problems, status.Summary.Problems = nil, 0
 	}
 	if r.failure == nil {
 		if !r.source.Spec.DryRun {
@@ -92,18 +96,25 @@ func (r *round) revision(before *v1alpha1.Revision, commit, ref string) *v1alpha
 	return &v1alpha1.Revision{Commit: commit, Ref: ref, Time: metav1.NewTime(r.now).Rfc3339Copy()}
 }
 
-// listProblems fills the list of problems.
+// listProblems fills the list of mistakes in Git, and counts them. A job that could not be applied for another reason,
+// such as an exceeded quota, has a message in the list of jobs.
 func (r *round) listProblems() {
-	r.source.Status.Problems = nil
-	for _, p := range r.problems[:min(maxProblems, len(r.problems))] {
-		r.source.Status.Problems = append(r.source.Status.Problems, p.JobProblem)
+	status := &r.source.Status
+	status.Problems = nil
+	var all []v1alpha1.JobProblem
+	for _, p := range r.problems {
+		if p.job == "" || p.denied {
+			all = append(all, p.JobProblem)
+		}
 	}
+	status.Problems = all[:min(maxProblems, len(all))]
+	status.Summary.Problems = number(len(all))
 }
 
 // listJobs fills the list and the numbers of jobs.
 func (r *round) listJobs() {
 	status := &r.source.Status
-	status.Summary = v1alpha1.JobSummary{Jobs: number(len(r.commit.tree.Jobs)), Problems: number(len(r.problems))}
+	status.Summary = v1alpha1.JobSummary{Jobs: number(len(r.commit.tree.Jobs)), Problems: status.Summary.Problems}
 	status.Jobs = nil
 	for _, job := range r.commit.tree.Jobs {
 		status.Jobs = append(status.Jobs, r.jobStatus(job.Name()))

@@ -54,6 +54,24 @@ func TestSteadyControllerWritesNothing(t *testing.T) {
 	}
 }
 
+// TestUnreadableFolderHasNoOldProblems checks that the status no longer lists mistakes of an earlier commit if the folder
+// of the newest commit cannot be read.
+func TestUnreadableFolderHasNoOldProblems(t *testing.T) {
+	l := newLive(t)
+	l.push("big", "numNodes: 100000")
+	l.run(l.options())
+	l.create()
+	l.wait("False", v1alpha1.ReasonJobsInvalid)
+	l.pushFile("kustomization.yaml", "resources: [big.yaml]\nhelmCharts: [{name: a}]\n")
+	l.sync()
+	l.eventually(func(s *v1alpha1.TrainJobSource) error {
+		if !strings.Contains(l.message(), "helmCharts") || len(s.Status.Problems) > 0 || s.Status.Summary.Problems > 0 {
+			return fmt.Errorf("the message is %q and the problems are %+v, want a message about helmCharts, and no problems", l.message(), s.Status.Problems)
+		}
+		return nil
+	})
+}
+
 // putSecret creates a Secret, and removes it at the end of the test. If the argument "hosts" is empty, the Secret has no
 // annotation.
 func (l *live) putSecret(namespace, name, hosts string, data map[string]string) {

@@ -296,7 +296,7 @@ func TestRefusedJobsDoNotStopOthers(t *testing.T) {
 	w.commit("bad", "numNodes: 100000")
 	w.commit("bert", "numNodes: 2")
 	for range 3 {
-		if _, err := w.round(); err == nil || !strings.Contains(err.Error(), "node-limit") || !strings.Contains(err.Error(), "TrainJob bad of job bad") {
+		if _, err := w.round(); err == nil || !strings.Contains(err.Error(), "node-limit") || !strings.Contains(err.Error(), "applying TrainJob bad: ") {
 			t.Errorf("the round returns %v, want an error of the rule node-limit", err)
 		}
 	}

@@ -88,16 +88,24 @@ func (c *changes) apply(ctx context.Context, job string, run plan.Run, live *tra
 		var other trainer.TrainJob
 		err := c.client.Get(ctx, client.ObjectKeyFromObject(object), &other)
 		if err == nil && trainjobs.Read(c.source.Name, &other).Job != job {
-			return fmt.Errorf("creating TrainJob %s for job %s: the name was taken just now; the next round chooses another name", run.Name, job)
+			return fmt.Errorf("creating %s: the name was taken just now; the next round chooses another name", describe(run.Name, job))
 		}
 		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("creating TrainJob %s for job %s: %w", run.Name, job, err)
+			return fmt.Errorf("creating %s: %w", describe(run.Name, job), err)
 		}
 	}
 	if err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(fieldManager)); err != nil {
-		return fmt.Errorf("applying TrainJob %s of job %s: %w", run.Name, job, err)
+		return fmt.Errorf("applying %s: %w", describe(run.Name, job), err)
 	}
 	return nil
+}
+
+// describe names a TrainJob, and its job if the job has another name.
+func describe(run, job string) string {
+	if run == job {
+		return "TrainJob " + run
+	}
+	return "TrainJob " + run + " of job " + job
 }
 
 // delete deletes a TrainJob, but not a TrainJob with the same name that somebody created after the plan was made.

@@ -1,0 +1,32 @@
+package trainjobsource
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// TestOnlyLastingRefusalsAreDenials checks that a job that exceeds a quota is not denied. The texts about quotas are those
+// of the API server (k8s.io/apiserver/pkg/admission/plugin/resourcequota).
+func TestOnlyLastingRefusalsAreDenials(t *testing.T) {
+	trainJobs := schema.GroupResource{Group: trainer.SchemeGroupVersion.Group, Resource: "trainjobs"}
+	forbidden := func(text string) error { return apierrors.NewForbidden(trainJobs, "bert", errors.New(text)) }
+	for name, test := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"an exceeded quota":         {forbidden("exceeded quota: tenant, requested: count/trainjobs.trainer.kubeflow.org=1, used: 2, limited: 2"), false},
+		"a quota without a status":  {forbidden("status unknown for quota: tenant, resources: count/trainjobs.trainer.kubeflow.org"), false},
+		"missing rights":            {forbidden(`User "a" cannot patch resource "trainjobs"`), true},
+		"an invalid field":          {apierrors.NewInvalid(trainer.SchemeGroupVersion.WithKind("TrainJob").GroupKind(), "bert", nil), true},
+		"a webhook that is missing": {apierrors.NewInternalError(errors.New("failed calling webhook")), false},
+	} {
+		if got := isDenial(fmt.Errorf("applying TrainJob bert: %w", test.err)); got != test.want {
+			t.Errorf("%s: isDenial() = %t, want %t", name, got, test.want)
+		}
+	}
+}
