@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/receiver"
 )
 
-// setups adds each controller to a manager. It is the list of all controllers.
+// setups lists all controllers: the name of each controller, and the function that adds it to a manager.
 var setups = map[string]func(ctrl.Manager, Options) error{
 	"runtimes":       setupRuntimes,
 	"trainjobsource": setupTrainJobSource,

@@ -52,7 +52,7 @@ type Options struct {
 	LeaderElection bool
 	// Network restricts the Git servers.
 	Network fetch.Network
-	// Version and Revision are those of the program.
+	// Version and Revision identify the program.
 	Version, Revision string
 	Log               logr.Logger
 }
@@ -86,7 +86,7 @@ func newManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
 	}
 	cluster = rest.CopyConfig(cluster)
 	cluster.UserAgent = name + "/" + o.Version
-	// One limit for all clients, also for those that impersonate ServiceAccounts.
+	// All clients share one limit, including the clients that impersonate ServiceAccounts.
 	cluster.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(o.QPS, o.Burst)
 	mgr, err := ctrl.NewManager(cluster, ctrl.Options{
 		Scheme: scheme, Cache: caches, Logger: o.Log,
@@ -147,8 +147,8 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// newCaches returns the settings of the caches. They hold the TrainJobSources of the shard, and the small part of the
-// TrainJobs of all TrainJobSources on which events depend.
+// newCaches returns the settings of the caches. The caches hold the TrainJobSources of the shard, and the TrainJobs of
+// all TrainJobSources without the fields that StripTrainJob removes.
 func newCaches(shard string) (cache.Options, error) {
 	operator, values := selection.DoesNotExist, []string(nil)
 	if shard != "" {

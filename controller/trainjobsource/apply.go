@@ -46,7 +46,7 @@ func (r *round) settings() reconcile.Source {
 	}
 }
 
-// retries returns the texts of the annotations that run jobs again, by the name of the job.
+// retries maps the names of jobs to the values of the annotations that run them again.
 func retries(annotations map[string]string) map[string]string {
 	found := map[string]string{}
 	for key, text := range annotations {
@@ -68,7 +68,7 @@ func limitOf(limit *int32) int {
 }
 
 // reportDenied adds a problem for each job that does not run because the rules forbid it. A job that ran before the
-// rules changed is no problem.
+// rules changed causes no problem.
 func (r *round) reportDenied() {
 	for _, job := range r.commit.tree.Jobs {
 		if r.result.States[job.Name()] == plan.Denied {

@@ -16,8 +16,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
 )
 
-// Fetcher fetches commits from Git servers. Its errors are a *fetch.ConfigError, a *fetch.VerifyError, or another error
-// that may pass by itself.
+// Fetcher fetches commits from Git servers. Its errors are a *fetch.ConfigError, a *fetch.VerifyError, or another
+// error, which may be temporary.
 type Fetcher interface {
 	Fetch(ctx context.Context, r fetch.Request) (fetch.Result, error)
 }
@@ -77,7 +77,7 @@ func (c *Controller) exists(ctx context.Context, namespace, name string) (bool, 
 	return err == nil, err
 }
 
-// Reconcile makes a round for a TrainJobSource.
+// Reconcile runs a round for a TrainJobSource.
 func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	defer c.Metrics.start(request.NamespacedName)()
 	source := &v1alpha1.TrainJobSource{}

@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/decode"
 )
 
-// decode takes the TrainJobs and the mistakes of the commit. Each mistake concerns only its own file or object, so the
-// round goes on with all other TrainJobs.
+// decode reports the mistakes in the commit. A mistake concerns only its own file or object, so the round goes on with
+// all other TrainJobs. The round ends if the folder could not be read.
 func (r *round) decode(context.Context) bool {
 	if r.commit.failure != nil {
 		return r.fail(*r.commit.failure)

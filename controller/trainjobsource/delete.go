@@ -46,7 +46,8 @@ func (r *round) setFinalizer(ctx context.Context, wanted bool) error {
 	return nil
 }
 
-// delete ends a TrainJobSource that is deleted. If it is suspended, its runs stay.
+// delete handles a TrainJobSource that somebody has deleted: it deletes the runs if spec.prune is Always, and then
+// removes the finalizer. The runs of a suspended TrainJobSource stay.
 func (r *round) delete(ctx context.Context) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(r.source, finalizer) {
 		return ctrl.Result{}, nil

@@ -1,5 +1,5 @@
-// Package trainjobsource is the controller of TrainJobSources: it keeps the TrainJobs of a namespace as a Git repository
-// describes them.
+// Package trainjobsource is the controller of TrainJobSources: it makes the TrainJobs of a namespace match a Git
+// repository.
 //
 // The controller handles one TrainJobSource in a round. A round has these steps, each in the file of the same name:
 //
@@ -7,8 +7,9 @@
 //   - decode reads the TrainJobs of the commit.
 //   - judge evaluates the rules of the platform.
 //   - apply plans and carries out the changes, with package reconcile.
-//   - status writes what happened into the status, if it has changed.
+//   - status writes the result of the round into the status, if the status has changed.
 //
-// The controller keeps only what it can find out again: the last commit of each TrainJobSource, and when the next fetch
-// is due. What ran is in the record, which package reconcile writes.
+// The memory of the controller contains only values that it can find out again after a restart, such as the last commit
+// of each TrainJobSource and the time of the next fetch. The record of a TrainJobSource, which package reconcile
+// writes, lists its runs.
 package trainjobsource

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/fetch"
 )
 
-// fetch gets the newest commit if a fetch is due. If the fetch fails, the round goes on with the commit before, so that
-// a queued job starts although the Git server does not answer.
+// fetch gets the newest commit if a fetch is due. If the fetch fails, the round goes on with the previous commit, so
+// that a queued job starts although the Git server does not answer.
 func (r *round) fetch(ctx context.Context) bool {
 	r.commit, r.failure = r.memory.known(r.state), r.state.failure
 	if !r.fetchIsDue() {
@@ -32,8 +32,8 @@ func (r *round) fetch(ctx context.Context) bool {
 	return r.commit != nil
 }
 
-// fetchIsDue reports whether the round must fetch: after a change of the TrainJobSource or of its annotation
-// trainyard.dev/sync, at the end of the interval, and if the commit is not in memory.
+// fetchIsDue reports whether the round must fetch. A fetch is due if the TrainJobSource or its annotation
+// trainyard.dev/sync has changed, if the time of the next fetch has come, or if the commit is not in memory.
 func (r *round) fetchIsDue() bool {
 	changed := r.state.generation != r.source.Generation || r.state.sync != r.source.Annotations[v1alpha1.SyncAnnotation]
 	dropped := r.commit == nil && r.state.failure == nil

@@ -24,7 +24,7 @@ type state struct {
 	sync       string
 
 	due      time.Time // when the next fetch is due
-	failures int       // how often in succession a round has failed with an error that may pass by itself
+	failures int       // the number of successive rounds that failed with an error that may be temporary
 	fetched  time.Time // when the last successful fetch began
 	failure  *failure  // why the last fetch failed; nil if it succeeded
 	keys     string    // the digest of the keys with which the commit was verified

@@ -37,7 +37,7 @@ func TestMemoryDropsOldCommits(t *testing.T) {
 	}
 	m.forget(types.NamespacedName{Name: "d"})
 	if m.size != 0 {
-		t.Errorf("the size of no commits is %d", m.size)
+		t.Errorf("the size is %d after the last commit was forgotten, want 0", m.size)
 	}
 }
 

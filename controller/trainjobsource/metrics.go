@@ -28,8 +28,8 @@ type Metrics struct {
 
 	lock    sync.Mutex
 	sources map[types.NamespacedName]*sourceMetrics
-	waiting map[types.NamespacedName]time.Time // when the oldest change was received that no round has handled yet
-	running map[types.NamespacedName]time.Time // the same for changes that a round handles now
+	waiting map[types.NamespacedName]time.Time // when the oldest change arrived that waits for a round
+	running map[types.NamespacedName]time.Time // when the oldest change arrived that a round handles now
 }
 
 // sourceMetrics are the values of one TrainJobSource.
@@ -68,7 +68,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect returns the present values for Prometheus.
+// Collect returns the current values for Prometheus.
 func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	m.fetches.Collect(out)
 	m.errors.Collect(out)

@@ -27,10 +27,10 @@ type round struct {
 	failure  *failure // why the cluster does not match Git; nil if it matches
 }
 
-// failure is the reason why a round did not reach its end, or only in part.
+// failure is the reason why a round failed, completely or in part.
 type failure struct {
 	reason  string // one of the reasons in api/v1alpha1
-	stalled bool   // somebody must fix it; otherwise it may pass by itself
+	stalled bool   // whether somebody must fix it; otherwise it may be temporary
 	message string
 }
 
@@ -82,7 +82,7 @@ func (r *round) fail(f failure) bool {
 	return false
 }
 
-// suspend leaves everything as it is, and says so in the status.
+// suspend changes nothing except the status, which then shows that the TrainJobSource is suspended.
 func (r *round) suspend() {
 	r.state.generation = 0 // the next round fetches
 	r.source.Status.ObservedGeneration = r.source.Generation

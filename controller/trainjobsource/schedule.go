@@ -7,14 +7,14 @@ import (
 
 // Delays of rounds.
 const (
-	// minBackoff is the time until a round is repeated after an error that may pass by itself. The time doubles with each
-	// further error, up to maxBackoff, or up to the interval of the TrainJobSource if it is shorter: a server that fails
-	// is never asked more often than a server that works.
+	// minBackoff is the time until a round is repeated after an error that may be temporary. The time doubles with each
+	// further error, up to maxBackoff or the interval of the TrainJobSource, whichever is shorter. An error therefore
+	// never makes the controller wait longer than the interval.
 	minBackoff = 10 * time.Second
 	maxBackoff = 10 * time.Minute
 	// settleDelay is the time until a round is repeated after it has changed TrainJobs.
 	settleDelay = time.Second
-	// jitter is the largest part by which a delay is longer or shorter, so that rounds spread over time.
+	// jitter is the largest random change of a delay, as a fraction of the delay. It spreads rounds over time.
 	jitter = 0.1
 )
 
@@ -45,7 +45,7 @@ func (r *round) next() time.Duration {
 }
 
 // countFailure counts the failures of rounds. A round that only repeats the result of an earlier fetch does not count.
-// The argument "failed" reports whether the failure may pass by itself.
+// The argument "failed" is true if the round failed with an error that may be temporary.
 func (r *round) countFailure(failed bool) {
 	fresh := r.fetched || r.failure != r.state.failure
 	if failed && fresh {

@@ -24,8 +24,8 @@ import (
 // controllerName is the name of the controller in logs, metrics and events.
 const controllerName = "trainjobsource"
 
-// maxPanicDelay is the longest time until a round is repeated that has ended with a panic, or that could not read or
-// write its TrainJobSource.
+// maxPanicDelay is the longest delay after a round that ended with a panic, or that could not read or write its
+// TrainJobSource.
 const maxPanicDelay = 10 * time.Minute
 
 // Setup adds the controller to a manager. The argument "workers" is the number of rounds that run at the same time.
@@ -60,8 +60,8 @@ func (c *Controller) request(key types.NamespacedName) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: key}}
 }
 
-// sourceChanged selects changes of the spec, the deletion, and changes of the annotations that cause a fetch or run a job
-// again. Changes of the status come from the controller itself.
+// sourceChanged selects changes of the spec, the deletion, and changes of the annotations that cause a fetch or run a
+// job again. It ignores changes of the status, because the controller itself writes the status.
 func sourceChanged() predicate.Predicate {
 	requested := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()
@@ -83,7 +83,8 @@ func runChanged() predicate.Predicate {
 	}}
 }
 
-// StripTrainJob removes the parts of a TrainJob that no event depends on, so that a cache of many TrainJobs is small.
+// StripTrainJob removes the fields of a TrainJob that runChanged does not read and that may be large: the spec, the
+// managed fields and the status of Jobs. A cache of many TrainJobs then needs little memory.
 func StripTrainJob(object any) (any, error) {
 	if t, ok := object.(*trainer.TrainJob); ok {
 		t.ManagedFields, t.Spec = nil, trainer.TrainJobSpec{}

@@ -17,15 +17,15 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// The largest numbers of entries in the status, and the longest message in characters. A status with all of them has
-// less than 200 KiB.
+// The largest numbers of entries in the status, and the longest message in characters. A status of this size has less
+// than 200 KiB.
 const (
 	maxJobs     = 100
 	maxProblems = 20
 	maxMessage  = 1000
 )
 
-// writeStatus writes the status if it has changed, and tells what changed as events.
+// writeStatus writes the status if it has changed, and writes events about the changes.
 func (r *round) writeStatus(ctx context.Context) error {
 	r.emit()
 	if equality.Semantic.DeepEqual(r.before.Status, r.source.Status) {

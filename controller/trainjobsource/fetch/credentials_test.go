@@ -180,7 +180,8 @@ func forward(w http.ResponseWriter, request *http.Request, url string) {
 	_, _ = io.Copy(w, response.Body)
 }
 
-// TestA8Echoes meets servers that send the credentials back, in the hope that they appear in a status that others read.
+// TestA8Echoes checks that no error contains the credentials if the server sends them back. Other users can read the
+// error in the status.
 func TestA8Echoes(t *testing.T) {
 	echo := func(r *http.Request) string {
 		_, password, _ := r.BasicAuth()

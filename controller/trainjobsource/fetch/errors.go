@@ -34,11 +34,12 @@ func verifyErrorf(format string, args ...any) error {
 	return &VerifyError{fmt.Sprintf(format, args...)}
 }
 
-// maxMessage is the length of a message in characters. The server can write parts of a message.
+// maxMessage is the maximum length of a message in characters. Without a limit, a server could make messages very long,
+// because a message can contain text of the server.
 const maxMessage = 500
 
-// describe returns the error of a fetch with a text for people. The text names the URL, has one line, and contains
-// neither credentials nor control characters. The causes of err are not kept, because they may contain both.
+// describe converts the error of a fetch into an error with a readable text. The text names the URL, has one line, and
+// contains neither credentials nor control characters. The causes of err are not kept, because they may contain both.
 func describe(ctx context.Context, err error, where string, received *budget, secrets []string) error {
 	var config *ConfigError
 	var verify *VerifyError
@@ -58,8 +59,8 @@ func describe(ctx context.Context, err error, where string, received *budget, se
 	return errors.New(text(stable(err)))
 }
 
-// stable returns the text of an error of the network without the parts that differ each time, such as the port of this
-// side of a connection. Otherwise, each attempt would change the status of the TrainJobSource.
+// stable returns the text of an error of the network without the parts that differ each time, such as the local port of
+// a connection. Otherwise, each attempt would change the status of the TrainJobSource.
 func stable(err error) string {
 	if withURL := (*url.Error)(nil); errors.As(err, &withURL) {
 		err = withURL.Err // the message already names the URL

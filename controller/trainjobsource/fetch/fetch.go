@@ -24,7 +24,7 @@ type Request struct {
 	SecretHosts string
 	// Keys are the key rings of spec.verify.secretRef. If Keys is nil, signatures are not verified.
 	Keys map[string][]byte
-	// Ancestor is a commit from which the fetched commit must descend. Empty: the history does not matter.
+	// Ancestor is a commit from which the fetched commit must descend. If Ancestor is empty, the history does not matter.
 	Ancestor string
 	// Known is the commit that the caller already has. If the server still offers this commit, nothing is downloaded and
 	// nothing is verified. A caller that needs a new verification leaves Known empty.
@@ -48,7 +48,7 @@ type Options struct {
 	// Folder holds temporary files, which contain public keys of SSH servers only. The default is the folder for temporary
 	// files of the system.
 	Folder string
-	// Limits bounds each fetch. A limit that is zero has its default.
+	// Limits bounds each fetch. A limit of zero means its default.
 	Limits Limits
 	// Network restricts the servers.
 	Network Network
@@ -69,8 +69,8 @@ func New(options Options) (*Fetcher, error) {
 	return &Fetcher{options}, nil
 }
 
-// Fetch fetches a commit. The returned error is a *ConfigError, a *VerifyError, or another error that may pass by
-// itself. Its text has one line, and contains no credentials.
+// Fetch fetches a commit. The returned error is a *ConfigError, a *VerifyError, or another error, which may be
+// temporary. The text of an error has one line, and contains no credentials.
 func (f *Fetcher) Fetch(ctx context.Context, r Request) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.options.Limits.Time)
 	defer cancel()

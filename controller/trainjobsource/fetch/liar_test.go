@@ -16,7 +16,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// pack builds packs, also wrong ones.
+// pack builds packs, including invalid ones.
 type pack struct {
 	body  bytes.Buffer
 	count uint32
@@ -78,7 +78,7 @@ func line(text string) string { return fmt.Sprintf("%04x%s", len(text)+4, text) 
 
 const capabilities = "\x00shallow ofs-delta symref=HEAD:refs/heads/main"
 
-// liar is a server whose answers are not those of a Git server.
+// liar is a fake Git server. Each field replaces a part of its answers.
 type liar struct {
 	refs   string                                       // instead of the list of branches and tags
 	list   func(w http.ResponseWriter, r *http.Request) // instead of the whole first answer

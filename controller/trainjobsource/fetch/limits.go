@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Limits bounds what one fetch may take. A fetch that exceeds a limit ends with an error.
+// Limits bounds the data and the time of one fetch. A fetch that exceeds a limit ends with an error.
 type Limits struct {
 	Received int64         // bytes that the server sends, with all protocol overhead
 	Refs     int64         // bytes of the server's list of branches and tags

@@ -18,7 +18,7 @@ type Network struct {
 	// Allow lists addresses that are allowed although Deny or the built-in list refuses them.
 	Allow []netip.Prefix
 	// Deny lists addresses that are refused. The built-in list refuses this machine, link-local addresses, addresses at
-	// which clouds serve credentials, and addresses of no single host.
+	// which clouds serve credentials, and multicast and broadcast addresses.
 	Deny []netip.Prefix
 	// PlainHTTPHosts lists the hosts, as host:port, from which the controller may fetch over http.
 	PlainHTTPHosts []string

@@ -90,7 +90,7 @@ func parseCommit(data []byte) (commit, error) {
 		case "gpgsig":
 			c.signature = h.value
 		}
-		if h.key != "gpgsig" && h.key != "gpgsig-sha256" { // Git leaves both out of the signed text
+		if h.key != "gpgsig" && h.key != "gpgsig-sha256" { // the signed text does not contain these headers
 			c.signed = append(c.signed, h.raw...)
 		}
 	}

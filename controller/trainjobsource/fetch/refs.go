@@ -15,7 +15,7 @@ import (
 // target is the commit that a reference selects.
 type target struct {
 	ref    string        // the full name, such as refs/heads/main; empty for a commit that is selected by its hash
-	object plumbing.Hash // what the reference points to: the commit, or an annotated tag
+	object plumbing.Hash // the object to which the reference points: the commit, or an annotated tag
 	commit plumbing.Hash
 }
 

@@ -19,11 +19,12 @@ import (
 // small are the limits of the tests with servers that send too much.
 var small = Limits{Received: 1 << 20, Refs: 64 << 10, Objects: 100, Object: 256 << 10, Inflated: 512 << 10, Answer: 2 * time.Second, Time: 20 * time.Second}
 
-// maxAllocated is the memory that a fetch with the limits "small" may allocate in total, with that of the test's server.
+// maxAllocated is the memory that a fetch with the limits "small" may allocate in total, including the memory of the
+// test's server.
 const maxAllocated = 16 << 20
 
-// wantError fetches from a server, and checks that the fetch ends soon with an error that is no ConfigError, and needs
-// little memory.
+// wantError fetches from a server, and checks that the fetch ends soon with an error that is not a ConfigError, and
+// that the fetch needs little memory.
 func wantError(t *testing.T, l liar, want string) {
 	t.Helper()
 	url := l.start(t)
@@ -49,7 +50,7 @@ func wantError(t *testing.T, l liar, want string) {
 	}
 }
 
-// TestA10LargeAnswers meets servers that send more than a client should store.
+// TestA10LargeAnswers fetches from servers that send more than a client should store.
 func TestA10LargeAnswers(t *testing.T) {
 	zeros := make([]byte, 32<<20) // compresses to 32 KiB
 	bomb := pack{}
@@ -134,7 +135,7 @@ func endlessRefs(w http.ResponseWriter, _ *http.Request) {
 	repeat(w, line(oneHash+" refs/heads/main\n"))
 }
 
-// TestA17LyingServer meets servers that break the protocol, or send other objects than they announce.
+// TestA17LyingServer fetches from servers that break the protocol, or send other objects than they announce.
 func TestA17LyingServer(t *testing.T) {
 	empty := plumbing.ComputeHash(plumbing.TreeObject, nil)
 	missing := plumbing.NewHash(oneHash)
@@ -219,7 +220,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestA17FoldersInFolders meets a commit with 10^20 files in 22 objects.
+// TestA17FoldersInFolders fetches a commit with 10^20 files in 22 objects.
 func TestA17FoldersInFolders(t *testing.T) {
 	p := pack{}
 	hash := p.add(plumbing.BlobObject, "a: 1\n")

@@ -120,7 +120,7 @@ func TestIdentities(t *testing.T) {
 	}
 }
 
-// TestA17LyingSSHServer meets servers that do not speak SSH, or speak it without end.
+// TestA17LyingSSHServer fetches from servers that break the SSH protocol, or that never stop sending.
 func TestA17LyingSSHServer(t *testing.T) {
 	for name, tc := range map[string]struct {
 		serve func(conn net.Conn)

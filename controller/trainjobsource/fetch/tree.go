@@ -32,7 +32,7 @@ var modes = map[string]fs.FileMode{
 }
 
 // parseTree parses a folder. The entries are sorted by name. It refuses what Git's own check of objects refuses: names
-// that are no plain names, two entries with one name, and a wrong order.
+// that are not plain, two entries with the same name, and a wrong order.
 func parseTree(data []byte) ([]entry, error) {
 	var entries []entry
 	previous := ""
@@ -75,7 +75,7 @@ func isPlainName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.EqualFold(name, ".git") && !strings.ContainsAny(name, "/\\")
 }
 
-// tree is the folders and files of a commit.
+// tree holds the folders and files of a commit.
 type tree struct {
 	root    plumbing.Hash
 	folders map[plumbing.Hash][]entry

@@ -15,7 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/gitserver"
 )
 
-// newSigner returns a new key for signatures. Its age and its time of life are in hours; 0 means that it never expires.
+// newSigner returns a new key for signatures. Its age and its lifetime are in hours. A key with a lifetime of 0 never
+// expires.
 func newSigner(t *testing.T, age, life int) *openpgp.Entity {
 	t.Helper()
 	created := time.Now().Add(-time.Duration(age) * time.Hour)
@@ -25,7 +26,7 @@ func newSigner(t *testing.T, age, life int) *openpgp.Entity {
 	return signer
 }
 
-// publicKey returns the public keys as armored key ring.
+// publicKey returns the public keys as an armored key ring.
 func publicKey(t *testing.T, signers ...*openpgp.Entity) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -67,7 +68,7 @@ func TestSignatures(t *testing.T) {
 	r, unsigned := newRepository(t, s)
 	text, err := r.Git("cat-file", "commit", unsigned)
 	check(t, err)
-	text += "\n" // which the helper cuts off
+	text += "\n" // the helper cuts off the last line break
 	signer, other, expired, revoked := newSigner(t, 0, 0), newSigner(t, 0, 0), newSigner(t, 3, 1), newSigner(t, 1, 0)
 	signed, byOther := signCommit(t, signer, text), signCommit(t, other, text)
 	byExpired, byRevoked := signCommit(t, expired, text), signCommit(t, revoked, text)

@@ -35,8 +35,8 @@ const (
 )
 
 // The average number of requests per second and the number of requests at once, of all TrainJobSources together and of
-// one TrainJobSource. The second limit counts only requests with a valid signature, so that a tenant can neither slow down
-// another tenant nor the controller.
+// one TrainJobSource. The second limit counts only requests with a valid signature, so that a tenant can slow down
+// neither another tenant nor the controller.
 const (
 	allRate, allBurst       = 20, 50
 	sourceRate, sourceBurst = 0.5, 5

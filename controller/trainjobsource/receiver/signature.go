@@ -21,8 +21,8 @@ const minSecret = 16
 // unknown replaces a missing secret, so that the answer takes the same time as for a wrong signature.
 var unknown = []byte("the secret of a TrainJobSource that does not exist")
 
-// isAuthentic reports whether a request carries a signature that was made with the secret. A request with several
-// signatures must have only valid ones.
+// isAuthentic reports whether a request carries a signature that was made with the secret. If a request carries several
+// signatures, all of them must be valid.
 func isAuthentic(header http.Header, body, secret []byte) bool {
 	known := len(secret) >= minSecret
 	if !known {

@@ -36,7 +36,7 @@ func newJobError(job string, err error) error {
 // fieldManager owns the fields of TrainJobs that come from Git.
 const fieldManager = "trainyard-controller"
 
-// changes changes the TrainJobs of a namespace.
+// changes reads the TrainJobs of a namespace, and carries out a plan for them.
 type changes struct {
 	client client.Client
 	source Source

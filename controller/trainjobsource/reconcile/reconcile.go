@@ -21,17 +21,16 @@ import (
 // Source identifies a TrainJobSource, and holds the settings of a round.
 type Source struct {
 	Namespace, Name string
-	// Account is the name of the ServiceAccount as which the TrainJobs are read and written.
+	// Account is the name of the ServiceAccount that the controller impersonates to read and write TrainJobs.
 	Account string
 	Policy  plan.Policy
-	// Retries contains a text for each job that somebody wants to run again, by the name of the job. A job runs again when
-	// its text changes.
+	// Retries maps the names of jobs to texts. A job runs again when its text changes.
 	Retries map[string]string
 	// DryRun makes a plan, but changes neither the record nor TrainJobs.
 	DryRun bool
 }
 
-// Reconciler makes rounds for all TrainJobSources. Only one Reconciler may handle a namespace.
+// Reconciler runs the rounds of all TrainJobSources. Only one Reconciler may handle a namespace.
 type Reconciler struct {
 	// Records reads and writes ConfigMaps in v1alpha1.SystemNamespace, with the permissions of the controller and without
 	// a cache.
@@ -57,9 +56,9 @@ type Result struct {
 	Changed          bool // whether the round wrote anything, so that another round may be necessary
 }
 
-// Reconcile makes a round for a TrainJobSource. The jobs of the tree whose names are in the argument "denied" start no
-// run. A change that the API server refuses does not prevent the other changes; the error then joins all refused
-// changes, and each is a *JobError.
+// Reconcile runs a round for a TrainJobSource. It starts no run of the jobs in the argument "denied". A change that the
+// API server refuses does not prevent the other changes. Reconcile then returns the joined errors of all refused
+// changes, each of which is a *JobError.
 func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, denied map[string]bool) (Result, error) {
 	// Two rounds in one namespace could start the same job of two TrainJobSources.
 	lock, _ := r.namespaces.LoadOrStore(s.Namespace, &sync.Mutex{})

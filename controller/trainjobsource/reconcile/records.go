@@ -53,8 +53,8 @@ func (r *Reconciler) readRecords(ctx context.Context, s Source) (records, error)
 	return all, nil
 }
 
-// findTaken returns the jobs that belong to another TrainJobSource, with its name. A deleted TrainJobSource releases its
-// jobs: findTaken marks them as removed in its record.
+// findTaken maps the jobs that belong to another TrainJobSource to the name of that TrainJobSource. If the other
+// TrainJobSource was deleted, findTaken instead marks its jobs as removed in its record.
 func (r *Reconciler) findTaken(ctx context.Context, s Source, all records, in plan.Input) (map[string]string, error) {
 	active := func(name string) bool { return in.TrainJobs[name].Phase == plan.Active }
 	owners := map[string]bool{}
