@@ -34,7 +34,7 @@ const (
 // startTimeout is the maximum time for the start of a server on a busy machine.
 const startTimeout = 2 * time.Minute
 
-// GitOps is the part that this package adds to a sandbox.
+// GitOps adds TrainJobs from Git to a sandbox.
 type GitOps struct {
 	// Dir is the folder of the sandbox.
 	Dir string
@@ -54,8 +54,8 @@ type addresses struct {
 	Hooks   string `json:"hooks"`
 }
 
-// Up adds everything to a running sandbox. If it is there already, Up applies the objects again, starts the Git server
-// if it has stopped, and starts the controller again with the present source code.
+// Up adds the Git server, the objects and the controller to a running sandbox. If they exist already, Up applies the
+// objects again, starts the Git server if it has stopped, and restarts the controller with the current source code.
 func (g *GitOps) Up(ctx context.Context) error {
 	if err := g.requireSandbox(); err != nil {
 		return err

@@ -25,8 +25,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestMain runs the command instead of the tests if the program has the name of the command. The pages of the
-// documentation then need no other program.
+// TestMain runs the command gitops instead of the tests if the program is started under this name. The commands of the
+// pages can therefore use the test program itself as the command gitops.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "gitops" {
 		main()
@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// readme is the page that starts a sandbox and runs a TrainJob, and guide is the page that continues after the section
-// of the push.
+// The commands of the page readme start a sandbox and run a TrainJob. The page guide continues after the section "Push
+// a TrainJob" of the readme.
 const readme, guide = "examples/gitops/README.md", "docs/gitops.md"
 
 // TestPagesOfGitOps runs the commands of two pages on a sandbox without pods: the commands of the README that need no
@@ -75,11 +75,11 @@ func TestReadmeRunsPods(t *testing.T) {
 	r.follow(t, readPage(t, readme))
 }
 
-// reader follows pages on a sandbox.
+// reader runs the commands of pages on a sandbox.
 type reader struct {
 	*doctest.Reader
 	gitops   gitops.GitOps
-	programs *strings.Replacer // replaces commands that would compile a program by the program
+	programs *strings.Replacer // replaces `go run` by a compiled program
 }
 
 // newReader starts a sandbox as `make sandbox` does, and takes it down when the test ends.
@@ -106,8 +106,9 @@ func newReader(t *testing.T, dir string, level cluster.Level) reader {
 	return r
 }
 
-// usePrograms provides the programs of the pages. This program is the command gitops. The commands name programs by
-// variables, because doctest.Reader replaces /tmp in commands.
+// usePrograms replaces `go run` in the commands of the pages by programs that are already compiled. The replaced
+// commands refer to these programs by environment variables instead of paths, because doctest.Reader replaces /tmp in
+// commands.
 func (r *reader) usePrograms(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()
@@ -126,12 +127,12 @@ func (r *reader) usePrograms(t *testing.T) {
 	)
 }
 
-// follow follows the steps of a page.
+// follow runs the commands of a page, and compares their output with the page.
 func (r reader) follow(t *testing.T, page string) {
 	t.Helper()
 	for _, step := range doctest.Parse(t, page) {
 		switch {
-		case step.Shell: // it needs a server that this test does not have
+		case step.Shell: // the step needs a server that this test does not have
 			continue
 		case step.Command == "go run ./test/cluster/cmd/sandbox down":
 			r.takeDown(t)
