@@ -26,7 +26,7 @@ func (s *Server) startHTTPS(handler http.Handler) error {
 	}
 	s.authority, s.tlsAddress = authority, listener.Addr().String()
 	s.https = &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
-	go func() { _ = s.https.Serve(listener) }() // it ends when the server is closed
+	go func() { _ = s.https.Serve(listener) }() // Serve returns when the server is closed
 	return nil
 }
 

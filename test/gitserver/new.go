@@ -1,6 +1,6 @@
 package gitserver
 
-// TB is the part of testing.TB that New needs. Programs that are no tests can therefore use this package without the
+// TB is the part of testing.TB that New needs. Programs that are not tests can therefore use this package without the
 // package testing.
 type TB interface {
 	Helper()

@@ -98,7 +98,7 @@ func (r *Repository) DeleteBranch(name string) error {
 	return err
 }
 
-// Tag lets a tag point to the current commit, also if it exists already. A tag with a message is annotated.
+// Tag creates a tag at the current commit, or moves an existing tag to it. A tag with a message is annotated.
 func (r *Repository) Tag(name, message string) error {
 	args := []string{"tag", "-f", name}
 	if message != "" {
@@ -123,8 +123,8 @@ func (r *Repository) ForcePush(files map[string]string, message string) (string,
 	return r.Head()
 }
 
-// Put stores an object of any content, such as a signed commit, lets a reference such as refs/heads/main point to it,
-// and returns its hash. The kind is commit or tag.
+// Put stores an object with any content, such as a signed commit, and returns its hash. It also makes a reference such
+// as refs/heads/main point to the object. The kind is commit or tag.
 func (r *Repository) Put(kind, ref string, content []byte) (hash string, err error) {
 	file := filepath.Join(r.server.home, random())
 	if err := os.WriteFile(file, content, 0o644); err != nil {

@@ -26,13 +26,13 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// User is the name of the only user of a server with a password.
+// User is the only user name that a server with a password accepts.
 const User = "robot"
 
 // Server is a running Git server.
 type Server struct {
-	// Password is the password of the user over HTTP and HTTPS. Everyone can read the repositories if it is empty. Tests
-	// may change it before the first request.
+	// Password is the password of the user over HTTP and HTTPS. If Password is empty, everyone can read the repositories.
+	// Tests may change it before the first request.
 	Password string
 	// Token is a bearer token that HTTP and HTTPS accept instead of the password.
 	Token string
@@ -111,7 +111,7 @@ func (s *Server) startHTTP(address string, handler http.Handler) error {
 	}
 	s.httpAddress = listener.Addr().String()
 	s.http = &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
-	go func() { _ = s.http.Serve(listener) }() // it ends when the server is closed
+	go func() { _ = s.http.Serve(listener) }() // Serve returns when the server is closed
 	return nil
 }
 
@@ -173,10 +173,10 @@ func (s *Server) SSH(repository string) string {
 // Authority returns the certificate of the authority that signed the server's certificate, in PEM format.
 func (s *Server) Authority() []byte { return s.authority }
 
-// Requests returns how many HTTP requests and SSH sessions the server has had.
+// Requests returns the number of HTTP requests and SSH sessions so far.
 func (s *Server) Requests() int { return int(s.requests.Load()) }
 
-// Packs returns how many of the requests asked for a pack.
+// Packs returns the number of requests for a pack so far.
 func (s *Server) Packs() int { return int(s.packs.Load()) }
 
 // Close stops the server. Its repositories stay.
