@@ -103,7 +103,8 @@ func TestOnlyChangedInputsMakeALaneStale(t *testing.T) {
 	}
 }
 
-// TestOnlyChangedModulesMakeALaneStale checks that a lane whose input is go.mod stays fresh after a module is added.
+// TestOnlyChangedModulesMakeALaneStale checks a lane whose input is go.mod. The lane stays fresh after a module is
+// added. It becomes stale if a module is removed, or if the version of a module or of Go changes.
 func TestOnlyChangedModulesMakeALaneStale(t *testing.T) {
 	const requiresA = "module m\n\ngo 1.26.0\n\nrequire a.example/a v1.0.0\n"
 	for name, test := range map[string]struct {

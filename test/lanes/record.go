@@ -49,8 +49,9 @@ func (r Repository) Records() (map[string]Record, error) {
 	return records, nil
 }
 
-// Digest returns a digest of a lane's inputs in a commit. It leaves out the files that contain the records, because each
-// recorded run changes them, and the module file if the lane depends only on the versions in it.
+// Digest returns a digest of a lane's inputs in a commit. It leaves out the files that contain the records, because
+// each recorded run changes them. If the lane depends only on the versions in the module file, Digest also leaves out
+// this file.
 func (r Repository) Digest(ctx context.Context, lane Lane, commit string) (string, error) {
 	text, err := r.git(ctx, append([]string{"ls-tree", "-r", commit, "--"}, lane.Inputs...)...)
 	if err != nil {
