@@ -211,7 +211,7 @@ func (l *live) eventually(check func(*v1alpha1.TrainJobSource) error) {
 	})
 }
 
-// wait waits until the condition Ready has a status and a reason, for the present spec.
+// wait waits until the condition Ready has a status and a reason, for the current spec.
 func (l *live) wait(status metav1.ConditionStatus, reason string) {
 	l.t.Helper()
 	l.eventually(func(s *v1alpha1.TrainJobSource) error {

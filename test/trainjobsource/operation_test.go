@@ -127,8 +127,8 @@ func TestSecrets(t *testing.T) {
 	l.waitRuns("with the right Secret", "bert/1 nodes=2")
 }
 
-// TestQueuedJobStartsWithoutGit checks that a waiting job starts when the earlier run ends, although the Git server does
-// not answer, and that the status tells about the server.
+// TestQueuedJobStartsWithoutGit checks that a waiting job starts when the earlier run ends, although the Git server
+// does not answer, and that the status reports this error.
 func TestQueuedJobStartsWithoutGit(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")
@@ -190,7 +190,7 @@ func TestWebhook(t *testing.T) {
 	l.waitRuns("a webhook causes a fetch", "bert/1 nodes=2", "bert/2 nodes=3")
 }
 
-// TestEvents checks that the controller tells about changes, and nothing while nothing changes.
+// TestEvents checks that the controller writes events about changes, and no events while nothing changes.
 func TestEvents(t *testing.T) {
 	l := newLive(t)
 	l.object.Name = "events"

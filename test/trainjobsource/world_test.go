@@ -152,7 +152,7 @@ func (w *world) commit(job, spec string, more ...string) {
 	}
 }
 
-// round makes a round, and returns the states of all jobs.
+// round runs a round, and returns the states of all jobs.
 func (w *world) round() (reconcile.Result, error) {
 	w.t.Helper()
 	tree, err := decode.Read(w.files, ".", w.source.Namespace, decode.DefaultLimits)
@@ -164,7 +164,7 @@ func (w *world) round() (reconcile.Result, error) {
 	return result, err
 }
 
-// settle makes rounds until a round writes nothing.
+// settle runs rounds until a round writes nothing.
 func (w *world) settle() map[string]plan.State {
 	w.t.Helper()
 	for range 20 {
