@@ -45,7 +45,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestListHasManyPages: a list consists of several responses of the API server.
+// TestListHasManyPages checks that List returns the objects of all responses of the API server.
 func TestListHasManyPages(t *testing.T) {
 	w := newWorld(t)
 	w.create("a")
@@ -67,7 +67,7 @@ func (t smallPages) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.RoundTripper.RoundTrip(r)
 }
 
-// TestViewIsCurrent: a TrainJobSource is not ready while the status describes an old spec.
+// TestViewIsCurrent checks that a TrainJobSource is not ready while the status describes an old spec.
 func TestViewIsCurrent(t *testing.T) {
 	w := newWorld(t)
 	w.change(func(s *v1alpha1.TrainJobSourceStatus) {
@@ -79,11 +79,11 @@ func TestViewIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if view, err := w.connect("").Get(t.Context(), w.key()); err != nil || view.Current || view.IsReady() || view.Ready != metav1.ConditionTrue {
-		t.Errorf("Get() = %+v, %v, want that it is not current", view, err)
+		t.Errorf("Get() = %+v, %v, want Current to be false", view, err)
 	}
 }
 
-// TestViewIsPrintable: all texts that can come from Git are safe to print on a terminal.
+// TestViewIsPrintable checks that all texts that can come from Git are safe to print on a terminal.
 func TestViewIsPrintable(t *testing.T) {
 	const hostile, safe = "a\x1b[2J\u202eb\nc", "a�b c"
 	w := newWorld(t)

@@ -67,7 +67,7 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// TestSyncWaitsForApply: a fetch has not ended while the controller still applies the commit.
+// TestSyncWaitsForApply checks that WaitForSync does not return while the controller still applies the commit.
 func TestSyncWaitsForApply(t *testing.T) {
 	w := newWorld(t)
 	reconciling := func(reason string) func() {

@@ -9,7 +9,7 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// Overview is the state of a TrainJobSource in short.
+// Overview summarizes the state of a TrainJobSource.
 type Overview struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`

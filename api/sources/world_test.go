@@ -1,9 +1,11 @@
 package sources_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"testing"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -18,6 +20,7 @@ import (
 	"github.com/trainyard/trainyard/api/sources"
 	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/test/controlplane"
+	"github.com/trainyard/trainyard/test/poll"
 )
 
 func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
@@ -93,7 +96,7 @@ func (w *world) change(set func(*v1alpha1.TrainJobSourceStatus)) {
 	}
 }
 
-// allow grants verbs on TrainJobSources in the namespace to a user, who has the same name as the namespace.
+// allow grants verbs on TrainJobSources, among them get, to a user who has the same name as the namespace.
 func (w *world) allow(verbs ...string) {
 	w.t.Helper()
 	meta := metav1.ObjectMeta{Namespace: w.namespace, Name: "reader"}
@@ -107,6 +110,12 @@ func (w *world) allow(verbs ...string) {
 	if err := errors.Join(w.client.Create(w.t.Context(), role), w.client.Create(w.t.Context(), binding)); err != nil {
 		w.t.Fatal(err)
 	}
+	// The API server applies a new role only after a moment.
+	user := w.connect(w.namespace)
+	poll.Until(w.t, time.Minute, func(ctx context.Context) error {
+		_, err := user.Get(ctx, w.key())
+		return err
+	})
 }
 
 func condition(kind string, status metav1.ConditionStatus, reason, text string) metav1.Condition {

@@ -7,7 +7,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 const (
 	// ReadyCondition is True after the newest commit was applied.
 	ReadyCondition = "Ready"
-	// ReconcilingCondition is True while a commit is fetched or applied, and after an error that can pass by itself.
+	// ReconcilingCondition is True while a commit is fetched or applied, and after an error that may be temporary.
 	ReconcilingCondition = "Reconciling"
 	// StalledCondition is True after an error that somebody must fix.
 	StalledCondition = "Stalled"
@@ -27,8 +27,8 @@ const (
 
 // Annotations and labels that TrainJobSources use.
 const (
-	// SyncAnnotation on a TrainJobSource causes a fetch when its value changes. The status repeats the value when it is
-	// handled.
+	// SyncAnnotation on a TrainJobSource causes a fetch when its value changes. After the fetch, status.lastSync
+	// contains this value.
 	SyncAnnotation = Group + "/sync"
 	// RetryAnnotationPrefix and the name of a job are the key of an annotation on a TrainJobSource. When its value changes
 	// to another text, the job runs again, although it has not changed in Git.
@@ -95,7 +95,7 @@ type JobSummary struct {
 	Succeeded int32 `json:"succeeded"`
 	// failed is the number of failed runs in the cluster.
 	Failed int32 `json:"failed"`
-	// problems is the number of mistakes in files, and of jobs that could not be applied.
+	// problems is the number of mistakes in files, and of jobs that the rules of the platform or the API server deny.
 	Problems int32 `json:"problems"`
 }
 

@@ -26,8 +26,8 @@ type TrainJobSource struct {
 	// spec says where the TrainJobs are, and how changes in Git change the cluster.
 	// +required
 	Spec TrainJobSourceSpec `json:"spec"`
-	// status says which commit was applied last, and what became of each job. In a new object, observedGeneration is -1,
-	// so that tools which wait for an object see that the controller has not handled it yet.
+	// status contains the commit that was applied last, and the state of each job. In a new object,
+	// observedGeneration is -1, so that tools which wait for an object see that the controller has not handled it yet.
 	// +kubebuilder:default={"observedGeneration":-1}
 	// +optional
 	Status TrainJobSourceStatus `json:"status,omitzero"`
@@ -95,8 +95,8 @@ type TrainJobSourceSpec struct {
 	// +optional
 	Verify *Verification `json:"verify,omitempty"`
 
-	// serviceAccountName is the ServiceAccount as which the controller reads and writes TrainJobs. The tenant's Role must
-	// allow the controller to impersonate it. The Role that trainyard generates allows only trainyard-jobs.
+	// serviceAccountName is the ServiceAccount that the controller impersonates to read and write TrainJobs. The tenant's
+	// Role must allow this impersonation. The Role that trainyard generates allows only trainyard-jobs.
 	// +kubebuilder:default="trainyard-jobs"
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -108,8 +108,9 @@ type TrainJobSourceSpec struct {
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
-	// onChange says when a changed job runs. Queue waits until all runs of the job have ended; RunAlongside runs the new
-	// version at once, beside earlier runs; Replace deletes earlier runs first; Ignore runs only the first version.
+	// onChange says whether and when a changed job runs. Queue waits until all runs of the job have ended;
+	// RunAlongside runs the new version at once, beside earlier runs; Replace deletes earlier runs first; Ignore runs
+	// only the first version.
 	// +kubebuilder:default=Queue
 	// +optional
 	OnChange ChangePolicy `json:"onChange,omitempty"`
@@ -153,7 +154,8 @@ type GitRef struct {
 	// +kubebuilder:validation:MaxLength=128
 	// +optional
 	Semver string `json:"semver,omitempty"`
-	// commit is the full hash of a commit, as 40 hexadecimal digits. The Git server must allow fetching it by its hash.
+	// commit is the full hash of a commit, as 40 hexadecimal digits. The Git server must allow clients
+	// to fetch a commit by its hash.
 	// +kubebuilder:validation:MaxLength=40
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{40}$`
 	// +optional
@@ -178,12 +180,12 @@ type Verification struct {
 	// +optional
 	SecretRef *LocalReference `json:"secretRef,omitempty"`
 	// linearHistory requires that a new commit descends from the commit that was applied last, so that a forced push cannot
-	// bring back an old state. The commit to which a revert leads is a new commit, and is applied.
+	// bring back an old state. A revert creates a new commit, which is applied.
 	// +optional
 	LinearHistory bool `json:"linearHistory,omitempty"`
 }
 
-// ChangePolicy says when a changed job runs.
+// ChangePolicy says whether and when a changed job runs.
 //
 // +kubebuilder:validation:Enum=Queue;RunAlongside;Replace;Ignore
 type ChangePolicy string

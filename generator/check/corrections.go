@@ -131,7 +131,7 @@ func nearestName(key string, known []string, example string) string {
 		known = append(slices.Clip(known), name)
 	}
 	switch nearest := wording.Nearest(key, known); {
-	case nearest == "" || !strings.EqualFold(nearest[:1], key[:1]): // a gpu is no cpu
+	case nearest == "" || !strings.EqualFold(nearest[:1], key[:1]): // cpu is not a correction of gpu
 		return ""
 	case isDevice && nearest == name:
 		return example

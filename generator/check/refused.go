@@ -35,9 +35,9 @@ func (r refusedPaths) filter(found []finding) []finding {
 }
 
 // relatedPath returns the path of the entry or section that contains a value. If rules compare the value with another
-// part of the document, relatedPath also returns the path of that part. Rules compare a runtime's storage with its
-// initializers, the resources with the number of processes and the fabric, and spec.delivery and spec.controller with
-// spec.tenants.
+// part of the document, relatedPath also returns the path of that part. Rules compare these values with each other: a
+// runtime's storage with its initializers; its resources, launcher and preflight with numProcPerNode, resources and
+// fabric; spec.delivery and spec.controller with spec.tenants.
 func relatedPath(path []string) [][]string {
 	depth := map[string]int{"runtimes": 5, "tenants": 3, "queues": 4}[path[1]]
 	scope := path[:min(len(path), max(depth, 2))]

@@ -50,7 +50,7 @@ func AddedServer(dir, name string) process.Daemon { return newDaemon(dir, name) 
 // added.
 func (s state) listServers(dir string) []string {
 	all := s.listOwnServers(dir)
-	records, _ := os.ReadDir(filepath.Join(dir, "records")) // without the folder, no server was added
+	records, _ := os.ReadDir(filepath.Join(dir, "records")) // if the folder does not exist, no server was added
 	for _, record := range records {
 		if !slices.Contains(all, record.Name()) {
 			all = append(all, record.Name())

@@ -205,7 +205,7 @@ func (c sourceCluster) handleSync(namespace, name, before string, result v1alpha
 		}
 		if value := source.Annotations[v1alpha1.SyncAnnotation]; value != before {
 			if _, err := time.Parse(time.RFC3339Nano, value); err != nil {
-				return fmt.Errorf("the value of %s is no time: %w", v1alpha1.SyncAnnotation, err)
+				return fmt.Errorf("the value of %s is not a time: %w", v1alpha1.SyncAnnotation, err)
 			}
 			source.Status = result
 			source.Status.LastSync = value

@@ -205,7 +205,7 @@ func TestUsersManageTrainJobSources(t *testing.T) {
 	token := requestToken(t, cp, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "trainyard-controller"})
 	named := as("system:serviceaccount:team-vision:pipeline")
 	if err := creating(build.MakeTrainJob("a", "team-vision").Obj())(t.Context(), impersonatingClient(t, cp, token, named)); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "impersonate") {
-		t.Errorf("the controller as the ServiceAccount of the TrainJobSource: %v, want that it may not impersonate it", err)
+		t.Errorf("the controller impersonates the ServiceAccount of the TrainJobSource: %v, want the API server to forbid this", err)
 	}
 	controller := impersonatingClient(t, cp, token, rest.ImpersonationConfig{})
 	expectAccess(t, updatingStatus(live)(t.Context(), controller), true)

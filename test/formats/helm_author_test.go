@@ -16,7 +16,7 @@ var decidedSettings = map[string][]string{
 }
 
 // TestSchemaNamesWhoDecides checks that the description of a chart's values schema names the author of the document, and
-// settings that are really no values of the chart.
+// settings that are not values of the chart.
 func TestSchemaNamesWhoDecides(t *testing.T) {
 	eachChart(t, func(t *testing.T, _, dir string, bundle bundles.Bundle) {
 		text, err := os.ReadFile(filepath.Join(dir, "values.schema.json"))
