@@ -33,11 +33,13 @@ func (r *round) fetch(ctx context.Context) bool {
 }
 
 // fetchIsDue reports whether the round must fetch. A fetch is due if the TrainJobSource or its annotation
-// trainyard.dev/sync has changed, if the time of the next fetch has come, or if the commit is not in memory.
+// trainyard.dev/sync has changed, if the time of the next fetch has come, or if the commit is not in memory. A fetch is
+// also due if the next fetch is further away than any interval, because the clock was set back.
 func (r *round) fetchIsDue() bool {
 	changed := r.state.generation != r.source.Generation || r.state.sync != r.source.Annotations[v1alpha1.SyncAnnotation]
 	dropped := r.commit == nil && r.state.failure == nil
-	return changed || dropped || !r.now.Before(r.state.due)
+	left := r.state.due.Sub(r.now)
+	return changed || dropped || left <= 0 || left > longestSpread(r.source.Spec.Interval.Duration)
 }
 
 // fetchCommit fetches, and returns why the fetch failed.

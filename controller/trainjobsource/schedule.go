@@ -74,3 +74,6 @@ func backoff(failures int, interval time.Duration) time.Duration {
 func spread(d time.Duration) time.Duration {
 	return d + time.Duration((2*rand.Float64()-1)*jitter*float64(d)) //nolint:gosec // not for cryptography
 }
+
+// longestSpread returns the largest result of spread.
+func longestSpread(d time.Duration) time.Duration { return time.Duration((1 + jitter) * float64(d)) }

@@ -11,17 +11,26 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/controller/trainjobsource"
 	"github.com/trainyard/trainyard/controller/trainjobsource/fetch"
+	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
+	"github.com/trainyard/trainyard/controller/trainjobsource/record"
+	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
 	"github.com/trainyard/trainyard/test/repo"
 )
 
@@ -36,13 +45,32 @@ func writeFile(t *testing.T, file, text string) {
 	}
 }
 
-// start starts the program trainyard-controller.
-func (l *live) start(program, kubeconfig string) (*exec.Cmd, *bytes.Buffer) {
+// program compiles the program trainyard-controller once, and returns its path.
+var program = sync.OnceValues(func() (string, error) {
+	folder, err := os.MkdirTemp("", "trainyard-controller-")
+	if err != nil {
+		return "", err
+	}
+	removeProgram = func() { _ = os.RemoveAll(folder) }
+	file := filepath.Join(folder, "trainyard-controller")
+	return file, repo.Compile("trainyard-controller", file)
+})
+
+// removeProgram removes the program. TestMain calls it.
+var removeProgram = func() {}
+
+// start starts the program trainyard-controller. It works alone unless further flags say otherwise.
+func (l *live) start(kubeconfig string, more ...string) (*exec.Cmd, *bytes.Buffer) {
 	l.t.Helper()
+	file, err := program()
+	if err != nil {
+		l.t.Fatal(err)
+	}
 	host := strings.TrimSuffix(strings.TrimPrefix(l.server.HTTP(""), "http://"), "/")
 	var messages bytes.Buffer
-	cmd := exec.Command(program, "--kubeconfig", kubeconfig, "--metrics-address=", "--health-address=", "--webhook-address=",
-		"--leader-elect=false", "--allow-http", host, "--allow-address", "127.0.0.0/8", "--log-format", "json")
+	flags := []string{"--kubeconfig", kubeconfig, "--metrics-address=", "--health-address=", "--webhook-address=",
+		"--leader-elect=false", "--allow-http", host, "--allow-address", "127.0.0.0/8", "--log-format", "json"}
+	cmd := exec.Command(file, append(flags, more...)...)
 	cmd.Stderr = &messages
 	if err := cmd.Start(); err != nil {
 		l.t.Fatal(err)
@@ -50,51 +78,41 @@ func (l *live) start(program, kubeconfig string) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, &messages
 }
 
-// TestKilledController kills the program at random times while it starts jobs. The last process must reach the state in
-// which each job has exactly one run of its version.
+// TestKilledController kills the program 20 times at random moments while it starts jobs. The result must be the same as
+// without kills: each version of each job has exactly one run, and the record contains exactly these runs.
 func TestKilledController(t *testing.T) {
 	l := newLive(t)
-	program := filepath.Join(t.TempDir(), "trainyard-controller")
-	if err := repo.Compile("trainyard-controller", program); err != nil {
-		t.Fatal(err)
-	}
 	kubeconfig := l.kubeconfig()
 	l.object.Spec.OnChange = v1alpha1.ChangeRunAlongside
-	var want []string
+	const versions, jobs, kills = 4, 5, 5
 	random := rand.New(rand.NewPCG(5, 6))
-	for kill := range 4 {
-		for job := range 5 {
-			l.push(fmt.Sprintf("job-%d", job), fmt.Sprintf("numNodes: %d", kill+1))
-		}
-		if kill == 0 {
+	var want []string
+	for version := range versions {
+		commit := l.pushJobs(jobs, version+1)
+		if version == 0 {
 			l.create()
 		}
-		cmd, _ := l.start(program, kubeconfig)
-		// The program needs about a second until it creates TrainJobs.
-		time.Sleep(time.Second + time.Duration(random.IntN(1000))*time.Millisecond)
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
+		created := l.watchCreations(version + 1)
+		for kill := range kills {
+			cmd, _ := l.start(kubeconfig)
+			if kill < kills-1 {
+				waitForMoment(random, created)
+			} else {
+				l.waitApplied(commit) // then the next version can come
+			}
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait() // reports the signal
 		}
-		_ = cmd.Wait() // reports the signal
+		for job := range jobs {
+			want = append(want, fmt.Sprintf("job-%d/%d nodes=%d", job, version+1, version+1))
+		}
 	}
-	commit := l.push("last", "numNodes: 1") // only the last process can apply this commit
-	cmd, messages := l.start(program, kubeconfig)
-	l.waitApplied(commit)
-	newest := map[string]int{}
-	for _, run := range l.runs() {
-		job, _, _ := strings.Cut(run, "/")
-		if strings.HasSuffix(run, "nodes=4") {
-			newest[job]++
-		}
-		if slices.Contains(want, run) {
-			t.Errorf("the run %s exists twice", run)
-		}
-		want = append(want, run)
-	}
-	for job := range 5 {
-		if name := fmt.Sprintf("job-%d", job); newest[name] != 1 {
-			t.Errorf("%s has %d runs of the last version, want 1: %v", name, newest[name], l.runs())
-		}
+	cmd, messages := l.start(kubeconfig)
+	l.waitRecord()
+	if diff := cmp.Diff(sorted(want), l.runs()); diff != "" {
+		t.Errorf("runs: -want +got:\n%s", diff)
 	}
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -102,6 +120,89 @@ func TestKilledController(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("after an interrupt, the program ends with %v\n%s", err, messages)
 	}
+}
+
+// pushJobs commits jobs with the given number of nodes, and returns the commit.
+func (l *live) pushJobs(jobs, nodes int) string {
+	l.t.Helper()
+	files := map[string]string{}
+	for job := range jobs {
+		name := fmt.Sprintf("job-%d", job)
+		l.commit(name, fmt.Sprintf("numNodes: %d", nodes))
+		files[name+".yaml"] = string(l.files[name+".yaml"].Data)
+	}
+	return l.pushFiles(files)
+}
+
+// watchCreations returns a channel that receives a value when a TrainJob with the given number of nodes is created.
+func (l *live) watchCreations(nodes int) <-chan struct{} {
+	l.t.Helper()
+	c, err := client.NewWithWatch(l.cp.Config(), client.Options{Scheme: l.cp.Client().Scheme()})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	events, err := c.Watch(l.t.Context(), &trainer.TrainJobList{}, client.InNamespace(tenants[0]))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	created := make(chan struct{}, 100)
+	go func() {
+		defer events.Stop()
+		for event := range events.ResultChan() {
+			if found, ok := event.Object.(*trainer.TrainJob); ok && event.Type == watch.Added && *found.Spec.Trainer.NumNodes == int32(nodes) {
+				created <- struct{}{}
+			}
+		}
+	}()
+	return created
+}
+
+// waitForMoment waits until the next TrainJob is created. If TrainJobs were created since the last moment, it waits for a
+// random time instead, so that the program is also killed while it starts, and while it confirms TrainJobs in the record.
+func waitForMoment(random *rand.Rand, created <-chan struct{}) {
+	if len(created) == 0 {
+		select {
+		case <-created:
+			return
+		case <-time.After(time.Second): // all TrainJobs exist
+			return
+		}
+	}
+	for len(created) > 0 {
+		<-created
+	}
+	time.Sleep(time.Duration(random.IntN(800)) * time.Millisecond)
+}
+
+// waitRecord waits until the record contains exactly the runs in the cluster.
+func (l *live) waitRecord() {
+	l.t.Helper()
+	l.eventually(func(*v1alpha1.TrainJobSource) error {
+		var stored corev1.ConfigMap
+		key := client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "trainjobsource." + l.object.Namespace + "." + l.object.Name}
+		if err := l.cp.Client().Get(l.t.Context(), key, &stored); err != nil {
+			return err
+		}
+		histories, err := record.Decode(stored.Data)
+		if err != nil {
+			return err
+		}
+		recorded, live := map[string]plan.Version{}, map[string]plan.Version{}
+		for _, history := range histories {
+			for _, run := range history.Runs {
+				if recorded[run.Name] = run.Version; !run.Created {
+					return fmt.Errorf("the record does not confirm the run %s", run.Name)
+				}
+			}
+		}
+		for name, t := range l.list() {
+			live[name] = trainjobs.Read(l.object.Name, &t).Version
+		}
+		if diff := cmp.Diff(live, recorded); diff != "" {
+			return fmt.Errorf("the record differs from the cluster: -cluster +record:\n%s", diff)
+		}
+		return nil
+	})
 }
 
 // poison is a Fetcher that panics for one repository.
@@ -114,13 +215,12 @@ func (p poison) Fetch(ctx context.Context, r fetch.Request) (fetch.Result, error
 	return p.next.Fetch(ctx, r)
 }
 
-// TestPanicDoesNotStopOthers checks that a TrainJobSource whose round panics does not stop another TrainJobSource.
-func TestPanicDoesNotStopOthers(t *testing.T) {
-	l := newLive(t)
-	l.push("bert", "numNodes: 2")
+// runController runs only the controller of TrainJobSources, with one worker. The argument "change" changes it before.
+func (l *live) runController(change func(*trainjobsource.Controller)) {
+	l.t.Helper()
 	fetcher, err := fetch.New(fetch.Options{Network: l.options().Network})
 	if err != nil {
-		t.Fatal(err)
+		l.t.Fatal(err)
 	}
 	cluster, _ := l.connection()
 	mgr, err := ctrl.NewManager(cluster, ctrl.Options{
@@ -128,18 +228,26 @@ func TestPanicDoesNotStopOthers(t *testing.T) {
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	if err != nil {
-		t.Fatal(err)
+		l.t.Fatal(err)
 	}
-	c := trainjobsource.New(mgr, poison{fetcher}, trainjobsource.NewMetrics(time.Now))
+	c := trainjobsource.New(mgr, fetcher, trainjobsource.NewMetrics(time.Now))
+	change(c)
 	if err := c.Setup(mgr, 1); err != nil {
-		t.Fatal(err)
+		l.t.Fatal(err)
 	}
+	l.background(mgr.Start)
+}
+
+// TestPanicDoesNotStopOthers checks that a TrainJobSource whose round panics does not stop another TrainJobSource.
+func TestPanicDoesNotStopOthers(t *testing.T) {
+	l := newLive(t)
+	l.push("bert", "numNodes: 2")
 	bad := l.newSource("a-poison")
 	bad.Spec.URL = "https://git.example.com/poison"
 	if err := l.cp.Client().Create(t.Context(), bad); err != nil {
 		t.Fatal(err)
 	}
-	l.background(mgr.Start)
+	l.runController(func(c *trainjobsource.Controller) { c.Fetcher = poison{c.Fetcher} })
 	time.Sleep(2 * time.Second) // the worker handles the first TrainJobSource several times
 	l.create()
 	l.waitRuns("another TrainJobSource", "bert/1 nodes=2")

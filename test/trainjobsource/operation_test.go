@@ -311,13 +311,19 @@ func compareMetric(t *testing.T, name string, want grafanadata.Metric, got *dto.
 func (l *live) kubeconfig() string {
 	l.t.Helper()
 	config, token := l.connection()
+	return l.writeKubeconfig(config.Host, config.CAData, token)
+}
+
+// writeKubeconfig writes a kubeconfig, and returns its path.
+func (l *live) writeKubeconfig(server string, authority []byte, token string) string {
+	l.t.Helper()
 	text := fmt.Sprintf(`apiVersion: v1
 kind: Config
 current-context: test
 contexts: [{name: test, context: {cluster: test, user: test}}]
 clusters: [{name: test, cluster: {server: %q, certificate-authority-data: %q}}]
 users: [{name: test, user: {token: %q}}]
-`, config.Host, base64Of(config.CAData), token)
+`, server, base64Of(authority), token)
 	file := filepath.Join(l.t.TempDir(), "kubeconfig")
 	writeFile(l.t, file, text)
 	return file

@@ -35,7 +35,9 @@ import (
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
-	os.Exit(controlplane.Main(m))
+	code := controlplane.Main(m)
+	removeProgram()
+	os.Exit(code)
 }
 
 // tenants are the tenants of the document, and their namespaces.

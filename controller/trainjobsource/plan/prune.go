@@ -29,7 +29,7 @@ func (j *job) limit(phase Phase, most int) {
 		}
 	}
 	slices.SortStableFunc(ended, func(a, b Run) int {
-		return cmp.Compare(j.in.TrainJobs[b.Name].Ended, j.in.TrainJobs[a.Name].Ended)
+		return cmp.Or(cmp.Compare(j.in.TrainJobs[b.Name].Ended, j.in.TrainJobs[a.Name].Ended), cmp.Compare(b.Generation, a.Generation))
 	})
 	j.deleteAll(ended[min(most, len(ended)):])
 }

@@ -29,3 +29,14 @@ func TestForgetsOldestRemovedJobs(t *testing.T) {
 		t.Errorf("after the job was added again: %+v", p)
 	}
 }
+
+// TestHistoryLimitKeepsTheNewestRun checks which of two runs stays if both ended in the same second.
+func TestHistoryLimitKeepsTheNewestRun(t *testing.T) {
+	in := Input{Policy: Policy{Succeeded: 1}, Jobs: map[string]Job{"a": {Name: "a", Spec: "B"}}, TrainJobs: map[string]TrainJob{}}
+	for i, spec := range []string{"A", "B"} {
+		in.TrainJobs[fmt.Sprintf("a-%s", spec)] = TrainJob{Phase: Succeeded, Ended: 7, Job: "a", Version: Version{i + 1, spec, ""}}
+	}
+	if p := Make(in); len(p.Delete) != 1 || p.Delete[0] != "a-A" || len(p.Create) > 0 {
+		t.Errorf("the plan deletes %v and creates %v, want only the deletion of a-A", p.Delete, p.Create)
+	}
+}
