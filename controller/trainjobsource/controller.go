@@ -37,6 +37,7 @@ type Controller struct {
 	Limits decode.Limits
 
 	memory memory
+	slots  slots
 }
 
 // New returns a Controller that connects to a cluster through a manager.

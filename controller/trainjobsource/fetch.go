@@ -20,6 +20,10 @@ func (r *round) fetch(ctx context.Context) bool {
 	if !r.fetchIsDue() {
 		return r.commit != nil
 	}
+	if r.busy = !r.slots.take(r.source.Namespace); r.busy {
+		return false
+	}
+	defer r.slots.free(r.source.Namespace)
 	r.fetched = true
 	if r.state.generation != r.source.Generation {
 		r.commit = nil // it may be a commit of another repository

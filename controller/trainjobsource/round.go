@@ -20,6 +20,7 @@ type round struct {
 	now    time.Time
 
 	fetched  bool              // whether the round fetched, or tried to
+	busy     bool              // a fetch is due, but the namespace has no free slot: the round does nothing
 	commit   *commit           // nil if no commit is known
 	denied   map[string]string // the jobs that the rules forbid, with the reasons
 	result   reconcile.Result
@@ -68,6 +69,9 @@ func (r *round) run(ctx context.Context) error {
 		if !step(r, ctx) {
 			break
 		}
+	}
+	if r.busy {
+		return nil
 	}
 	r.summarize()
 	if r.failure != nil {

@@ -24,6 +24,9 @@ func (r *round) next() time.Duration {
 	if r.source.Spec.Suspend {
 		return 0
 	}
+	if r.busy {
+		return busyDelay
+	}
 	failed := r.failure != nil && !r.failure.stalled
 	r.countFailure(failed)
 	interval := r.source.Spec.Interval.Duration
