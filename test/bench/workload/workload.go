@@ -35,9 +35,8 @@ func Sizes() map[string]Size {
 	}
 }
 
-// perTenant is the number of objects that each tenant has in addition to its runtimes: a ServiceAccount for
-// its jobs, two Roles with their RoleBindings, and a ResourceQuota.
-const perTenant = 6
+// perTenant is the number of objects that each tenant has in addition to its runtimes: a ResourceQuota.
+const perTenant = 1
 
 // Objects returns the number of objects of the document, in all environments together.
 func (s Size) Objects() int { return s.OfTenant() * s.Tenants * s.Environments }
@@ -92,7 +91,6 @@ func write(spec any) ([]byte, error) {
 type spec struct {
 	Target       mapping                  `json:"target,omitempty"`
 	Ceilings     mapping                  `json:"ceilings"`
-	Controller   mapping                  `json:"controller,omitempty"`
 	Admission    mapping                  `json:"admission,omitempty"`
 	Runtimes     map[string]mapping       `json:"runtimes"`
 	Tenants      map[string]minimalTenant `json:"tenants"`
@@ -113,7 +111,6 @@ func (s Size) spec() spec {
 	whole := spec{
 		Target:       mapping{"kubernetes": "1.33", "trainer": "2.3", "gang": "kueue", "kueue": "0.19"},
 		Ceilings:     atMost(64),
-		Controller:   mapping{"enabled": true},   // tenants get the objects for the controller, as in earlier measurements
 		Admission:    mapping{"enforce": "none"}, // no admission policies, because the compared programs generate none
 		Runtimes:     map[string]mapping{},
 		Tenants:      map[string]minimalTenant{},
