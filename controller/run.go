@@ -26,6 +26,7 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/controller/trainjobsource"
 	"github.com/trainyard/trainyard/controller/trainjobsource/fetch"
+	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
 	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
 )
 
@@ -88,6 +89,7 @@ func newManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
 	cluster.UserAgent = name + "/" + o.Version
 	// All clients share one limit, including the clients that impersonate ServiceAccounts.
 	cluster.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(o.QPS, o.Burst)
+	cluster.Wrap(reconcile.RefuseAfterPause)
 	mgr, err := ctrl.NewManager(cluster, ctrl.Options{
 		Scheme: scheme, Cache: caches, Logger: o.Log,
 		Metrics: server.Options{BindAddress: orOff(o.MetricsAddress)}, HealthProbeBindAddress: orOff(o.HealthAddress),

@@ -64,6 +64,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, 
 	lock, _ := r.namespaces.LoadOrStore(s.Namespace, &sync.Mutex{})
 	lock.(*sync.Mutex).Lock()
 	defer lock.(*sync.Mutex).Unlock()
+	ctx = withPace(ctx)
 
 	all, err := r.readRecords(ctx, s)
 	if err != nil {
