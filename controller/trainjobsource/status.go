@@ -3,6 +3,7 @@ package trainjobsource
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -12,17 +13,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/trainyard/trainyard/api/message"
 	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// The largest numbers of entries in the status, and the longest message in characters. A status of this size has less
-// than 200 KiB.
+// The largest numbers of entries in the status, and the longest message and path in bytes of JSON. A status of this size
+// has less than 200 KiB.
 const (
 	maxJobs     = 100
 	maxProblems = 20
 	maxMessage  = 1000
+	maxPath     = 1000
 )
 
 // writeStatus writes the status if it has changed, and writes events about the changes.
@@ -84,7 +85,7 @@ func (r *round) setConditions() {
 
 func (r *round) setCondition(kind string, status metav1.ConditionStatus, reason, text string) {
 	meta.SetStatusCondition(&r.source.Status.Conditions, metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: message.Shorten(text, maxMessage), ObservedGeneration: r.source.Generation,
+		Type: kind, Status: status, Reason: reason, Message: shorten(text, maxMessage), ObservedGeneration: r.source.Generation,
 	})
 }
 
@@ -186,7 +187,19 @@ func (r *round) jobStatus(name string) v1alpha1.JobStatus {
 
 // newProblem returns a problem with a message that fits into the status.
 func newProblem(file string, line int, text string) problem {
-	return problem{JobProblem: v1alpha1.JobProblem{File: file, Line: number(line), Message: message.Shorten(text, maxMessage)}}
+	return problem{JobProblem: v1alpha1.JobProblem{File: shorten(file, maxPath), Line: number(line), Message: shorten(text, maxMessage)}}
+}
+
+// shorten cuts a text so that it has at most the given number of bytes in JSON, in which some characters need six bytes.
+func shorten(text string, most int) string {
+	size := 0
+	for i, r := range text {
+		encoded, _ := json.Marshal(string(r)) // a string can always be encoded
+		if size += len(encoded) - len(`""`); size > most {
+			return text[:i] + "…"
+		}
+	}
+	return text
 }
 
 // number converts a count to the type of the API.
