@@ -122,6 +122,7 @@ func TestLeaderPausesWhileItApplies(t *testing.T) {
 		want = append(want, fmt.Sprintf("job-%d/1 nodes=1", job))
 	}
 	l.waitRuns("the other replica finishes the round", want...)
+	l.waitRecord() // a run that is deleted before it is confirmed in the record would be created again
 	last := l.list()["job-7"]
 	if err := l.cp.Client().Delete(t.Context(), &last); err != nil {
 		t.Fatal(err)
