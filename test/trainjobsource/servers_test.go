@@ -142,7 +142,7 @@ func TestHangingServersDoNotDelayOtherTenants(t *testing.T) {
 // TestDeletedBranch checks that the runs of a branch stay when the branch is deleted, and that the status says so.
 func TestDeletedBranch(t *testing.T) {
 	l := newLive(t)
-	applied := l.push("bert", "numNodes: 2")
+	applied := l.push("gpt", "numNodes: 2")
 	if err := l.git.Branch("experiment"); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestDeletedBranch(t *testing.T) {
 	l.run(l.options())
 	l.create()
 	l.waitApplied(applied)
-	l.waitRuns("create", "bert/1 nodes=2")
+	l.waitRuns("create", "gpt/1 nodes=2")
 	if err := l.git.DeleteBranch("experiment"); err != nil {
 		t.Fatal(err)
 	}
@@ -160,6 +160,6 @@ func TestDeletedBranch(t *testing.T) {
 	if !strings.Contains(l.message(), "experiment") || l.object.Status.Applied.Commit != applied {
 		t.Errorf("the message is %q and the applied commit %+v, want the name of the branch and %s", l.message(), l.object.Status.Applied, applied)
 	}
-	l.waitState("bert", "Running", "bert")
-	l.waitRuns("the branch is deleted", "bert/1 nodes=2")
+	l.waitState("gpt", "Running", "gpt")
+	l.waitRuns("the branch is deleted", "gpt/1 nodes=2")
 }
