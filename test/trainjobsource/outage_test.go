@@ -225,8 +225,8 @@ func TestClockJumps(t *testing.T) {
 	l.waitRuns("create", "bert/1 nodes=1")
 	const day = 24 * time.Hour
 	for i, jump := range []time.Duration{day, -day, 0, -day, day, 0} {
+		l.push("bert", fmt.Sprintf("numNodes: %d", i+2)) // before the jump, after which any round fetches
 		offset.Store(int64(jump))
-		l.push("bert", fmt.Sprintf("numNodes: %d", i+2))
 		before := fmt.Sprintf("bert/%d nodes=%d", i+1, i+1)
 		l.end(l.runName(fmt.Sprintf("bert/%d", i+1)), trainer.TrainJobComplete) // causes a round, which must fetch
 		l.waitRuns(fmt.Sprintf("the clock is wrong by %s", jump), before, fmt.Sprintf("bert/%d nodes=%d", i+2, i+2))
