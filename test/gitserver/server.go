@@ -1,7 +1,7 @@
 // Package gitserver runs a Git server on this machine for tests and experiments.
 //
-// The server offers all repositories of a folder over HTTP, HTTPS and SSH. The program git answers the requests, so
-// clients meet a real server. Only the loopback address is used.
+// The server offers all repositories of a folder over HTTP, HTTPS and SSH. The program git answers the requests, so tests
+// use a real implementation of the protocol. The server listens only on the loopback address.
 package gitserver
 
 import (

@@ -27,7 +27,8 @@ func list(w http.ResponseWriter) {
 		line(commit+" HEAD\x00shallow ofs-delta symref=HEAD:refs/heads/main\n")+line(commit+" refs/heads/main\n")+"0000")
 }
 
-// badServers are servers that do not answer as a Git server, with a part of the message in the status.
+// badServers are servers that do not answer as Git servers do, by name. The field "want" is a part of the message in the
+// status of a TrainJobSource that fetches from the server.
 var badServers = map[string]struct {
 	answer func(w http.ResponseWriter, r *http.Request)
 	want   string
