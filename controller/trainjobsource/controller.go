@@ -81,6 +81,7 @@ func (c *Controller) exists(ctx context.Context, namespace, name string) (bool, 
 // Reconcile runs a round for a TrainJobSource.
 func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	defer c.Metrics.start(request.NamespacedName)()
+	changes := c.memory.countChanges(request.NamespacedName) // before reading, so that no later change is counted
 	source := &v1alpha1.TrainJobSource{}
 	if err := c.Client.Get(ctx, request.NamespacedName, source); apierrors.IsNotFound(err) {
 		c.memory.forget(request.NamespacedName)
@@ -90,6 +91,7 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, fmt.Errorf("reading the TrainJobSource: %w", err)
 	}
 	r := c.newRound(source)
+	r.changes = changes
 	switch {
 	case !source.DeletionTimestamp.IsZero():
 		return r.delete(ctx)
@@ -103,5 +105,6 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.writeStatus(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
+	r.settle()
 	return ctrl.Result{RequeueAfter: r.next()}, nil
 }

@@ -38,6 +38,7 @@ type live struct {
 	git    *gitserver.Repository
 	object *v1alpha1.TrainJobSource
 	writes atomic.Int64 // requests of the controller that change objects
+	reads  atomic.Int64 // other requests of the controller, except watches
 	pushes int
 }
 
@@ -116,6 +117,8 @@ func (l *live) run(o controller.Options) {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
 			if r.Method != http.MethodGet {
 				l.writes.Add(1)
+			} else if r.URL.Query().Get("watch") == "" {
+				l.reads.Add(1)
 			}
 			return next.RoundTrip(r)
 		})
@@ -218,6 +221,17 @@ func (l *live) wait(status metav1.ConditionStatus, reason string) {
 		ready := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ReadyCondition)
 		if ready == nil || ready.Status != status || ready.Reason != reason || ready.ObservedGeneration != s.Generation {
 			return fmt.Errorf("the condition Ready is %+v, want %s with reason %s; problems %+v", ready, status, reason, s.Status.Problems)
+		}
+		return nil
+	})
+}
+
+// waitObserved waits until the controller has handled the current spec.
+func (l *live) waitObserved() {
+	l.t.Helper()
+	l.eventually(func(s *v1alpha1.TrainJobSource) error {
+		if s.Status.ObservedGeneration != s.Generation {
+			return fmt.Errorf("status.observedGeneration is %d, want %d", s.Status.ObservedGeneration, s.Generation)
 		}
 		return nil
 	})

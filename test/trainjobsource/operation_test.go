@@ -54,6 +54,36 @@ func TestSteadyControllerWritesNothing(t *testing.T) {
 	}
 }
 
+// TestSettledSourceCausesNoRequests checks that a TrainJobSource which matches Git causes only requests to the Git server,
+// and that changes in the cluster are noticed nevertheless, before the next fetch.
+func TestSettledSourceCausesNoRequests(t *testing.T) {
+	l := newLive(t)
+	l.push("bert", "numNodes: 2")
+	l.object.Spec.Interval = metav1.Duration{Duration: 10 * time.Second}
+	l.run(l.options())
+	l.create()
+	l.wait("True", v1alpha1.ReasonApplied)
+	l.waitState("bert", "Running", "bert")
+	time.Sleep(3 * time.Second) // the rounds after the first one confirm the TrainJob in the record
+	requests, fetches := l.reads.Load()+l.writes.Load(), l.server.Requests()
+	l.eventually(func(*v1alpha1.TrainJobSource) error {
+		if got := l.server.Requests(); got < fetches+2 {
+			return fmt.Errorf("the Git server had %d requests, want %d", got, fetches+2)
+		}
+		return nil
+	})
+	if got := l.reads.Load() + l.writes.Load(); got != requests {
+		t.Errorf("the controller sent %d requests to the API server", got-requests)
+	}
+
+	l.change(`{"spec":{"interval":"1h"}}`)
+	l.waitObserved()
+	l.endRun()
+	l.waitState("bert", "Ended", "bert")
+	l.change(`{"metadata":{"annotations":{"retry.trainyard.dev/bert":"1"}}}`)
+	l.waitRuns("retry", "bert/1 nodes=2", "bert/2 nodes=2")
+}
+
 // TestUnreadableFolderHasNoOldProblems checks that the status no longer lists mistakes of an earlier commit if the folder
 // of the newest commit cannot be read.
 func TestUnreadableFolderHasNoOldProblems(t *testing.T) {
