@@ -24,17 +24,17 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// gate is a proxy of the API server. It calls the function "stop" once instead of forwarding a number of requests that
-// create or change TrainJobs.
+// gate is a proxy of the API server. It counts the requests that create TrainJobs. Instead of forwarding the request with
+// the number "after", it calls the function "stop".
 type gate struct {
 	proxy   *httputil.ReverseProxy
 	stop    func()
 	after   int64
-	patches atomic.Int64
+	creates atomic.Int64
 }
 
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/trainjobs/") && g.patches.Add(1) == g.after {
+	if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/trainjobs") && g.creates.Add(1) == g.after {
 		g.stop()
 		http.Error(w, "the request was lost", http.StatusBadGateway)
 		return
@@ -122,7 +122,7 @@ func TestLeaderPausesWhileItApplies(t *testing.T) {
 		want = append(want, fmt.Sprintf("job-%d/1 nodes=1", job))
 	}
 	l.waitRuns("the other replica finishes the round", want...)
-	l.waitRecord() // a run that is deleted before it is confirmed in the record would be created again
+	l.waitRecord() // if a run of the first leader was deleted before the record confirms it, it would be created again
 	last := l.list()["job-7"]
 	if err := l.cp.Client().Delete(t.Context(), &last); err != nil {
 		t.Fatal(err)

@@ -92,6 +92,20 @@ func TestDeletedRunsStayDeleted(t *testing.T) {
 	w.expect("restart", plan.Ended)
 }
 
+// TestRunDeletedAtOnceStaysDeleted deletes a TrainJob before the record confirms it.
+func TestRunDeletedAtOnceStaysDeleted(t *testing.T) {
+	w := newWorld(t, queue)
+	w.commit("bert", "numNodes: 2")
+	if _, err := w.round(); err != nil {
+		t.Fatal(err)
+	}
+	created := w.list()["bert"]
+	if err := w.cp.Client().Delete(t.Context(), &created); err != nil {
+		t.Fatal(err)
+	}
+	w.expect("deleted at once", plan.Ended)
+}
+
 // TestReplaceDeletesFirst checks that a new version starts only when the TrainJob before it is gone.
 func TestReplaceDeletesFirst(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Replace, Prune: plan.Finished})
@@ -242,7 +256,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 // with the same name. The user's TrainJob must not change.
 func TestNameTakenDuringARound(t *testing.T) {
 	w := newWorld(t, queue)
-	w.transport.beforeApply = func() {
+	w.transport.beforeCreate = func() {
 		users := &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{Name: "mpi"}}}
 		users.Name, users.Namespace = "bert", w.source.Namespace
 		if err := w.cp.Client().Create(t.Context(), users); err != nil {
@@ -265,7 +279,7 @@ func TestRunDeletedDuringARound(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2")
 	w.expect("create", plan.Running, "bert/1 nodes=2")
-	w.transport.beforePatch = func() {
+	w.transport.beforeApply = func() {
 		bert := w.list()["bert"]
 		if err := w.cp.Client().Delete(t.Context(), &bert); err != nil {
 			t.Error(err)
@@ -296,7 +310,7 @@ func TestRefusedJobsDoNotStopOthers(t *testing.T) {
 	w.commit("bad", "numNodes: 100000")
 	w.commit("bert", "numNodes: 2")
 	for range 3 {
-		if _, err := w.round(); err == nil || !strings.Contains(err.Error(), "node-limit") || !strings.Contains(err.Error(), "applying TrainJob bad: ") {
+		if _, err := w.round(); err == nil || !strings.Contains(err.Error(), "node-limit") || !strings.Contains(err.Error(), "creating TrainJob bad: ") {
 			t.Errorf("the round returns %v, want an error of the rule node-limit", err)
 		}
 	}

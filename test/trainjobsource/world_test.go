@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -232,8 +233,8 @@ var errCrashed = errors.New("the controller has crashed")
 // but its response is lost.
 type transport struct {
 	crashAfter     int64  // 0 means never
-	beforeApply    func() // called once before the next TrainJob is created; nil means nothing is called
-	beforePatch    func() // called once before the next TrainJob is patched; nil means nothing is called
+	beforeCreate   func() // called once before the next TrainJob is created; nil means nothing is called
+	beforeApply    func() // called once before the next TrainJob is applied; nil means nothing is called
 	writes, others atomic.Int64
 }
 
@@ -241,13 +242,13 @@ func (t *transport) send(next http.RoundTripper, r *http.Request) (*http.Respons
 	if t.crashed() {
 		return nil, errCrashed
 	}
-	if r.Method == http.MethodGet && t.beforeApply != nil && strings.Contains(r.URL.Path, "/trainjobs/") {
+	if r.Method == http.MethodPost && t.beforeCreate != nil && strings.HasSuffix(r.URL.Path, "/trainjobs") {
+		t.beforeCreate()
+		t.beforeCreate = nil
+	}
+	if r.Header.Get("Content-Type") == string(types.ApplyPatchType) && t.beforeApply != nil {
 		t.beforeApply()
 		t.beforeApply = nil
-	}
-	if r.Method == http.MethodPatch && t.beforePatch != nil {
-		t.beforePatch()
-		t.beforePatch = nil
 	}
 	response, err := next.RoundTrip(r)
 	if r.Method == http.MethodGet {

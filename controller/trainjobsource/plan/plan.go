@@ -14,6 +14,9 @@ type Input struct {
 	// files, so the plan does not change its runs.
 	Incomplete bool
 	Record     Record
+	// Created contains the names of TrainJobs that the last round created, although the record only reserves them. If such
+	// a TrainJob is missing in TrainJobs, a user has deleted it.
+	Created []string
 	// TrainJobs contains all TrainJobs of the namespace by name, read after the record. A TrainJob that is missing here
 	// does not exist.
 	TrainJobs map[string]TrainJob
@@ -31,8 +34,7 @@ type Plan struct {
 	States map[string]State // the state of each job in Git, by name
 }
 
-// Create creates the TrainJob of a run. If a TrainJob with this name, job and generation exists already, nothing is left
-// to do.
+// Create creates the TrainJob of a run.
 type Create struct {
 	Job string
 	Run Run
@@ -170,13 +172,17 @@ func (j *job) make() {
 }
 
 // observe updates the runs of the record from the TrainJobs in the cluster:
-//   - A run that was created and is missing in the cluster was deleted, and leaves the record.
+//   - A run that was created and is missing in the cluster was deleted, and leaves the record. Its version has run.
 //   - A reserved run leaves the record if Git no longer contains its version.
 //   - A TrainJob that is missing in the record joins it: the record was restored from a backup, or the controller crashed.
 func (j *job) observe() {
 	runs := slices.Clone(j.found)
 	for _, run := range j.history.Runs {
 		exists := slices.ContainsFunc(runs, func(r Run) bool { return r.Generation == run.Generation })
+		if !exists && !run.Created && slices.Contains(j.in.Created, run.Name) {
+			j.adopt(run) // it was created, and deleted before a round could see it
+			continue
+		}
 		if inGit := j.unreadable || j.inGit && run.Spec == j.git.Spec; !exists && !run.Created && inGit {
 			runs = append(runs, j.reserveAgain(run))
 		}

@@ -83,6 +83,23 @@ func TestMake(t *testing.T) {
 	}
 }
 
+// TestRunDeletedBeforeItIsConfirmed deletes a TrainJob before a plan has seen it. Only if the plan knows that the TrainJob
+// was created, its version has run.
+func TestRunDeletedBeforeItIsConfirmed(t *testing.T) {
+	git := map[string]Job{"bert": {Name: "bert", Spec: "A"}}
+	first := Make(Input{Jobs: git})
+	for want, created := range map[string][]string{"Ended": {"bert"}, "create bert A, Running": nil} {
+		second := Make(Input{Jobs: git, Record: first.Record, Created: created})
+		if got := summary(second); got != want {
+			t.Errorf("created %v: the plan is %q, want %q", created, got, want)
+		}
+		third := Make(Input{Jobs: git, Record: second.Record})
+		if got := summary(third); got != want {
+			t.Errorf("created %v: the next plan is %q, want %q", created, got, want)
+		}
+	}
+}
+
 // TestReplacedJobsRunAgain checks a job that changes, and changes back while its first run is being deleted.
 func TestReplacedJobsRunAgain(t *testing.T) {
 	policy := Policy{OnChange: Replace}

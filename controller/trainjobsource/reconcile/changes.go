@@ -6,7 +6,12 @@ import (
 	"fmt"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/csaupgrade"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
@@ -43,6 +48,8 @@ type changes struct {
 	inGit  map[string]*unstructured.Unstructured // by the name of the job
 	jobs   map[string]plan.Job
 	live   map[string]*trainer.TrainJob // by the name of the TrainJob
+
+	created []string // the names of the TrainJobs that carryOut has created
 }
 
 // read returns all TrainJobs of the namespace for a plan.
@@ -67,37 +74,59 @@ func (c *changes) carryOut(ctx context.Context, p plan.Plan) error {
 		errs = append(errs, newJobError(trainjobs.Read(c.source.Name, c.live[name]).Job, c.delete(ctx, c.live[name])))
 	}
 	for _, create := range p.Create {
-		errs = append(errs, newJobError(create.Job, c.apply(ctx, create.Job, create.Run, nil)))
+		err := c.create(ctx, create)
+		if err == nil {
+			c.created = append(c.created, create.Run.Name)
+		}
+		errs = append(errs, newJobError(create.Job, err))
 	}
 	for _, patch := range p.Patch {
-		live := c.live[patch.TrainJob]
-		read := trainjobs.Read(c.source.Name, live)
-		errs = append(errs, newJobError(patch.Job, c.apply(ctx, patch.Job, plan.Run{Name: patch.TrainJob, Version: read.Version}, live)))
+		errs = append(errs, newJobError(patch.Job, c.patch(ctx, patch.Job, c.live[patch.TrainJob])))
 	}
 	return errors.Join(errs...)
 }
 
-// apply writes the TrainJob of a run. The parameter "live" is the TrainJob in the cluster, or nil to create it. If
-// somebody else created a TrainJob with this name after the plan was made, apply writes nothing.
-func (c *changes) apply(ctx context.Context, job string, run plan.Run, live *trainer.TrainJob) error {
+// create creates the TrainJob of a run. It is not an apply, which would change a TrainJob that somebody else created with
+// this name after the plan was made.
+func (c *changes) create(ctx context.Context, create plan.Create) error {
+	object, err := trainjobs.Object(c.source.Name, c.inGit[create.Job], c.jobs[create.Job], create.Run, nil)
+	if err != nil {
+		return err
+	}
+	err = c.client.Create(ctx, object, client.FieldOwner(fieldManager), client.FieldValidation(metav1.FieldValidationStrict))
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return fmt.Errorf("creating %s: the name was taken just now; the next round chooses another name", describe(create.Run.Name, create.Job))
+	case err != nil:
+		return fmt.Errorf("creating %s: %w", describe(create.Run.Name, create.Job), err)
+	}
+	return nil
+}
+
+// patch writes the labels and annotations of a job to a TrainJob.
+func (c *changes) patch(ctx context.Context, job string, live *trainer.TrainJob) error {
+	if err := c.prepareApply(ctx, live); err != nil {
+		return fmt.Errorf("preparing %s for a change: %w", describe(live.Name, job), err)
+	}
+	run := plan.Run{Name: live.Name, Version: trainjobs.Read(c.source.Name, live).Version}
 	object, err := trainjobs.Object(c.source.Name, c.inGit[job], c.jobs[job], run, live)
 	if err != nil {
 		return err
 	}
-	if live == nil {
-		var other trainer.TrainJob
-		err := c.client.Get(ctx, client.ObjectKeyFromObject(object), &other)
-		if err == nil && trainjobs.Read(c.source.Name, &other).Job != job {
-			return fmt.Errorf("creating %s: the name was taken just now; the next round chooses another name", describe(run.Name, job))
-		}
-		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("creating %s: %w", describe(run.Name, job), err)
-		}
-	}
 	if err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(fieldManager)); err != nil {
-		return fmt.Errorf("applying %s: %w", describe(run.Name, job), err)
+		return fmt.Errorf("applying %s: %w", describe(live.Name, job), err)
 	}
 	return nil
+}
+
+// prepareApply turns the fields with which this program created a TrainJob into applied fields. An apply removes only
+// applied fields, such as a label that Git no longer contains.
+func (c *changes) prepareApply(ctx context.Context, live *trainer.TrainJob) error {
+	patch, err := csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(fieldManager), fieldManager)
+	if err != nil || patch == nil {
+		return err
+	}
+	return c.client.Patch(ctx, live, client.RawPatch(types.JSONPatchType, patch))
 }
 
 // describe names a TrainJob, and its job if the job has another name.

@@ -42,7 +42,14 @@ type Reconciler struct {
 	Exists func(ctx context.Context, namespace, name string) (bool, error)
 	Now    func() time.Time
 
-	namespaces sync.Map // the lock of each namespace, as *sync.Mutex
+	namespaces sync.Map // the *namespace of each namespace
+}
+
+// namespace is what a Reconciler remembers of a namespace. Its lock is held during a round.
+type namespace struct {
+	sync.Mutex
+	// created contains the names of the TrainJobs that the last round of each TrainJobSource has created.
+	created map[string][]string
 }
 
 // Result is the outcome of a round.
@@ -61,9 +68,10 @@ type Result struct {
 // changes, each of which is a *JobError.
 func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, denied map[string]bool) (Result, error) {
 	// Two rounds in one namespace could start the same job of two TrainJobSources.
-	lock, _ := r.namespaces.LoadOrStore(s.Namespace, &sync.Mutex{})
-	lock.(*sync.Mutex).Lock()
-	defer lock.(*sync.Mutex).Unlock()
+	found, _ := r.namespaces.LoadOrStore(s.Namespace, &namespace{created: map[string][]string{}})
+	known := found.(*namespace)
+	known.Lock()
+	defer known.Unlock()
 	ctx = withPace(ctx)
 
 	all, err := r.readRecords(ctx, s)
@@ -75,7 +83,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, 
 		return Result{}, fmt.Errorf("connecting as ServiceAccount %s of namespace %s: %w", s.Account, s.Namespace, err)
 	}
 	changes := changes{client: c, source: s, inGit: map[string]*unstructured.Unstructured{}}
-	in := plan.Input{Policy: s.Policy, Record: all.own, Incomplete: len(tree.Problems) > 0, Now: r.Now().Unix()}
+	in := plan.Input{Policy: s.Policy, Record: all.own, Created: known.created[s.Name], Incomplete: len(tree.Problems) > 0, Now: r.Now().Unix()}
 	if in.TrainJobs, err = changes.read(ctx); err != nil {
 		return Result{}, err
 	}
@@ -94,12 +102,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, 
 	if err != nil {
 		return result, err
 	}
+	known.created[s.Name] = nil // the record now says which TrainJobs exist
 	result.Deleted = p.Delete
 	for _, create := range p.Create {
 		result.Created = append(result.Created, create.Run.Name)
 	}
 	result.Changed = wrote || len(p.Create)+len(p.Delete)+len(p.Patch) > 0
-	return result, changes.carryOut(ctx, p)
+	err = changes.carryOut(ctx, p)
+	known.created[s.Name] = changes.created
+	return result, err
 }
 
 // readGit returns the jobs of the tree for a plan.
