@@ -3,6 +3,7 @@
 .DEFAULT_GOAL := help
 
 include tools/tools.mk
+include tools/flux/flux.mk
 
 # TEST_TOOLS lists the tools that `make test` runs. The list contains only the newest version of Trainer.
 TEST_TOOLS := $(filter-out %/golangci-lint $(TOOLS_BIN)/trainer-2.1/%,$(TOOLS))
@@ -158,6 +159,14 @@ bench-mpi: cluster-packages cluster-tools images ## Measure the speed of MPI in 
 .PHONY: bench-mpi-docs
 bench-mpi-docs: ## Run bench-mpi, and write the figures into docs/benchmarks.md
 	BENCH_MPI_DOCS=$(CURDIR)/docs/benchmarks.md $(MAKE) bench-mpi
+
+.PHONY: bench-gitops
+bench-gitops: tools $(FLUX_TOOLS) ## Measure TrainJobs from Git, compared with Flux (about 45 minutes)
+	$(LANE) bench-gitops go test -count=1 -timeout 120m -run '^$$' -bench TrainJobsFromGit -benchtime 1x ./test/gitbench
+
+.PHONY: bench-gitops-docs
+bench-gitops-docs: ## Run bench-gitops, and write the figures into docs/benchmarks.md
+	GITBENCH_DOCS=$(CURDIR)/docs/benchmarks.md $(MAKE) bench-gitops
 
 # Fuzz targets, as PACKAGE:NAME. Go may use at most 5 runs to minimize an input. Without this limit, Go would spend more
 # time on minimizing one input than on finding new inputs.

@@ -32,6 +32,9 @@ const (
 	crds    = "api/crds"      // the folder of trainyard's CRDs
 	e2e     = "test/e2e"      // the folder of the tests in real pods
 
+	flux      = "tools/flux"      // the folder that pins Flux, which only the lane bench-gitops runs
+	toolsPage = "tools/README.md" // a page about the tools
+
 	gitExample = "examples/gitops" // the example of TrainJobs from Git, which only the lane gitops runs
 )
 
@@ -42,14 +45,31 @@ var controllerTypes = []string{"api/v1alpha1/trainjobsource_register.go", "api/v
 func All() []Lane {
 	lanes := listLanes()
 	for i, lane := range lanes {
-		if !slices.Contains(lane.Inputs, "controller") && !slices.Contains(lane.Inputs, ".") {
-			lanes[i].Except = slices.Concat(lane.Except, controllerTypes)
-			if !slices.Contains(lane.Inputs, crds) {
-				lanes[i].Except = append(lanes[i].Except, crds)
-			}
-		}
+		lanes[i].Except = slices.Concat(lane.Except, exceptions(lane))
 	}
 	return lanes
+}
+
+// exceptions returns files and folders that are below the inputs of many lanes, and that cannot change the result of
+// this lane.
+func exceptions(l Lane) (found []string) {
+	reads := func(input string) bool { return slices.Contains(l.Inputs, input) }
+	if reads(".") {
+		return nil
+	}
+	if reads("tools") {
+		found = append(found, toolsPage)
+	}
+	if reads("tools") && !reads(flux) {
+		found = append(found, flux)
+	}
+	if !reads("controller") {
+		found = append(found, controllerTypes...)
+	}
+	if !reads("controller") && !reads(crds) {
+		found = append(found, crds)
+	}
+	return found
 }
 
 func listLanes() []Lane {
@@ -70,6 +90,7 @@ func listLanes() []Lane {
 		{"race", "the tests of the product's packages, with the race detector", "", append([]string{"bundles", "cmd", "controller", "generator", "policies", "api", "examples", "test/gitserver"}, cue...), []string{gitExample, "test/gitserver/cmd"}},
 		{"fuzz", "fuzz tests of the code that reads and writes text", "", append([]string{"generator", "bundles", "policies", "api", "cmd/internal", "cmd/trainyard-fn", "test/guardtest", "test/repo"}, cue...), nil},
 		{"bench", "the speed of trainyard, compared with kustomize and cue", "a quiet machine", append([]string{"generator", "bundles", "policies", "api", "cmd/internal", command, "cmd/trainyard-fn", "test/bench"}, cue...), benchTests},
+		{"bench-gitops", "TrainJobs from Git, compared with Flux", "a quiet machine", append([]string{"test/gitbench", "test/gitserver", "test/controlplane", "controller", "cmd/trainyard-controller", "cmd/internal", "policies", "generator", flux}, objects...), nil},
 		{"bench-mpi", "the speed of MPI in pods, compared with plain mpirun", "root and a quiet machine", append([]string{e2e, "test/bench"}, pods...), append([]string{"test/bench/workload"}, benchTests...)},
 	}
 }

@@ -1,0 +1,125 @@
+package gitbench
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/trainyard/trainyard/test/controlplane"
+)
+
+func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
+
+const (
+	applyTimeout = 30 * time.Minute // the longest time until all TrainJobs of a workload are applied
+	settleTime   = time.Minute      // the time after which the programs have nothing left to do
+	steadyTime   = applyInterval    // the time in which the steady state is measured
+	pushes       = 10               // the number of measured pushes
+)
+
+// result is what a system used for a workload.
+type result struct {
+	system, workload string
+	applied          usage           // until all TrainJobs were applied
+	elapsed          time.Duration   // until all TrainJobs were applied
+	steady           usage           // in steadyTime without changes in Git
+	pushes           []time.Duration // from a push to the new TrainJob; empty if not measured
+	peak             float64         // the highest resident memory in bytes
+}
+
+// BenchmarkTrainJobsFromGit measures three things. First, repositories with TrainJobs are declared, until all TrainJobs
+// exist. Then nothing changes in Git. Finally, a TrainJob is pushed to a repository, and a fetch is requested, as a webhook
+// does. The environment variable GITBENCH_DOCS names a Markdown file in which to replace the figures.
+func BenchmarkTrainJobsFromGit(b *testing.B) {
+	c := newCluster(b)
+	var results []result
+	for _, w := range []workload{typical, large} {
+		for _, s := range systems {
+			results = append(results, c.measure(b, s, w))
+		}
+	}
+	text := markdown(results)
+	fmt.Println(text)
+	if docs := os.Getenv("GITBENCH_DOCS"); docs != "" {
+		if err := updateDocs(docs, text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// measure runs a system with a workload, and removes what the system has created.
+func (c *cluster) measure(t testing.TB, s system, w workload) result {
+	t.Helper()
+	progress("%s: creating %d repositories for %s", w.name, w.countRepositories(), s.name)
+	repositories := w.create(t, c.server, s.name)
+	programs := s.start(t, c)
+	defer stop(t, programs)
+	r := result{system: s.name, workload: w.name}
+
+	progress("%s: applying %d TrainJobs with %s", w.name, w.countJobs(), s.name)
+	before, began := read(t, programs), time.Now()
+	c.declare(t, s, repositories)
+	c.awaitTrainJobs(t, w.countJobs(), applyTimeout)
+	r.elapsed = time.Since(began)
+	r.applied = read(t, programs).minus(before)
+
+	progress("%s: measuring the steady state of %s", w.name, s.name)
+	time.Sleep(settleTime)
+	before = read(t, programs)
+	time.Sleep(steadyTime)
+	r.steady = read(t, programs).minus(before)
+	if w.name == typical.name {
+		r.pushes = c.measurePushes(t, s, repositories)
+	}
+	r.peak = read(t, programs).peak
+	stop(t, programs)
+	c.clear(t, s, repositories)
+	return r
+}
+
+// declare creates the objects of all repositories.
+func (c *cluster) declare(t testing.TB, s system, repositories []repository) {
+	t.Helper()
+	for _, r := range repositories {
+		for _, object := range s.declare(r) {
+			if err := c.cp.Client().Create(t.Context(), object); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// measurePushes adds a TrainJob to each of the first repositories, one after the other. It returns the times from the end
+// of the push until the TrainJob exists.
+func (c *cluster) measurePushes(t testing.TB, s system, repositories []repository) []time.Duration {
+	t.Helper()
+	var times []time.Duration
+	for i, r := range repositories[:pushes] {
+		name := "pushed"
+		r.push(t, map[string]string{name + ".yaml": trainJob(name)})
+		began := time.Now()
+		s.requestFetch(t, c, r, i)
+		c.awaitTrainJob(t, r.namespace, name)
+		times = append(times, time.Since(began))
+	}
+	return times
+}
+
+// stop stops the programs that still run.
+func stop(t testing.TB, programs []*program) {
+	t.Helper()
+	for _, p := range programs {
+		if p.Ended() {
+			continue
+		}
+		if err := p.Stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// progress prints what the benchmark does.
+func progress(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,136 @@
+package gitbench
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/trainyard/trainyard/test/process"
+	"github.com/trainyard/trainyard/test/upstream"
+)
+
+// startTimeout is the time that a program has to become ready.
+const startTimeout = time.Minute
+
+// program is a running program.
+type program struct {
+	*process.Child
+	pid     int
+	metrics string // the URL of its metrics
+}
+
+// start runs a program, and waits until the health check answers. The health check has the path /readyz.
+func start(t testing.TB, cmd *exec.Cmd, metrics, health string) *program {
+	t.Helper()
+	log, err := os.Create(filepath.Join(t.TempDir(), filepath.Base(cmd.Path)+".log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := process.Run(cmd, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
+	defer cancel()
+	if err := process.WaitFor(ctx, child, upstream.OK("http://"+health+"/readyz")); err != nil {
+		t.Fatal(err)
+	}
+	return &program{child, cmd.Process.Pid, "http://" + metrics + "/metrics"}
+}
+
+// freeAddress returns a loopback address with a port that is not in use.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// usage is what programs have used since their start.
+type usage struct {
+	cpu      float64 // user and system time in seconds
+	requests float64 // requests to the API server
+	memory   float64 // resident memory in bytes
+	peak     float64 // the highest resident memory in bytes
+}
+
+// minus returns the CPU and the requests since an earlier reading. The memory is the memory of the later reading.
+func (u usage) minus(earlier usage) usage {
+	u.cpu -= earlier.cpu
+	u.requests -= earlier.requests
+	return u
+}
+
+// read returns the sum of what all programs have used.
+func read(t testing.TB, programs []*program) usage {
+	t.Helper()
+	var sum usage
+	for _, p := range programs {
+		if p.Ended() {
+			t.Fatalf("%s%s", p, process.Tail(p.LogPath()))
+		}
+		values := p.readMetrics(t)
+		sum.cpu += values["process_cpu_seconds_total"]
+		sum.memory += values["process_resident_memory_bytes"]
+		sum.requests += values["rest_client_requests_total"]
+		sum.peak += p.readPeak(t)
+	}
+	return sum
+}
+
+// readMetrics returns the metrics of the program. The value of each metric is the sum of its series.
+func (p *program) readMetrics(t testing.TB) map[string]float64 {
+	t.Helper()
+	response, err := http.Get(p.metrics)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(response.Body)
+	if err != nil {
+		t.Fatalf("%s: %v", p.metrics, err)
+	}
+	values := map[string]float64{}
+	for name, family := range families {
+		for _, m := range family.Metric {
+			values[name] += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		}
+	}
+	return values
+}
+
+// readPeak returns the highest resident memory of the program, in bytes.
+func (p *program) readPeak(t testing.TB) float64 {
+	t.Helper()
+	file, err := os.Open(fmt.Sprintf("/proc/%d/status", p.pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		var kilobytes float64
+		if rest, found := strings.CutPrefix(lines.Text(), "VmHWM:"); found {
+			if _, err := fmt.Sscanf(rest, "%f kB", &kilobytes); err != nil {
+				t.Fatal(err)
+			}
+			return kilobytes * 1024
+		}
+	}
+	t.Fatalf("%s has no line VmHWM", file.Name())
+	return 0
+}

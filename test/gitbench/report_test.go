@@ -1,0 +1,68 @@
+package gitbench
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The comments that enclose the figures in a Markdown file.
+const (
+	begin = "<!-- Git: begin. Written by `make bench-gitops-docs`. -->\n"
+	end   = "<!-- Git: end. -->\n"
+)
+
+// markdown returns the results as a table.
+func markdown(results []result) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "\n%s, %d cores. The steady state was measured for %s.\n\n", time.Now().Format(time.DateOnly), runtime.NumCPU(), minutes(steadyTime))
+	header := []string{"workload", "programs", "applied after", "CPU", "requests", "CPU per minute", "requests per minute", "memory", "peak memory", "push to TrainJob"}
+	writeRow(&text, header)
+	writeRow(&text, slices.Repeat([]string{"---"}, len(header)))
+	for _, r := range results {
+		writeRow(&text, r.row())
+	}
+	text.WriteByte('\n')
+	return text.String()
+}
+
+func writeRow(text *strings.Builder, cells []string) {
+	fmt.Fprintf(text, "| %s |\n", strings.Join(cells, " | "))
+}
+
+// row returns the cells of a result. The memory is the memory at the end of the steady state.
+func (r result) row() []string {
+	push := "–"
+	if len(r.pushes) > 0 {
+		sorted := slices.Sorted(slices.Values(r.pushes))
+		push = fmt.Sprintf("%s (%s to %s)", seconds(sorted[len(sorted)/2]), seconds(sorted[0]), seconds(sorted[len(sorted)-1]))
+	}
+	return []string{
+		r.workload, r.system, fmt.Sprintf("%.0f s", r.elapsed.Seconds()),
+		fmt.Sprintf("%.1f s", r.applied.cpu), fmt.Sprintf("%.0f", r.applied.requests),
+		fmt.Sprintf("%.2f s", r.steady.cpu/steadyTime.Minutes()), fmt.Sprintf("%.0f", r.steady.requests/steadyTime.Minutes()),
+		megabytes(r.steady.memory), megabytes(r.peak), push,
+	}
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
+func minutes(d time.Duration) string { return fmt.Sprintf("%.0f minutes", d.Minutes()) }
+func megabytes(bytes float64) string { return fmt.Sprintf("%.0f MB", bytes/1e6) }
+
+// updateDocs replaces the figures in a Markdown file.
+func updateDocs(file, figures string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	above, rest, begins := strings.Cut(string(text), begin)
+	_, below, ends := strings.Cut(rest, end)
+	if !begins || !ends {
+		return errors.New(file + ": the comments that enclose the figures are missing")
+	}
+	return os.WriteFile(file, []byte(above+begin+figures+end+below), 0o644)
+}
