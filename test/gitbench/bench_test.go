@@ -40,7 +40,7 @@ func BenchmarkTrainJobsFromGit(b *testing.B) {
 		}
 	}
 	text := markdown(results)
-	fmt.Println(text)
+	b.Log(text)
 	if docs := os.Getenv("GITBENCH_DOCS"); docs != "" {
 		if err := updateDocs(docs, text); err != nil {
 			b.Fatal(err)

@@ -32,6 +32,9 @@ const (
 	crds    = "api/crds"      // the folder of trainyard's CRDs
 	e2e     = "test/e2e"      // the folder of the tests in real pods
 
+	controlPlane = "test/controlplane" // the folder of the control plane for tests
+	internal     = "cmd/internal"      // the folder of packages that several commands use
+
 	flux      = "tools/flux"      // the folder that pins Flux, which only the lane bench-gitops runs
 	toolsPage = "tools/README.md" // a page about the tools
 
@@ -75,7 +78,7 @@ func exceptions(l Lane) (found []string) {
 func listLanes() []Lane {
 	return []Lane{
 		{"test", "unit tests, scripts, and suites on one real API server", "", []string{"."}, nil},
-		{"trainers", "the suites on a real API server, with every supported Trainer and Kueue", "", append([]string{crds, "test/controlplane", "test/matrix", "test/attack", "test/guardtest", "bundles", command, "generator/capacity", "generator/internal/resources", "generator/vet"}, objects...), []string{"cmd/trainyard/testdata"}},
+		{"trainers", "the suites on a real API server, with every supported Trainer and Kueue", "", append([]string{crds, controlPlane, "test/matrix", "test/attack", "test/guardtest", "bundles", command, "generator/capacity", "generator/internal/resources", "generator/vet"}, objects...), []string{"cmd/trainyard/testdata"}},
 		{"smoke", "one job of each MPI implementation, and one of the Kubeflow SDK", "root", append([]string{e2e}, pods...), nil},
 		{"e2e", "MPI jobs in real pods", "root", append([]string{e2e, command, "docs/trying.md", "examples"}, pods...), []string{"cmd/trainyard/testdata", gitExample}},
 		{"hosts", "MPI jobs with 100 hosts, each in a pod of its own", "root", append([]string{e2e}, pods...), nil},
@@ -83,14 +86,14 @@ func listLanes() []Lane {
 		{"e2e-horovod", "Horovod in real pods", "root, and ten minutes to compile Horovod", append([]string{e2e}, pods...), nil},
 		{"kueue", "jobs that wait for quota, on simulated cluster nodes", "", append([]string{"test/scale", "test/matrix", "examples", "generator/capacity", "generator/internal/resources"}, pods...), []string{"examples/jobs", gitExample}},
 		{"scale", "jobs of 100 nodes on simulated cluster nodes", "", append([]string{"test/scale", "test/matrix"}, pods...), nil},
-		{"gitops", "TrainJobs from Git in real pods, as the example shows", "root", append([]string{"test/gitops", "test/gitserver", "test/doctest", "examples/gitops", "docs/gitops.md", "controller", "cmd/trainyard-controller", command, "cmd/internal", "policies", "generator"}, pods...), []string{"cmd/trainyard/testdata"}},
-		{"packets", "network policies with real connections", "user namespaces", append([]string{"test/packets", "test/podrunner", "test/controlplane"}, objects...), nil},
-		{"argocd", "the delivery of a platform from Git with Argo CD", "", append([]string{"test/argocd", "test/controlplane", "test/attack", "test/doctest", "bundles", "docs/argocd.md", "docs/operations.md"}, objects...), []string{"test/argocd/objects"}},
+		{"gitops", "TrainJobs from Git in real pods, as the example shows", "root", append([]string{"test/gitops", "test/gitserver", "test/doctest", "examples/gitops", "docs/gitops.md", "controller", "cmd/trainyard-controller", command, internal, "policies", "generator"}, pods...), []string{"cmd/trainyard/testdata"}},
+		{"packets", "network policies with real connections", "user namespaces", append([]string{"test/packets", "test/podrunner", controlPlane}, objects...), nil},
+		{"argocd", "the delivery of a platform from Git with Argo CD", "", append([]string{"test/argocd", controlPlane, "test/attack", "test/doctest", "bundles", "docs/argocd.md", "docs/operations.md"}, objects...), []string{"test/argocd/objects"}},
 		{"crash", "the writer of folders, killed or out of memory or disk space", "root", []string{"api/v1alpha1", "bundles", command, "generator/object", "test/crash"}, nil},
 		{"race", "the tests of the product's packages, with the race detector", "", append([]string{"bundles", "cmd", "controller", "generator", "policies", "api", "examples", "test/gitserver"}, cue...), []string{gitExample, "test/gitserver/cmd"}},
-		{"fuzz", "fuzz tests of the code that reads and writes text", "", append([]string{"generator", "bundles", "policies", "api", "cmd/internal", "cmd/trainyard-fn", "test/guardtest", "test/repo"}, cue...), nil},
-		{"bench", "the speed of trainyard, compared with kustomize and cue", "a quiet machine", append([]string{"generator", "bundles", "policies", "api", "cmd/internal", command, "cmd/trainyard-fn", "test/bench"}, cue...), benchTests},
-		{"bench-gitops", "TrainJobs from Git, compared with Flux", "a quiet machine", append([]string{"test/gitbench", "test/gitserver", "test/controlplane", "controller", "cmd/trainyard-controller", "cmd/internal", "policies", "generator", flux}, objects...), nil},
+		{"fuzz", "fuzz tests of the code that reads and writes text", "", append([]string{"generator", "bundles", "policies", "api", internal, "cmd/trainyard-fn", "test/guardtest", "test/repo"}, cue...), nil},
+		{"bench", "the speed of trainyard, compared with kustomize and cue", "a quiet machine", append([]string{"generator", "bundles", "policies", "api", internal, command, "cmd/trainyard-fn", "test/bench"}, cue...), benchTests},
+		{"bench-gitops", "TrainJobs from Git, compared with Flux", "a quiet machine", append([]string{"test/gitbench", "test/gitserver", controlPlane, "controller", "cmd/trainyard-controller", internal, "policies", "generator", flux}, objects...), nil},
 		{"bench-mpi", "the speed of MPI in pods, compared with plain mpirun", "root and a quiet machine", append([]string{e2e, "test/bench"}, pods...), append([]string{"test/bench/workload"}, benchTests...)},
 	}
 }
