@@ -80,7 +80,7 @@ e2e: cluster-packages cluster-tools packets-tools images ## Run MPI jobs in real
 
 .PHONY: e2e-horovod
 e2e-horovod: images-horovod cluster-tools packets-tools images ## Train with Horovod in real pods, after compiling Horovod (as root)
-	$(LANE) e2e-horovod env TRAINYARD_E2E=1 TRAINYARD_HOROVOD=1 go test -count=1 -timeout 30m -run TestHorovodTrainsLikeOneProcess ./test/e2e
+	$(LANE) e2e-horovod env TRAINYARD_E2E=1 TRAINYARD_HOROVOD=1 go test -count=1 -p 1 -timeout 30m -run 'TestTrainingWithHorovod|TestHorovodTrainsLikeOneProcess' ./test/images ./test/e2e
 
 # The Python environment with the Kubeflow SDK. The name of the folder contains the version, so a new version is installed in another folder.
 SDK := .tools/kubeflow-0.5.0
@@ -174,11 +174,11 @@ FUZZ := ./generator:FuzzGenerate ./generator:FuzzLayers ./generator/vet/runtime:
 FUZZTIME ?= 10m
 
 .PHONY: fuzz
-fuzz: ## Run all fuzz targets one after another, each for FUZZTIME (10m)
-	$(LANE) fuzz $(MAKE) -s --no-print-directory fuzz-targets
+fuzz: ## Run all fuzz targets one after another, each for ten minutes
+	$(LANE) fuzz $(MAKE) -s --no-print-directory fuzz-targets FUZZTIME=10m
 
 .PHONY: fuzz-targets
-fuzz-targets:
+fuzz-targets: ## Run all fuzz targets one after another, each for FUZZTIME (10m), without a record
 	@set -e; for target in $(FUZZ); do \
 		echo "$$target for $(FUZZTIME)"; \
 		go test $${target%:*} -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x; \

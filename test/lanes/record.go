@@ -49,7 +49,7 @@ func (r Repository) Records() (map[string]Record, error) {
 	return records, nil
 }
 
-// Digest returns a digest of a lane's inputs in a commit. It leaves out the files that contain the records, because
+// Digest returns a digest of a lane's inputs in a commit, and of the lane's recipe in the Makefile. It leaves out the files that contain the records, because
 // each recorded run changes them. If the lane depends only on the versions in the module file, Digest also leaves out
 // this file.
 func (r Repository) Digest(ctx context.Context, lane Lane, commit string) (string, error) {
@@ -66,6 +66,8 @@ func (r Repository) Digest(ctx context.Context, lane Lane, commit string) (strin
 			_, _ = hash.Write([]byte(line)) // a hash accepts any input
 		}
 	}
+	makefile, _ := r.git(ctx, "show", commit+":Makefile") // a repository of a test has no Makefile
+	_, _ = hash.Write([]byte(recipe(makefile, lane.Name)))
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
 }
 

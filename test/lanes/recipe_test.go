@@ -1,0 +1,133 @@
+package lanes
+
+import (
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// TestRecipe reads the recipe of a target that uses variables and another target.
+func TestRecipe(t *testing.T) {
+	const (
+		fuzz    = "fuzz: tools ## Fuzz\n\t$(LANE) fuzz $(MAKE) -s --no-print-directory fuzz-targets\n"
+		targets = "fuzz-targets:\n\tgo test $(FUZZ)\n"
+		lane    = "LANE := go run .\n"
+		list    = "FUZZ := $(A) \\\n  b\n"
+		a       = "A ?= a\n"
+		other   = "B := b\n\nfuzzy:\n\tother $(B)\n"
+	)
+	makefile := strings.Join([]string{lane, other, list, a, fuzz, targets}, "\n")
+	if diff := cmp.Diff(fuzz+targets+lane+list+a, recipe(makefile, "fuzz")); diff != "" {
+		t.Errorf("recipe: -want +got:\n%s", diff)
+	}
+	if got := recipe(makefile, "missing"); got != "" {
+		t.Errorf("the recipe of a missing target is %q", got)
+	}
+}
+
+// TestChangedRecipeMakesALaneStale changes the rule of a lane, and the rule of another lane.
+func TestChangedRecipeMakesALaneStale(t *testing.T) {
+	r, lane := newRepository(t), Lane{Name: "e2e", Inputs: []string{"a"}}
+	for _, step := range []struct {
+		makefile string
+		run      bool // whether the lane runs after the change
+		stale    bool
+	}{
+		{"e2e:\n\tgo test -run A\n\nsdk:\n\tgo test\n", true, false},
+		{"e2e:\n\tgo test -run A\n\nsdk:\n\tgo test -short\n", false, false},
+		{"e2e:\n\tgo test -run B\n\nsdk:\n\tgo test\n", false, true},
+	} {
+		write(t, r, "Makefile", step.makefile)
+		commit(t, r)
+		if step.run {
+			if err := r.Run(t.Context(), lane, []string{"true"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := isStale(t, r, lane); got != step.stale {
+			t.Errorf("after the change to %q, the lane is stale: %t, want %t", step.makefile, got, step.stale)
+		}
+	}
+}
+
+var (
+	selectionPattern = regexp.MustCompile(`-(run|bench) '?([^' ]+)'?`)
+	testPattern      = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)\(`)
+)
+
+// TestLanesSelectExistingTests checks that each part of -run and -bench in the Makefile selects a test or benchmark. If a
+// test were renamed, `go test` would otherwise succeed without a test, and the lane would be recorded.
+func TestLanesSelectExistingTests(t *testing.T) {
+	makefile := read(t, "Makefile")
+	names := map[string][]string{} // by folder
+	for _, file := range repo.Files(t) {
+		if strings.HasSuffix(file, "_test.go") {
+			for _, m := range testPattern.FindAllStringSubmatch(read(t, file), -1) {
+				names[path.Dir(file)] = append(names[path.Dir(file)], m[1])
+			}
+		}
+	}
+	selections := 0
+	for _, line := range lanePattern.FindAllStringSubmatch(makefile, -1) {
+		command := expand(makefile, line[2])
+		folders := packagePattern.FindAllStringSubmatch(command, -1)
+		for _, selection := range selectionPattern.FindAllStringSubmatch(command, -1) {
+			if selection[2] == "^$" { // a benchmark runs no tests
+				continue
+			}
+			for alternative := range strings.SplitSeq(selection[2], "|") {
+				selections++
+				test, _, _ := strings.Cut(alternative, "/")
+				if !selects(test, folders, names) {
+					t.Errorf("lane %s: -%s %s selects nothing", line[1], selection[1], alternative)
+				}
+			}
+		}
+	}
+	if selections < 8 {
+		t.Errorf("the Makefile has %d selections, want at least 8", selections)
+	}
+}
+
+// expand replaces variables of the Makefile by their values.
+func expand(makefile, command string) string {
+	command = variablePattern.ReplaceAllStringFunc(command, func(use string) string {
+		definition := strings.Join(variables(makefile, use, map[string]bool{}), "")
+		_, value, _ := strings.Cut(definition, "= ")
+		return strings.TrimSpace(value)
+	})
+	return strings.ReplaceAll(command, "$$", "$")
+}
+
+// selects reports whether a pattern matches the name of a test or benchmark in one of the folders.
+func selects(pattern string, folders [][]string, names map[string][]string) bool {
+	matches := regexp.MustCompile(pattern).MatchString
+	for _, folder := range folders {
+		for _, name := range names[folder[1]] {
+			if matches(name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TestSkippedSuitesArePrinted runs `make test-suites` with a program go that does nothing.
+func TestSkippedSuitesArePrinted(t *testing.T) {
+	got, err := runWithPrograms(t, repo.Path(t), map[string]string{"go": ""}, "make", "-s", "test-suites")
+	if err != nil {
+		t.Fatalf("%v: %s", err, got)
+	}
+	for folder, lanes := range readLaneSuites(t, read(t, "Makefile")) {
+		for _, lane := range lanes {
+			if want := "SKIP\t./" + folder + ": run make " + lane + "\n"; !strings.Contains(got, want) {
+				t.Errorf("the output of `make test-suites` lacks %q", want)
+			}
+		}
+	}
+}
