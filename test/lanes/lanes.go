@@ -37,6 +37,7 @@ const (
 
 	flux      = "tools/flux"      // the folder that pins Flux, which only the lane bench-gitops runs
 	toolsPage = "tools/README.md" // a page about the tools
+	pictures  = "tools/pictures"  // the program that draws pictures for docs/, which no lane runs
 
 	gitExample = "examples/gitops" // the example of TrainJobs from Git, which only the lane gitops runs
 )
@@ -61,7 +62,7 @@ func exceptions(l Lane) (found []string) {
 		return nil
 	}
 	if reads("tools") {
-		found = append(found, toolsPage)
+		found = append(found, toolsPage, pictures)
 	}
 	if reads("tools") && !reads(flux) {
 		found = append(found, flux)
