@@ -310,7 +310,9 @@ def draw(dashboard, answers, times, selected, source, file):
     plt.close(figure)
     drawn = PngInfo()
     drawn.add_text("drawn-from", source)
-    Image.open(file).convert("RGB").quantize(96).save(file, optimize=True, pnginfo=drawn)
+    # The default method would replace rare colours, such as the small marks of legends, by frequent ones.
+    image = Image.open(file).convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE)
+    image.save(file, optimize=True, pnginfo=drawn)
 
 
 def main():
