@@ -311,7 +311,7 @@ def draw(dashboard, answers, times, selected, source, file):
     drawn = PngInfo()
     drawn.add_text("drawn-from", source)
     # The default method would replace rare colours, such as the small marks of legends, by frequent ones.
-    image = Image.open(file).convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE)
+    image = Image.open(file).convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE, kmeans=3)
     image.save(file, optimize=True, pnginfo=drawn)
 
 
