@@ -81,7 +81,7 @@ func (c *Controller) exists(ctx context.Context, namespace, name string) (bool, 
 // Reconcile runs a round for a TrainJobSource.
 func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	defer c.Metrics.start(request.NamespacedName)()
-	changes := c.memory.countChanges(request.NamespacedName) // before reading, so that no later change is counted
+	events := c.memory.eventCount(request.NamespacedName) // an event after this line makes the next round complete
 	source := &v1alpha1.TrainJobSource{}
 	if err := c.Client.Get(ctx, request.NamespacedName, source); apierrors.IsNotFound(err) {
 		c.memory.forget(request.NamespacedName)
@@ -91,7 +91,7 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, fmt.Errorf("reading the TrainJobSource: %w", err)
 	}
 	r := c.newRound(source)
-	r.changes = changes
+	r.events = events
 	switch {
 	case !source.DeletionTimestamp.IsZero():
 		return r.delete(ctx)
@@ -105,6 +105,6 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.writeStatus(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
-	r.settle()
+	r.rememberSettled()
 	return ctrl.Result{RequeueAfter: r.next()}, nil
 }

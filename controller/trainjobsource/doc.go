@@ -4,6 +4,7 @@
 // The controller handles one TrainJobSource in a round. A round has these steps, each in the file of the same name:
 //
 //   - fetch gets the newest commit from the Git server, if a fetch is due.
+//   - settled ends the round here if nothing has changed since a complete round that found nothing to do.
 //   - decode reads the TrainJobs of the commit.
 //   - judge evaluates the rules of the platform.
 //   - apply plans and carries out the changes, with package reconcile.
@@ -11,5 +12,6 @@
 //
 // The memory of the controller contains only values that it can find out again after a restart, such as the last commit
 // of each TrainJobSource and the time of the next fetch. The record of a TrainJobSource, which package reconcile
-// writes, lists its runs.
+// writes, lists its runs. There is one exception: package reconcile remembers the runs that it has created last. Without this
+// memory, it creates a TrainJob again that a user deletes before the next round.
 package trainjobsource

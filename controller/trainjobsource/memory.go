@@ -29,7 +29,7 @@ type state struct {
 	failure  *failure  // why the last fetch failed; nil if it succeeded
 	keys     string    // the digest of the keys with which the commit was verified
 	commit   *commit   // nil if no commit was fetched, or if it was dropped to save memory
-	settled  settled
+	settled  settled   // the last complete round that found nothing to do
 	written  written
 }
 
@@ -57,25 +57,25 @@ type memory struct {
 	size   int64
 	recent list.List // of *state, most recently used first
 	states map[types.NamespacedName]*list.Element
-	// changes counts the changes of each TrainJobSource and of its TrainJobs.
-	changes map[types.NamespacedName]int
+	// events counts the events of each TrainJobSource, and of its TrainJobs, that need a round.
+	events map[types.NamespacedName]int
 }
 
-// change counts a change of a TrainJobSource or of one of its TrainJobs.
-func (m *memory) change(key types.NamespacedName) {
+// countEvent adds one event of a TrainJobSource.
+func (m *memory) countEvent(key types.NamespacedName) {
 	m.Lock()
 	defer m.Unlock()
-	if m.changes == nil {
-		m.changes = map[types.NamespacedName]int{}
+	if m.events == nil {
+		m.events = map[types.NamespacedName]int{}
 	}
-	m.changes[key]++
+	m.events[key]++
 }
 
-// countChanges returns the number of changes until now.
-func (m *memory) countChanges(key types.NamespacedName) int {
+// eventCount returns the number of events of a TrainJobSource so far.
+func (m *memory) eventCount(key types.NamespacedName) int {
 	m.Lock()
 	defer m.Unlock()
-	return m.changes[key]
+	return m.events[key]
 }
 
 // get returns the state of a TrainJobSource. A TrainJobSource that was deleted and created again has a new state.
@@ -139,7 +139,7 @@ func (m *memory) drop(s *state) {
 func (m *memory) forget(key types.NamespacedName) {
 	m.Lock()
 	defer m.Unlock()
-	delete(m.changes, key)
+	delete(m.events, key)
 	if element, known := m.states[key]; known {
 		m.remove(element)
 	}

@@ -19,7 +19,7 @@ type round struct {
 	state  *state
 	now    time.Time
 
-	changes  int               // the number of changes before the round, as memory counts them
+	events   int               // memory.eventCount before the round
 	fetched  bool              // whether the round fetched, or tried to
 	busy     bool              // a fetch is due, but the namespace has no free slot: the round does nothing
 	commit   *commit           // nil if no commit is known
@@ -48,7 +48,7 @@ type problem struct {
 type step func(*round, context.Context) bool
 
 // steps lists the steps of a round, in order.
-var steps = []step{(*round).fetch, (*round).compare, (*round).decode, (*round).judge, (*round).apply}
+var steps = []step{(*round).fetch, (*round).skipIfSettled, (*round).decode, (*round).judge, (*round).apply}
 
 func (c *Controller) newRound(source *v1alpha1.TrainJobSource) *round {
 	r := &round{Controller: c, before: source, now: c.Rounds.Now()}

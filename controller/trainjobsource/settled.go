@@ -3,51 +3,52 @@ package trainjobsource
 import (
 	"context"
 	"time"
+	"weak"
 
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// maxUnchecked is the longest time in which a TrainJobSource is not compared with the cluster. In this time, a round that
-// finds no new commit ends after the fetch, because each change of the TrainJobSource or of its TrainJobs causes a
-// complete round. Only changes that cause no round can go unnoticed for this long, such as a lost right of the tenant's
+// maxUnchecked is the time after which a round is complete although no event has arrived. Such a round finds changes that
+// cause no event, such as a changed record, a changed admission rule, or a removed RoleBinding of the tenant's
 // ServiceAccount.
 const maxUnchecked = time.Hour
 
-// settled describes the last complete round, if it found nothing to do.
+// settled describes the last complete round. It is empty if this round changed something or failed.
 type settled struct {
-	commit  *commit   // nil if the next round must be complete
-	changes int       // the number of changes before the round
-	at      time.Time // when the round began
+	commit weak.Pointer[commit] // does not keep a commit in memory that was dropped
+	events int                  // memory.eventCount before the round
+	at     time.Time            // when the round began
 }
 
-// isSettled reports whether the cluster still matches Git, so that the round can end after the fetch.
+// isSettled reports whether nothing has changed since a complete round that found nothing to do.
 func (r *round) isSettled() bool {
 	last := r.state.settled
 	age := r.now.Sub(last.at)
-	return r.failure == nil && last.commit == r.commit && last.changes == r.changes && age >= 0 && age < maxUnchecked
+	return r.failure == nil && last.commit == weak.Make(r.commit) && last.events == r.events && age >= 0 && age < maxUnchecked
 }
 
-// compare ends the round if the cluster still matches Git. The commit is known.
-func (r *round) compare(context.Context) bool {
+// skipIfSettled ends the round after the fetch if nothing has changed. The commit is known.
+func (r *round) skipIfSettled(context.Context) bool {
 	r.complete = !r.isSettled()
 	return r.complete
 }
 
-// settle remembers whether the next round must be complete. It is called after the status was written.
-func (r *round) settle() {
+// rememberSettled remembers a complete round that found nothing to do. Otherwise, the next round is complete. The status
+// must be written before, because a round that ends after the fetch does not compute the jobs of the status.
+func (r *round) rememberSettled() {
 	switch {
-	case r.complete && r.failure == nil && !r.result.Changed && !r.hasDuplicates():
-		r.state.settled = settled{r.commit, r.changes, r.now}
+	case r.complete && r.failure == nil && !r.result.Changed && !r.source.Spec.DryRun && !r.hasOpenJobs():
+		r.state.settled = settled{weak.Make(r.commit), r.events, r.now}
 	case r.complete || r.failure != nil:
 		r.state.settled = settled{}
 	}
 }
 
-// hasDuplicates reports whether jobs wait for another TrainJobSource. A change of the other TrainJobSource causes no round
-// of this one.
-func (r *round) hasDuplicates() bool {
+// hasOpenJobs reports whether the state of a job can change without an event: another TrainJobSource can release a
+// duplicated job, and the rules can forbid a waiting job.
+func (r *round) hasOpenJobs() bool {
 	for _, state := range r.result.States {
-		if state == plan.Duplicated {
+		if state == plan.Duplicated || state == plan.Waiting {
 			return true
 		}
 	}

@@ -58,7 +58,7 @@ func (c *Controller) requestOwner(_ context.Context, run client.Object) []reconc
 
 func (c *Controller) request(key types.NamespacedName) []reconcile.Request {
 	c.Metrics.received(key)
-	c.memory.change(key)
+	c.memory.countEvent(key)
 	return []reconcile.Request{{NamespacedName: key}}
 }
 

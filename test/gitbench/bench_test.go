@@ -15,22 +15,23 @@ const (
 	applyTimeout = 30 * time.Minute // the longest time until all TrainJobs of a workload are applied
 	settleTime   = time.Minute      // the time after which the programs have nothing left to do
 	steadyTime   = applyInterval    // the time in which the steady state is measured
-	pushes       = 10               // the number of measured pushes
+	pushCount    = 10               // the number of measured pushes
 )
 
-// result is what a system used for a workload.
+// result contains the measurements of one system with one workload.
 type result struct {
 	system, workload string
-	applied          usage           // until all TrainJobs were applied
-	elapsed          time.Duration   // until all TrainJobs were applied
+	applyUsage       usage           // until all TrainJobs existed
+	applyTime        time.Duration   // until all TrainJobs existed
 	steady           usage           // in steadyTime without changes in Git
 	pushes           []time.Duration // from a push to the new TrainJob; empty if not measured
 	peak             float64         // the highest resident memory in bytes
 }
 
-// BenchmarkTrainJobsFromGit measures three things. First, repositories with TrainJobs are declared, until all TrainJobs
-// exist. Then nothing changes in Git. Finally, a TrainJob is pushed to a repository, and a fetch is requested, as a webhook
-// does. The environment variable GITBENCH_DOCS names a Markdown file in which to replace the figures.
+// BenchmarkTrainJobsFromGit measures each system with each workload. It declares the repositories, and waits until all
+// TrainJobs exist. It then measures the steady state, in which nothing changes in Git. For the workload typical, it finally
+// pushes TrainJobs, and requests a fetch after each push, as a webhook does. If GITBENCH_DOCS names a Markdown file, the
+// benchmark replaces the figures in this file.
 func BenchmarkTrainJobsFromGit(b *testing.B) {
 	c := newCluster(b)
 	var results []result
@@ -58,21 +59,21 @@ func (c *cluster) measure(t testing.TB, s system, w workload) result {
 	r := result{system: s.name, workload: w.name}
 
 	progress("%s: applying %d TrainJobs with %s", w.name, w.countJobs(), s.name)
-	before, began := read(t, programs), time.Now()
+	before, began := readUsage(t, programs), time.Now()
 	c.declare(t, s, repositories)
 	c.awaitTrainJobs(t, w.countJobs(), applyTimeout)
-	r.elapsed = time.Since(began)
-	r.applied = read(t, programs).minus(before)
+	r.applyTime = time.Since(began)
+	r.applyUsage = readUsage(t, programs).since(before)
 
 	progress("%s: measuring the steady state of %s", w.name, s.name)
 	time.Sleep(settleTime)
-	before = read(t, programs)
+	before = readUsage(t, programs)
 	time.Sleep(steadyTime)
-	r.steady = read(t, programs).minus(before)
+	r.steady = readUsage(t, programs).since(before)
 	if w.name == typical.name {
 		r.pushes = c.measurePushes(t, s, repositories)
 	}
-	r.peak = read(t, programs).peak
+	r.peak = readUsage(t, programs).peak
 	stop(t, programs)
 	c.clear(t, s, repositories)
 	return r
@@ -90,12 +91,12 @@ func (c *cluster) declare(t testing.TB, s system, repositories []repository) {
 	}
 }
 
-// measurePushes adds a TrainJob to each of the first repositories, one after the other. It returns the times from the end
-// of the push until the TrainJob exists.
+// measurePushes adds a TrainJob to each of the first repositories, one after the other. It returns the time of each push,
+// from the end of the push until the TrainJob exists.
 func (c *cluster) measurePushes(t testing.TB, s system, repositories []repository) []time.Duration {
 	t.Helper()
 	var times []time.Duration
-	for i, r := range repositories[:pushes] {
+	for i, r := range repositories[:pushCount] {
 		name := "pushed"
 		r.push(t, map[string]string{name + ".yaml": trainJob(name)})
 		began := time.Now()

@@ -25,7 +25,7 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// cluster is an API server with a platform, and a Git server.
+// cluster is an API server with the objects of a platform, and a Git server.
 type cluster struct {
 	cp     *controlplane.ControlPlane
 	server *gitserver.Server
@@ -57,7 +57,7 @@ func (c *cluster) installFluxCRDs(t testing.TB) {
 	}
 }
 
-// applyPlatform creates the namespaces, their rights, and the admission rules.
+// applyPlatform applies the objects of a platform: the namespaces, Roles and admission policies.
 func (c *cluster) applyPlatform(t testing.TB) {
 	t.Helper()
 	var document strings.Builder
@@ -118,8 +118,8 @@ func newTrainJobs() *metav1.PartialObjectMetadataList {
 	return list
 }
 
-// awaitTrainJobs waits until the cluster has a number of TrainJobs. It reads one TrainJob each time, so that it uses
-// little time of the API server.
+// awaitTrainJobs waits until the cluster has exactly "want" TrainJobs. Each request lists one TrainJob, and reads the number
+// of the others, to use little time of the API server.
 func (c *cluster) awaitTrainJobs(t testing.TB, want int, timeout time.Duration) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(200 * time.Millisecond) {
@@ -156,7 +156,8 @@ func (c *cluster) awaitTrainJob(t testing.TB, namespace, name string) {
 	}
 }
 
-// clear deletes what a system has declared and created. The programs of the system must have ended.
+// clear deletes the objects that a system has declared, its TrainJobs and its records. The programs must have ended, because
+// they would create the TrainJobs again.
 func (c *cluster) clear(t testing.TB, s system, repositories []repository) {
 	t.Helper()
 	for _, r := range repositories {

@@ -30,7 +30,7 @@ type program struct {
 	metrics string // the URL of its metrics
 }
 
-// start runs a program, and waits until the health check answers. The health check has the path /readyz.
+// start runs a program, and waits until /readyz at the address "health" answers.
 func start(t testing.TB, cmd *exec.Cmd, metrics, health string) *program {
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), filepath.Base(cmd.Path)+".log"))
@@ -60,7 +60,7 @@ func freeAddress(t testing.TB) string {
 	return listener.Addr().String()
 }
 
-// usage is what programs have used since their start.
+// usage is the CPU time, the requests and the memory of programs since their start.
 type usage struct {
 	cpu      float64 // user and system time in seconds
 	requests float64 // requests to the API server
@@ -68,15 +68,15 @@ type usage struct {
 	peak     float64 // the highest resident memory in bytes
 }
 
-// minus returns the CPU and the requests since an earlier reading. The memory is the memory of the later reading.
-func (u usage) minus(earlier usage) usage {
+// since subtracts the CPU time and the requests of an earlier reading. The memory stays as it is.
+func (u usage) since(earlier usage) usage {
 	u.cpu -= earlier.cpu
 	u.requests -= earlier.requests
 	return u
 }
 
-// read returns the sum of what all programs have used.
-func read(t testing.TB, programs []*program) usage {
+// readUsage returns the sum of the usage of all programs.
+func readUsage(t testing.TB, programs []*program) usage {
 	t.Helper()
 	var sum usage
 	for _, p := range programs {

@@ -42,8 +42,8 @@ func (r result) row() []string {
 		push = fmt.Sprintf("%s (%s to %s)", seconds(sorted[len(sorted)/2]), seconds(sorted[0]), seconds(sorted[len(sorted)-1]))
 	}
 	return []string{
-		r.workload, r.system, fmt.Sprintf("%.0f s", r.elapsed.Seconds()),
-		fmt.Sprintf("%.1f s", r.applied.cpu), fmt.Sprintf("%.0f", r.applied.requests),
+		r.workload, r.system, fmt.Sprintf("%.0f s", r.applyTime.Seconds()),
+		fmt.Sprintf("%.1f s", r.applyUsage.cpu), fmt.Sprintf("%.0f", r.applyUsage.requests),
 		fmt.Sprintf("%.2f s", r.steady.cpu/steadyTime.Minutes()), fmt.Sprintf("%.0f", r.steady.requests/steadyTime.Minutes()),
 		megabytes(r.steady.memory), megabytes(r.peak), push,
 	}

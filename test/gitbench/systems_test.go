@@ -17,7 +17,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// The intervals of all systems.
+// The intervals of fetches and applies.
 const (
 	fetchInterval = time.Minute     // the time between two fetches of a repository
 	applyInterval = 5 * time.Minute // the time between two comparisons of TrainJobs with Git, for Flux
@@ -28,13 +28,13 @@ type system struct {
 	name string
 	// start starts the programs.
 	start func(testing.TB, *cluster) []*program
-	// declare returns the objects that make the system handle a repository.
+	// declare returns the objects that tell the system to apply a repository.
 	declare func(repository) []client.Object
-	// syncAnnotation is an annotation of the first declared object. The system fetches when its value changes.
+	// syncAnnotation is an annotation of the first declared object. A change of its value makes the system fetch.
 	syncAnnotation string
 }
 
-// systems lists the compared systems. All programs run with their default settings, except for their addresses, leader
+// systems lists the systems that the benchmark compares. All programs run with their default settings, except for their addresses, leader
 // election (which is off), and the settings that allow a Git server on the loopback address.
 var systems = []system{
 	{"trainyard-controller", startTrainyard, declareTrainyard, v1alpha1.Group + "/sync"},
@@ -62,8 +62,8 @@ func declareTrainyard(r repository) []client.Object {
 	return []client.Object{source}
 }
 
-// startFlux starts source-controller and kustomize-controller. Like a usual installation of Flux, both have the rights of
-// an administrator. kustomize-controller impersonates the same ServiceAccounts as trainyard-controller.
+// startFlux starts source-controller and kustomize-controller with the rights of an administrator. kustomize-controller
+// impersonates the same ServiceAccounts as trainyard-controller.
 func startFlux(t testing.TB, c *cluster) []*program {
 	t.Helper()
 	artifacts := freeAddress(t)

@@ -16,8 +16,7 @@ type workload struct {
 	jobs         int // the number of TrainJobs of each repository
 }
 
-// The workloads of the benchmark. The first workload compares the programs. The second workload has the number of
-// TrainJobSources and TrainJobs that one trainyard-controller must be able to handle.
+// The workloads of the benchmark.
 var (
 	typical = workload{"typical", 50, 1, 40}
 	large   = workload{"large", 100, 10, 10}
@@ -32,7 +31,7 @@ func (w workload) countRepositories() int { return w.namespaces * w.repositories
 // namespace returns the name of a namespace, which is also the name of the tenant.
 func namespace(i int) string { return fmt.Sprintf("team-%03d", i) }
 
-// repository is a Git repository whose TrainJobs belong in a namespace.
+// repository is a Git repository. Its TrainJobs are created in one namespace.
 type repository struct {
 	namespace, name, url string
 	git                  *gitserver.Repository

@@ -54,23 +54,23 @@ func All() []Lane {
 	return lanes
 }
 
-// exceptions returns files and folders that are below the inputs of many lanes, and that cannot change the result of
-// this lane.
+// exceptions returns files and folders below the inputs of a lane that cannot change its result. They are the same for
+// many lanes.
 func exceptions(l Lane) (found []string) {
-	reads := func(input string) bool { return slices.Contains(l.Inputs, input) }
-	if reads(".") {
+	hasInput := func(input string) bool { return slices.Contains(l.Inputs, input) }
+	if hasInput(".") {
 		return nil
 	}
-	if reads("tools") {
+	if hasInput("tools") {
 		found = append(found, toolsPage, pictures)
 	}
-	if reads("tools") && !reads(flux) {
+	if hasInput("tools") && !hasInput(flux) {
 		found = append(found, flux)
 	}
-	if !reads("controller") {
+	if !hasInput("controller") {
 		found = append(found, controllerTypes...)
 	}
-	if !reads("controller") && !reads(crds) {
+	if !hasInput("controller") && !hasInput(crds) {
 		found = append(found, crds)
 	}
 	return found

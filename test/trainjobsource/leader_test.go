@@ -122,7 +122,8 @@ func TestLeaderPausesWhileItApplies(t *testing.T) {
 		want = append(want, fmt.Sprintf("job-%d/1 nodes=1", job))
 	}
 	l.waitRuns("the other replica finishes the round", want...)
-	l.waitRecord() // if a run of the first leader was deleted before the record confirms it, it would be created again
+	// Until the record confirms a run of the first leader, the new leader creates this run again if a user deletes it.
+	l.waitRecord()
 	last := l.list()["job-7"]
 	if err := l.cp.Client().Delete(t.Context(), &last); err != nil {
 		t.Fatal(err)

@@ -161,6 +161,25 @@ func TestLabelsArePatched(t *testing.T) {
 	}
 }
 
+// TestLabelsDoNotResume changes a label in Git while the TrainJob is suspended. When a webhook such as Kueue's suspends a
+// TrainJob during its creation, the API server records the creator as the owner of the field.
+func TestLabelsDoNotResume(t *testing.T) {
+	w := newWorld(t, queue)
+	w.commit("bert", "numNodes: 2", ", labels: {team: a}")
+	w.expect("create", plan.Running, "bert/1 nodes=2")
+	bert := w.list()["bert"]
+	patch := client.MergeFrom(bert.DeepCopy())
+	bert.Spec.Suspend = new(true)
+	if err := w.cp.Client().Patch(t.Context(), &bert, patch, client.FieldOwner("trainyard-controller")); err != nil {
+		t.Fatal(err)
+	}
+	w.commit("bert", "numNodes: 2", ", labels: {team: b}")
+	w.expect("change labels", plan.Running, "bert/1 nodes=2")
+	if got := w.list()["bert"]; got.Labels["team"] != "b" || got.Spec.Suspend == nil || !*got.Spec.Suspend {
+		t.Errorf("suspend is %v and labels are %v, want a suspended TrainJob of team b", got.Spec.Suspend, got.Labels)
+	}
+}
+
 // TestTakenName checks a TrainJob of a user with the name of a job.
 func TestTakenName(t *testing.T) {
 	w := newWorld(t, queue)

@@ -14,9 +14,9 @@ type Input struct {
 	// files, so the plan does not change its runs.
 	Incomplete bool
 	Record     Record
-	// Created contains the names of TrainJobs that the last round created, although the record only reserves them. If such
-	// a TrainJob is missing in TrainJobs, a user has deleted it.
-	Created []string
+	// Unconfirmed lists runs that were created after the record was last written, so that the record still marks them as
+	// reserved. If the TrainJob of such a run is missing in TrainJobs, somebody has deleted it.
+	Unconfirmed []Run
 	// TrainJobs contains all TrainJobs of the namespace by name, read after the record. A TrainJob that is missing here
 	// does not exist.
 	TrainJobs map[string]TrainJob
@@ -65,7 +65,9 @@ func Make(in Input) Plan {
 		j := job{plan: &p, in: in, name: name, found: found[name], used: used, history: in.Record[name]}
 		j.git, j.inGit = in.Jobs[name]
 		if _, taken := in.Taken[name]; taken {
-			p.States[name] = Duplicated
+			if j.inGit {
+				p.States[name] = Duplicated
+			}
 			p.keepHistory(name, in.Record)
 			continue
 		}
@@ -172,15 +174,16 @@ func (j *job) make() {
 }
 
 // observe updates the runs of the record from the TrainJobs in the cluster:
-//   - A run that was created and is missing in the cluster was deleted, and leaves the record. Its version has run.
+//   - A run that was created and is missing in the cluster was deleted, and leaves the record. Its version does not run
+//     again.
 //   - A reserved run leaves the record if Git no longer contains its version.
 //   - A TrainJob that is missing in the record joins it: the record was restored from a backup, or the controller crashed.
 func (j *job) observe() {
 	runs := slices.Clone(j.found)
 	for _, run := range j.history.Runs {
 		exists := slices.ContainsFunc(runs, func(r Run) bool { return r.Generation == run.Generation })
-		if !exists && !run.Created && slices.Contains(j.in.Created, run.Name) {
-			j.adopt(run) // it was created, and deleted before a round could see it
+		if !exists && !run.Created && slices.Contains(j.in.Unconfirmed, run) {
+			j.adopt(run) // the TrainJob was deleted before a round could see it
 			continue
 		}
 		if inGit := j.unreadable || j.inGit && run.Spec == j.git.Spec; !exists && !run.Created && inGit {

@@ -83,19 +83,29 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// TestRunDeletedBeforeItIsConfirmed deletes a TrainJob before a plan has seen it. Only if the plan knows that the TrainJob
-// was created, its version has run.
+// TestRunDeletedBeforeItIsConfirmed deletes a TrainJob before a plan has seen it. The version runs again only if the plan
+// does not know that the TrainJob was created.
 func TestRunDeletedBeforeItIsConfirmed(t *testing.T) {
 	git := map[string]Job{"bert": {Name: "bert", Spec: "A"}}
 	first := Make(Input{Jobs: git})
-	for want, created := range map[string][]string{"Ended": {"bert"}, "create bert A, Running": nil} {
-		second := Make(Input{Jobs: git, Record: first.Record, Created: created})
-		if got := summary(second); got != want {
-			t.Errorf("created %v: the plan is %q, want %q", created, got, want)
+	reserved := first.Create[0].Run
+	older := reserved
+	older.Generation--
+	for _, tc := range []struct {
+		unconfirmed []Run
+		want        string
+	}{
+		{[]Run{reserved}, "Ended"},
+		{[]Run{older}, "create bert A, Running"},
+		{nil, "create bert A, Running"},
+	} {
+		second := Make(Input{Jobs: git, Record: first.Record, Unconfirmed: tc.unconfirmed})
+		if got := summary(second); got != tc.want {
+			t.Errorf("unconfirmed %v: the plan is %q, want %q", tc.unconfirmed, got, tc.want)
 		}
 		third := Make(Input{Jobs: git, Record: second.Record})
-		if got := summary(third); got != want {
-			t.Errorf("created %v: the next plan is %q, want %q", created, got, want)
+		if got := summary(third); got != tc.want {
+			t.Errorf("unconfirmed %v: the next plan is %q, want %q", tc.unconfirmed, got, tc.want)
 		}
 	}
 }
@@ -116,15 +126,18 @@ func TestReplacedJobsRunAgain(t *testing.T) {
 	}
 }
 
-// TestJobsOfOtherSourcesStay checks a job that two TrainJobSources contain.
+// TestJobsOfOtherSourcesStay checks a job that another TrainJobSource has, and that this one has too, or had earlier.
 func TestJobsOfOtherSourcesStay(t *testing.T) {
 	in := Input{Policy: Policy{Prune: Always}, Record: ran(), TrainJobs: map[string]TrainJob{"bert": run(Active, 1, "A")}, Taken: map[string]string{"bert": "other"}}
-	p := Make(in)
-	if got := summary(p); got != "Duplicated" {
-		t.Errorf("got %q, want Duplicated", got)
-	}
-	if diff := cmp.Diff(ran(), p.Record); diff != "" {
-		t.Errorf("the record changes: -want +got:\n%s", diff)
+	for want, git := range map[string]map[string]Job{"": nil, "Duplicated": {"bert": {Name: "bert", Spec: "B"}}} {
+		in.Jobs = git
+		p := Make(in)
+		if got := summary(p); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if diff := cmp.Diff(ran(), p.Record); diff != "" {
+			t.Errorf("the record changes: -want +got:\n%s", diff)
+		}
 	}
 }
 

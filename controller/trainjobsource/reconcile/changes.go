@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/csaupgrade"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
@@ -49,7 +50,7 @@ type changes struct {
 	jobs   map[string]plan.Job
 	live   map[string]*trainer.TrainJob // by the name of the TrainJob
 
-	created []string // the names of the TrainJobs that carryOut has created
+	created []plan.Run // the runs that carryOut has created
 }
 
 // read returns all TrainJobs of the namespace for a plan.
@@ -76,7 +77,7 @@ func (c *changes) carryOut(ctx context.Context, p plan.Plan) error {
 	for _, create := range p.Create {
 		err := c.create(ctx, create)
 		if err == nil {
-			c.created = append(c.created, create.Run.Name)
+			c.created = append(c.created, create.Run)
 		}
 		errs = append(errs, newJobError(create.Job, err))
 	}
@@ -86,27 +87,40 @@ func (c *changes) carryOut(ctx context.Context, p plan.Plan) error {
 	return errors.Join(errs...)
 }
 
-// create creates the TrainJob of a run. It is not an apply, which would change a TrainJob that somebody else created with
-// this name after the plan was made.
+// create sends a create request for the TrainJob of a run. A server-side apply would change a TrainJob that somebody else
+// created with this name after the plan was made.
 func (c *changes) create(ctx context.Context, create plan.Create) error {
 	object, err := trainjobs.Object(c.source.Name, c.inGit[create.Job], c.jobs[create.Job], create.Run, nil)
 	if err != nil {
 		return err
 	}
 	err = c.client.Create(ctx, object, client.FieldOwner(fieldManager), client.FieldValidation(metav1.FieldValidationStrict))
-	switch {
-	case apierrors.IsAlreadyExists(err):
-		return fmt.Errorf("creating %s: the name was taken just now; the next round chooses another name", describe(create.Run.Name, create.Job))
-	case err != nil:
+	if apierrors.IsAlreadyExists(err) {
+		err = c.expectRun(ctx, create)
+	}
+	if err != nil {
 		return fmt.Errorf("creating %s: %w", describe(create.Run.Name, create.Job), err)
 	}
 	return nil
 }
 
-// patch writes the labels and annotations of a job to a TrainJob.
+// expectRun checks that an existing TrainJob is the TrainJob of a run. This is so if the client has repeated a create
+// request whose response was lost.
+func (c *changes) expectRun(ctx context.Context, create plan.Create) error {
+	var found trainer.TrainJob
+	if err := c.client.Get(ctx, client.ObjectKey{Namespace: c.source.Namespace, Name: create.Run.Name}, &found); err != nil {
+		return err
+	}
+	if read := trainjobs.Read(c.source.Name, &found); read.Job != create.Job || read.Version != create.Run.Version {
+		return errors.New("the name was taken just now; the next round chooses another name")
+	}
+	return nil
+}
+
+// patch applies the labels and annotations of a job to its TrainJob.
 func (c *changes) patch(ctx context.Context, job string, live *trainer.TrainJob) error {
-	if err := c.prepareApply(ctx, live); err != nil {
-		return fmt.Errorf("preparing %s for a change: %w", describe(live.Name, job), err)
+	if err := c.convertManagedFields(ctx, live); err != nil {
+		return fmt.Errorf("changing the managedFields of %s: %w", describe(live.Name, job), err)
 	}
 	run := plan.Run{Name: live.Name, Version: trainjobs.Read(c.source.Name, live).Version}
 	object, err := trainjobs.Object(c.source.Name, c.inGit[job], c.jobs[job], run, live)
@@ -119,14 +133,28 @@ func (c *changes) patch(ctx context.Context, job string, live *trainer.TrainJob)
 	return nil
 }
 
-// prepareApply turns the fields with which this program created a TrainJob into applied fields. An apply removes only
-// applied fields, such as a label that Git no longer contains.
-func (c *changes) prepareApply(ctx context.Context, live *trainer.TrainJob) error {
-	patch, err := csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(fieldManager), fieldManager)
-	if err != nil || patch == nil {
+// convertManagedFields changes the managedFields entry of this program from the operation Update to Apply. A server-side
+// apply removes only fields that its manager owns through Apply, such as a label that Git no longer contains. The request
+// fails if somebody has changed the TrainJob since it was read, so it is repeated.
+func (c *changes) convertManagedFields(ctx context.Context, live *trainer.TrainJob) error {
+	uid := live.UID
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		patch, err := csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(fieldManager), fieldManager)
+		if err != nil || patch == nil {
+			return err
+		}
+		err = c.client.Patch(ctx, live, client.RawPatch(types.JSONPatchType, patch))
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		if err := c.client.Get(ctx, client.ObjectKeyFromObject(live), live); err != nil {
+			return err
+		}
+		if live.UID != uid {
+			return errors.New("the TrainJob was deleted and created again")
+		}
 		return err
-	}
-	return c.client.Patch(ctx, live, client.RawPatch(types.JSONPatchType, patch))
+	})
 }
 
 // describe names a TrainJob, and its job if the job has another name.

@@ -45,11 +45,11 @@ type Reconciler struct {
 	namespaces sync.Map // the *namespace of each namespace
 }
 
-// namespace is what a Reconciler remembers of a namespace. Its lock is held during a round.
+// namespace holds the lock of a namespace, which a round holds, and the last created runs.
 type namespace struct {
 	sync.Mutex
-	// created contains the names of the TrainJobs that the last round of each TrainJobSource has created.
-	created map[string][]string
+	// unconfirmed contains the runs of each TrainJobSource that were created after its record was last written.
+	unconfirmed map[string][]plan.Run
 }
 
 // Result is the outcome of a round.
@@ -68,10 +68,10 @@ type Result struct {
 // changes, each of which is a *JobError.
 func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, denied map[string]bool) (Result, error) {
 	// Two rounds in one namespace could start the same job of two TrainJobSources.
-	found, _ := r.namespaces.LoadOrStore(s.Namespace, &namespace{created: map[string][]string{}})
-	known := found.(*namespace)
-	known.Lock()
-	defer known.Unlock()
+	found, _ := r.namespaces.LoadOrStore(s.Namespace, &namespace{unconfirmed: map[string][]plan.Run{}})
+	ns := found.(*namespace)
+	ns.Lock()
+	defer ns.Unlock()
 	ctx = withPace(ctx)
 
 	all, err := r.readRecords(ctx, s)
@@ -83,7 +83,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, 
 		return Result{}, fmt.Errorf("connecting as ServiceAccount %s of namespace %s: %w", s.Account, s.Namespace, err)
 	}
 	changes := changes{client: c, source: s, inGit: map[string]*unstructured.Unstructured{}}
-	in := plan.Input{Policy: s.Policy, Record: all.own, Created: known.created[s.Name], Incomplete: len(tree.Problems) > 0, Now: r.Now().Unix()}
+	in := plan.Input{Policy: s.Policy, Record: all.own, Unconfirmed: ns.unconfirmed[s.Name], Incomplete: len(tree.Problems) > 0, Now: r.Now().Unix()}
 	if in.TrainJobs, err = changes.read(ctx); err != nil {
 		return Result{}, err
 	}
@@ -102,14 +102,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, 
 	if err != nil {
 		return result, err
 	}
-	known.created[s.Name] = nil // the record now says which TrainJobs exist
+	ns.unconfirmed[s.Name] = nil // the plan has used them for the new record
 	result.Deleted = p.Delete
 	for _, create := range p.Create {
 		result.Created = append(result.Created, create.Run.Name)
 	}
 	result.Changed = wrote || len(p.Create)+len(p.Delete)+len(p.Patch) > 0
 	err = changes.carryOut(ctx, p)
-	known.created[s.Name] = changes.created
+	ns.unconfirmed[s.Name] = changes.created
 	return result, err
 }
 

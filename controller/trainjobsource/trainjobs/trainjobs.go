@@ -95,12 +95,12 @@ func digest(value any) (string, error) {
 	return encoding.EncodeToString(hash[:])[:digestLength], nil
 }
 
-// Object returns the TrainJob of a run, for server-side apply. The parameter "live" is the TrainJob in the cluster,
-// or nil to create it.
+// Object returns the TrainJob of a run: for a create request if the argument "live" is nil, and otherwise for a server-side
+// apply to this TrainJob of the cluster.
 //
 // The object always has the whole spec, because server-side apply removes the fields that its manager no longer
-// applies. The exception is the field suspend: Kueue and users change it later, so the object then repeats the value
-// in the cluster.
+// applies. The fields suspend and managedBy repeat the values in the cluster: Kueue and users change suspend, and the API
+// server sets both to defaults, which the creator of the TrainJob owns.
 func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run plan.Run, live *trainer.TrainJob) (*unstructured.Unstructured, error) {
 	version, err := json.Marshal(plan.Run{Name: run.Name, Version: run.Version})
 	if err != nil {
@@ -110,8 +110,9 @@ func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run p
 	if err != nil {
 		return nil, fmt.Errorf("TrainJob %s: %w", inGit.GetName(), err)
 	}
-	if _, given := spec["suspend"]; given && live != nil {
-		spec["suspend"] = live.Spec.Suspend != nil && *live.Spec.Suspend
+	if live != nil {
+		repeat(spec, "suspend", live.Spec.Suspend)
+		repeat(spec, "managedBy", live.Spec.ManagedBy)
 	}
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	object.SetAPIVersion(v1alpha1.TrainerAPIVersion)
@@ -127,6 +128,15 @@ func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run p
 	object.SetLabels(labels)
 	object.SetAnnotations(annotations)
 	return object, nil
+}
+
+// repeat sets a field to its value in the cluster.
+func repeat[T any](spec map[string]any, field string, value *T) {
+	if value == nil {
+		delete(spec, field)
+		return
+	}
+	spec[field] = *value
 }
 
 // Read returns a TrainJob in the cluster as a TrainJob of a plan. A TrainJob does not belong to this TrainJobSource if it
