@@ -1,0 +1,46 @@
+package objects
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/trainyard/trainyard/test/controlplane"
+	"github.com/trainyard/trainyard/test/doctest"
+	"github.com/trainyard/trainyard/test/repo"
+)
+
+// tutorialTime is the time that docs/openshift.md says the tutorial takes.
+const tutorialTime = 15 * time.Minute
+
+// TestOpenShiftTutorialIsAccepted runs the commands of docs/openshift.md, and applies the folder argocd as its step 4 does,
+// to an API server with the CRDs of Argo CD and of the OpenShift GitOps operator. Neither Argo CD nor OpenShift runs.
+func TestOpenShiftTutorialIsAccepted(t *testing.T) {
+	cp := startWithCRDs(t, "argocd")
+	text, err := os.ReadFile(repo.Path(t, "docs/openshift.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, began := doctest.NewReader(t, filepath.Join(t.TempDir(), "copy")), time.Now()
+	for _, step := range slices.DeleteFunc(doctest.Parse(t, string(text)), func(s doctest.Step) bool { return s.Shell }) {
+		reader.Follow(t, step)
+	}
+	files, err := filepath.Glob(reader.Private("/tmp/openshift/deploy/argocd/*.yaml"))
+	if err != nil || len(files) < 5 {
+		t.Fatalf("the tutorial generates the files %v, error %v, want at least 5", files, err)
+	}
+	objs, err := controlplane.ReadObjects(files...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cp.Apply(t.Context(), objs...); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(began).Round(time.Second)
+	t.Logf("the commands took %s", took)
+	if took > tutorialTime {
+		t.Errorf("the commands took %s, want at most %s", took, tutorialTime)
+	}
+}
