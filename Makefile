@@ -161,7 +161,7 @@ bench-mpi-docs: ## Run bench-mpi, and write the figures into docs/benchmarks.md
 	BENCH_MPI_DOCS=$(CURDIR)/docs/benchmarks.md $(MAKE) bench-mpi
 
 .PHONY: bench-gitops
-bench-gitops: tools $(FLUX_TOOLS) ## Measure TrainJobs from Git, compared with Flux (about 45 minutes)
+bench-gitops: tools $(FLUX_TOOLS) ## Measure TrainJobs from Git, compared with Flux (about 30 minutes)
 	$(LANE) bench-gitops go test -count=1 -timeout 120m -run '^$$' -bench TrainJobsFromGit -benchtime 1x ./test/gitbench
 
 .PHONY: bench-gitops-docs
