@@ -83,7 +83,7 @@ func (c *cluster) declare(t testing.TB, s system, repositories []repository) {
 	t.Helper()
 	for _, r := range repositories {
 		for _, object := range s.declare(r) {
-			if err := c.cp.Client().Create(t.Context(), object); err != nil {
+			if err := c.client.Create(t.Context(), object); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -28,13 +28,21 @@ import (
 // cluster is an API server with the objects of a platform, and a Git server.
 type cluster struct {
 	cp     *controlplane.ControlPlane
+	client client.Client // of an administrator, without a limit of requests
 	server *gitserver.Server
 }
 
 func newCluster(t testing.TB) *cluster {
 	t.Helper()
-	c := &cluster{controlplane.Start(t, controlplane.CRDsOnly()), gitserver.New(t)}
-	if err := v1alpha1.AddToScheme(c.cp.Client().Scheme()); err != nil {
+	c := &cluster{cp: controlplane.Start(t, controlplane.CRDsOnly()), server: gitserver.New(t)}
+	scheme := c.cp.Client().Scheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	config := c.cp.Config()
+	config.QPS = -1
+	var err error
+	if c.client, err = client.New(config, client.Options{Scheme: scheme, Mapper: c.cp.Client().RESTMapper()}); err != nil {
 		t.Fatal(err)
 	}
 	c.installFluxCRDs(t)
@@ -77,7 +85,7 @@ spec:
 		t.Fatal(err)
 	}
 	system := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.SystemNamespace}}
-	if err := c.cp.Client().Create(t.Context(), system); err != nil && !apierrors.IsAlreadyExists(err) {
+	if err := c.client.Create(t.Context(), system); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
 	for object := range platforms[0].Objects.All() {
@@ -93,7 +101,7 @@ func (c *cluster) controllerKubeconfig(t testing.TB) string {
 	t.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "trainyard-controller"}}
 	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(24 * 60 * 60))}}
-	if err := c.cp.Client().SubResource("token").Create(t.Context(), account, token); err != nil {
+	if err := c.client.SubResource("token").Create(t.Context(), account, token); err != nil {
 		t.Fatal(err)
 	}
 	config := c.cp.Config()
@@ -124,7 +132,7 @@ func (c *cluster) awaitTrainJobs(t testing.TB, want int, timeout time.Duration) 
 	t.Helper()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(200 * time.Millisecond) {
 		list := newTrainJobs()
-		if err := c.cp.Client().List(t.Context(), list, client.Limit(1)); err != nil {
+		if err := c.client.List(t.Context(), list, client.Limit(1)); err != nil {
 			t.Fatal(err)
 		}
 		found := int64(len(list.Items))
@@ -146,7 +154,7 @@ func (c *cluster) awaitTrainJob(t testing.TB, namespace, name string) {
 	job := &metav1.PartialObjectMetadata{}
 	job.APIVersion, job.Kind = v1alpha1.TrainerAPIVersion, "TrainJob"
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		err := c.cp.Client().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, job)
+		err := c.client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, job)
 		if err == nil {
 			return
 		}
@@ -163,10 +171,10 @@ func (c *cluster) clear(t testing.TB, s system, repositories []repository) {
 	for _, r := range repositories {
 		for _, object := range s.declare(r) {
 			patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
-			if err := c.cp.Client().Patch(t.Context(), object, patch); err != nil {
+			if err := c.client.Patch(t.Context(), object, patch); err != nil {
 				t.Fatal(err)
 			}
-			if err := c.cp.Client().Delete(t.Context(), object); err != nil {
+			if err := c.client.Delete(t.Context(), object); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -175,10 +183,10 @@ func (c *cluster) clear(t testing.TB, s system, repositories []repository) {
 		job := &metav1.PartialObjectMetadata{}
 		job.APIVersion, job.Kind = v1alpha1.TrainerAPIVersion, "TrainJob"
 		records := client.MatchingLabels{v1alpha1.TenantLabel: namespace(i)}
-		if err := c.cp.Client().DeleteAllOf(t.Context(), job, client.InNamespace(namespace(i))); err != nil {
+		if err := c.client.DeleteAllOf(t.Context(), job, client.InNamespace(namespace(i))); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.cp.Client().DeleteAllOf(t.Context(), &corev1.ConfigMap{}, client.InNamespace(v1alpha1.SystemNamespace), records, client.HasLabels{v1alpha1.Group + "/source"}); err != nil {
+		if err := c.client.DeleteAllOf(t.Context(), &corev1.ConfigMap{}, client.InNamespace(v1alpha1.SystemNamespace), records, client.HasLabels{v1alpha1.Group + "/source"}); err != nil {
 			t.Fatal(err)
 		}
 	}

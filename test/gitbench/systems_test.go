@@ -108,7 +108,7 @@ func (c *cluster) gitHost() string {
 func (s system) requestFetch(t testing.TB, c *cluster, r repository, n int) {
 	t.Helper()
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"%d"}}}`, s.syncAnnotation, n)
-	if err := c.cp.Client().Patch(t.Context(), s.declare(r)[0], client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+	if err := c.client.Patch(t.Context(), s.declare(r)[0], client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
 		t.Fatal(err)
 	}
 }
