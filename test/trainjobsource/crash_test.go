@@ -114,6 +114,7 @@ func TestKilledController(t *testing.T) {
 	if diff := cmp.Diff(sorted(want), l.runs()); diff != "" {
 		t.Errorf("runs: -want +got:\n%s", diff)
 	}
+	l.sync() // before, the program may not handle signals yet
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
