@@ -42,7 +42,7 @@ func inventoryPage(g grafanadata.Grafana) string {
 	row("---", "---", "---", "---", "---")
 	for _, name := range grafanadata.Sorted(g.Metrics) {
 		m := g.Metrics[name]
-		row("`"+name+"`", m.Type, strings.Join(m.Labels, ", "), fmt.Sprint(m.MaxSeries), escapeCell(m.Help)+comingCell(name))
+		row("`"+name+"`", m.Type, strings.Join(m.Labels, ", "), fmt.Sprint(m.MaxSeries), comingCell(name)+escapeCell(m.Help))
 	}
 	b.WriteString("\n| label | values | meaning |\n|---|---|---|\n")
 	for _, name := range grafanadata.Sorted(g.Labels) {
@@ -63,8 +63,8 @@ func inventoryPage(g grafanadata.Grafana) string {
 
 // comingCell returns a note for the metrics that the controller does not export yet.
 func comingCell(name string) string {
-	if strings.HasPrefix(name, comingPrefix) {
-		return " (coming)"
+	if grafanadata.IsComing(name) {
+		return "Coming: "
 	}
 	return ""
 }

@@ -40,7 +40,7 @@ func BenchmarkTrainJobsFromGit(b *testing.B) {
 	}
 	results = append(results, c.measure(b, systems[0], large))
 	text := markdown(results)
-	b.Log(text)
+	fmt.Fprint(os.Stderr, text)
 	if docs := os.Getenv("GITBENCH_DOCS"); docs != "" {
 		if err := updateDocs(docs, text); err != nil {
 			b.Fatal(err)

@@ -1,9 +1,7 @@
 package gitbench
 
 import (
-	"encoding/base64"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,16 +20,18 @@ import (
 	"github.com/trainyard/trainyard/generator"
 	"github.com/trainyard/trainyard/test/controlplane"
 	"github.com/trainyard/trainyard/test/gitserver"
+	"github.com/trainyard/trainyard/test/kubeconfig"
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// cluster is an API server with the objects of a platform, and a Git server.
+// cluster contains the servers of the benchmark.
 type cluster struct {
-	cp     *controlplane.ControlPlane
-	client client.Client // of an administrator, without a limit of requests
-	server *gitserver.Server
+	cp     *controlplane.ControlPlane // an API server
+	client client.Client              // an administrator's client, which may send any number of requests per second
+	server *gitserver.Server          // a Git server
 }
 
+// newCluster starts the servers, installs the CRDs of Flux, and applies a platform.
 func newCluster(t testing.TB) *cluster {
 	t.Helper()
 	c := &cluster{cp: controlplane.Start(t, controlplane.CRDsOnly()), server: gitserver.New(t)}
@@ -104,16 +104,8 @@ func (c *cluster) controllerKubeconfig(t testing.TB) string {
 	if err := c.client.SubResource("token").Create(t.Context(), account, token); err != nil {
 		t.Fatal(err)
 	}
-	config := c.cp.Config()
-	text := fmt.Sprintf(`apiVersion: v1
-kind: Config
-current-context: bench
-contexts: [{name: bench, context: {cluster: bench, user: bench}}]
-clusters: [{name: bench, cluster: {server: %q, certificate-authority-data: %q}}]
-users: [{name: bench, user: {token: %q}}]
-`, config.Host, base64.StdEncoding.EncodeToString(config.CAData), token.Status.Token)
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	config, file := c.cp.Config(), filepath.Join(t.TempDir(), "kubeconfig")
+	if err := kubeconfig.Write(file, config.Host, config.CAData, token.Status.Token); err != nil {
 		t.Fatal(err)
 	}
 	return file

@@ -28,7 +28,7 @@ const maxNamespaces = 100
 func (w workload) countJobs() int         { return w.countRepositories() * w.jobs }
 func (w workload) countRepositories() int { return w.namespaces * w.repositories }
 
-// namespace returns the name of a namespace, which is also the name of the tenant.
+// namespace returns the name of the namespace with number i. The tenant has the same name.
 func namespace(i int) string { return fmt.Sprintf("team-%03d", i) }
 
 // repository is a Git repository. Its TrainJobs are created in one namespace.
@@ -70,7 +70,7 @@ func (r repository) push(t testing.TB, files map[string]string) {
 	}
 }
 
-// trainJob returns the file of a TrainJob with the fields that users often set.
+// trainJob returns a TrainJob as YAML, with fields that users often set.
 func trainJob(name string) string {
 	return strings.ReplaceAll(`apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob

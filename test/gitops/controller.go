@@ -10,10 +10,9 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/test/kubeconfig"
 	"github.com/trainyard/trainyard/test/process"
 	"github.com/trainyard/trainyard/test/repo"
 	"github.com/trainyard/trainyard/test/upstream"
@@ -31,11 +30,11 @@ func (g *GitOps) startController(ctx context.Context) error {
 	if err := repo.Compile("trainyard-controller", g.path(controller)); err != nil {
 		return err
 	}
-	kubeconfig := g.path("controller.kubeconfig")
-	if err := g.writeKubeconfig(ctx, kubeconfig); err != nil {
+	config := g.path("controller.kubeconfig")
+	if err := g.writeKubeconfig(ctx, config); err != nil {
 		return err
 	}
-	cmd := exec.Command(g.path(controller), "--kubeconfig", kubeconfig,
+	cmd := exec.Command(g.path(controller), "--kubeconfig", config,
 		"--metrics-address", g.addresses.Metrics, "--health-address", g.addresses.Health, "--webhook-address", g.addresses.Hooks,
 		"--allow-http", g.addresses.Git, "--allow-address", "127.0.0.1/32")
 	if err := d.Start(cmd); err != nil {
@@ -58,10 +57,5 @@ func (g *GitOps) writeKubeconfig(ctx context.Context, path string) error {
 	if err := c.SubResource("token").Create(ctx, account, token); err != nil {
 		return fmt.Errorf("requesting a token of ServiceAccount %s/%s: %w", account.Namespace, account.Name, err)
 	}
-	return clientcmd.WriteToFile(api.Config{
-		Clusters:       map[string]*api.Cluster{"sandbox": {Server: config.Host, CertificateAuthorityData: config.CAData}},
-		AuthInfos:      map[string]*api.AuthInfo{controller: {Token: token.Status.Token}},
-		Contexts:       map[string]*api.Context{"sandbox": {Cluster: "sandbox", AuthInfo: controller}},
-		CurrentContext: "sandbox",
-	}, path)
+	return kubeconfig.Write(path, config.Host, config.CAData, token.Status.Token)
 }

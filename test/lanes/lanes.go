@@ -87,14 +87,14 @@ func listLanes() []Lane {
 		{"e2e-horovod", "Horovod in real pods", "root, and ten minutes to compile Horovod", append([]string{e2e}, pods...), nil},
 		{"kueue", "jobs that wait for quota, on simulated cluster nodes", "", append([]string{"test/scale", "test/matrix", "examples", "generator/capacity", "generator/internal/resources"}, pods...), []string{"examples/jobs", gitExample}},
 		{"scale", "jobs of 100 nodes on simulated cluster nodes", "", append([]string{"test/scale", "test/matrix"}, pods...), nil},
-		{"gitops", "TrainJobs from Git in real pods, as the example shows", "root", append([]string{"test/gitops", "test/gitserver", "test/doctest", "examples/gitops", "docs/gitops.md", "controller", "cmd/trainyard-controller", command, internal, "policies", "generator"}, pods...), []string{"cmd/trainyard/testdata"}},
+		{"gitops", "TrainJobs from Git in real pods, as the example shows", "root", append([]string{"test/gitops", "test/kubeconfig", "test/gitserver", "test/doctest", "examples/gitops", "docs/gitops.md", "controller", "cmd/trainyard-controller", command, internal, "policies", "generator"}, pods...), []string{"cmd/trainyard/testdata"}},
 		{"packets", "network policies with real connections", "user namespaces", append([]string{"test/packets", "test/podrunner", controlPlane}, objects...), nil},
 		{"argocd", "the delivery of a platform from Git with Argo CD", "", append([]string{"test/argocd", controlPlane, "test/attack", "test/doctest", "bundles", "docs/argocd.md", "docs/operations.md"}, objects...), []string{"test/argocd/objects"}},
 		{"crash", "the writer of folders, killed or out of memory or disk space", "root", []string{"api/v1alpha1", "bundles", command, "generator/object", "test/crash"}, nil},
 		{"race", "the tests of the product's packages, with the race detector", "", append([]string{"bundles", "cmd", "controller", "generator", "policies", "api", "examples", "test/gitserver"}, cue...), []string{gitExample, "test/gitserver/cmd"}},
 		{"fuzz", "fuzz tests of the code that reads and writes text", "", append([]string{"generator", "bundles", "policies", "api", internal, "cmd/trainyard-fn", "test/guardtest", "test/repo"}, cue...), nil},
 		{"bench", "the speed of trainyard, compared with kustomize and cue", "a quiet machine", append([]string{"generator", "bundles", "policies", "api", internal, command, "cmd/trainyard-fn", "test/bench"}, cue...), benchTests},
-		{"bench-gitops", "TrainJobs from Git, compared with Flux", "a quiet machine", append([]string{"test/gitbench", "test/gitserver", controlPlane, "controller", "cmd/trainyard-controller", internal, "policies", "generator", flux}, objects...), nil},
+		{"bench-gitops", "the speed of trainyard-controller, compared with Flux", "a quiet machine", append([]string{"test/gitbench", "test/kubeconfig", "test/gitserver", controlPlane, "controller", "cmd/trainyard-controller", internal, "policies", "generator", flux}, objects...), nil},
 		{"bench-mpi", "the speed of MPI in pods, compared with plain mpirun", "root and a quiet machine", append([]string{e2e, "test/bench"}, pods...), append([]string{"test/bench/workload"}, benchTests...)},
 	}
 }

@@ -3,7 +3,6 @@ package trainjobsource
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -34,16 +33,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-func base64Of(data []byte) string { return base64.StdEncoding.EncodeToString(data) }
-
 func sorted(values []string) []string { return slices.Sorted(slices.Values(values)) }
-
-func writeFile(t *testing.T, file, text string) {
-	t.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // program compiles the program trainyard-controller once, and returns its path.
 var program = sync.OnceValues(func() (string, error) {

@@ -161,8 +161,9 @@ func TestLabelsArePatched(t *testing.T) {
 	}
 }
 
-// TestLabelsDoNotResume changes a label in Git while the TrainJob is suspended. When a webhook such as Kueue's suspends a
-// TrainJob during its creation, the API server records the creator as the owner of the field.
+// TestLabelsDoNotResume changes a label in Git while Kueue has suspended the TrainJob. Kueue's webhook suspends a TrainJob
+// while the controller creates it. The API server therefore records the controller as the owner of the field suspend, and
+// the controller's next apply could remove the field.
 func TestLabelsDoNotResume(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2", ", labels: {team: a}")
@@ -275,7 +276,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 // with the same name. The user's TrainJob must not change.
 func TestNameTakenDuringARound(t *testing.T) {
 	w := newWorld(t, queue)
-	w.transport.beforeCreate = func() {
+	w.transport.before[createRequest] = func() {
 		users := &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{Name: "mpi"}}}
 		users.Name, users.Namespace = "bert", w.source.Namespace
 		if err := w.cp.Client().Create(t.Context(), users); err != nil {
@@ -292,13 +293,39 @@ func TestNameTakenDuringARound(t *testing.T) {
 	w.expect("the next round", plan.Running, "bert/1 nodes=2")
 }
 
+// TestRepeatedCreateIsNoError checks a create request that the client repeats, because it got no response.
+func TestRepeatedCreateIsNoError(t *testing.T) {
+	w := newWorld(t, queue)
+	w.transport.repeatCreates = true
+	w.commit("bert", "numNodes: 2")
+	if _, err := w.round(); err != nil {
+		t.Fatal(err)
+	}
+	w.expect("the next round", plan.Running, "bert/1 nodes=2")
+}
+
+// TestLabelsArePatchedAfterAConflict checks a change of the status between the plan and the change of the managedFields.
+func TestLabelsArePatchedAfterAConflict(t *testing.T) {
+	w := newWorld(t, queue)
+	w.commit("bert", "numNodes: 2", ", labels: {team: a}")
+	w.expect("create", plan.Running, "bert/1 nodes=2")
+	w.transport.before[convertRequest] = func() { w.end("bert", trainer.TrainJobComplete) }
+	w.commit("bert", "numNodes: 2", ", labels: {team: b}")
+	if _, err := w.round(); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.list()["bert"].Labels["team"]; got != "b" {
+		t.Errorf("the label is %q, want b", got)
+	}
+}
+
 // TestRunDeletedDuringARound checks a user who deletes a run between the plan and the patch of its labels. The patch must
 // not create the run again.
 func TestRunDeletedDuringARound(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2")
 	w.expect("create", plan.Running, "bert/1 nodes=2")
-	w.transport.beforeApply = func() {
+	w.transport.before[applyRequest] = func() {
 		bert := w.list()["bert"]
 		if err := w.cp.Client().Delete(t.Context(), &bert); err != nil {
 			t.Error(err)

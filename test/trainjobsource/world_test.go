@@ -118,7 +118,7 @@ func (w *world) clear() {
 
 // restart starts a new Reconciler, which crashes after the given number of writes. It never crashes if the number is 0.
 func (w *world) restart(writes int64) {
-	w.transport = &transport{crashAfter: writes}
+	w.transport = &transport{crashAfter: writes, before: map[requestKind]func(){}}
 	connect := func(as string) (client.Client, error) {
 		config := w.cp.Config()
 		config.Impersonate = rest.ImpersonationConfig{UserName: as}
@@ -232,23 +232,63 @@ var errCrashed = errors.New("the controller has crashed")
 // transport counts writes, and stops all requests after a number of writes. The last write reaches the API server,
 // but its response is lost.
 type transport struct {
-	crashAfter     int64  // 0 means never
-	beforeCreate   func() // called once before the next TrainJob is created; nil means nothing is called
-	beforeApply    func() // called once before the next TrainJob is applied; nil means nothing is called
+	crashAfter     int64                  // 0 means never
+	before         map[requestKind]func() // called once before the next request of this kind
+	repeatCreates  bool                   // whether each create request of a TrainJob is sent twice, as if the first response was lost
 	writes, others atomic.Int64
+}
+
+// requestKind is a kind of requests that change TrainJobs.
+type requestKind string
+
+const (
+	createRequest  requestKind = "create"
+	convertRequest requestKind = "convert" // changes the managedFields
+	applyRequest   requestKind = "apply"
+)
+
+// kindOf returns the kind of a request, or "" for other requests.
+func kindOf(r *http.Request) requestKind {
+	switch types.PatchType(r.Header.Get("Content-Type")) {
+	case types.JSONPatchType:
+		return convertRequest
+	case types.ApplyPatchType:
+		return applyRequest
+	}
+	if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/trainjobs") {
+		return createRequest
+	}
+	return ""
+}
+
+// repeat sends a request whose response is lost.
+func repeat(next http.RoundTripper, r *http.Request) error {
+	body, err := r.GetBody()
+	if err != nil {
+		return err
+	}
+	first := r.Clone(r.Context())
+	first.Body = body
+	response, err := next.RoundTrip(first)
+	if err != nil {
+		return err
+	}
+	return response.Body.Close()
 }
 
 func (t *transport) send(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 	if t.crashed() {
 		return nil, errCrashed
 	}
-	if r.Method == http.MethodPost && t.beforeCreate != nil && strings.HasSuffix(r.URL.Path, "/trainjobs") {
-		t.beforeCreate()
-		t.beforeCreate = nil
+	kind := kindOf(r)
+	if call := t.before[kind]; call != nil {
+		delete(t.before, kind)
+		call()
 	}
-	if r.Header.Get("Content-Type") == string(types.ApplyPatchType) && t.beforeApply != nil {
-		t.beforeApply()
-		t.beforeApply = nil
+	if kind == createRequest && t.repeatCreates {
+		if err := repeat(next, r); err != nil {
+			return nil, err
+		}
 	}
 	response, err := next.RoundTrip(r)
 	if r.Method == http.MethodGet {

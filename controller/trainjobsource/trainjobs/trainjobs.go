@@ -111,8 +111,8 @@ func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run p
 		return nil, fmt.Errorf("TrainJob %s: %w", inGit.GetName(), err)
 	}
 	if live != nil {
-		repeat(spec, "suspend", live.Spec.Suspend)
-		repeat(spec, "managedBy", live.Spec.ManagedBy)
+		copyLive(spec, "suspend", live.Spec.Suspend)
+		copyLive(spec, "managedBy", live.Spec.ManagedBy)
 	}
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	object.SetAPIVersion(v1alpha1.TrainerAPIVersion)
@@ -130,8 +130,9 @@ func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run p
 	return object, nil
 }
 
-// repeat sets a field to its value in the cluster.
-func repeat[T any](spec map[string]any, field string, value *T) {
+// copyLive sets a field of a spec to the value of the TrainJob in the cluster, or removes the field if that TrainJob has no
+// value.
+func copyLive[T any](spec map[string]any, field string, value *T) {
 	if value == nil {
 		delete(spec, field)
 		return

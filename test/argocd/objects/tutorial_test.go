@@ -12,11 +12,12 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// tutorialTime is the time that docs/openshift.md says the tutorial takes.
+// tutorialTime is the time that docs/openshift.md promises for all steps.
 const tutorialTime = 15 * time.Minute
 
-// TestOpenShiftTutorialIsAccepted runs the commands of docs/openshift.md, and applies the folder argocd as its step 4 does,
-// to an API server with the CRDs of Argo CD and of the OpenShift GitOps operator. Neither Argo CD nor OpenShift runs.
+// TestOpenShiftTutorialIsAccepted runs the commands in docs/openshift.md, steps 1 to 3. It then applies the generated folder
+// argocd, as step 4 of the page says. The API server has the CRDs of Argo CD and of the OpenShift GitOps operator. Neither
+// Argo CD nor OpenShift runs.
 func TestOpenShiftTutorialIsAccepted(t *testing.T) {
 	cp := startWithCRDs(t, "argocd")
 	text, err := os.ReadFile(repo.Path(t, "docs/openshift.md"))
