@@ -21,7 +21,9 @@ func (p Platform) needReferences() []Prerequisite {
 	users := map[string]map[string]bool{} // names of runtimes, by claim or Secret
 	for o := range p.Objects.All() {
 		if id := o.ID(); id.Group == v1alpha1.TrainerGroup {
-			walkReferences(o.Fields(), func(reference string) { addTo(users, reference, id.Name) })
+			for _, reference := range podReferences(o) {
+				addTo(users, reference, id.Name)
+			}
 		}
 	}
 	var needs []Prerequisite
@@ -31,14 +33,57 @@ func (p Platform) needReferences() []Prerequisite {
 	return needs
 }
 
-func walkReferences(node any, found func(reference string)) {
-	walk(node, func(key string, value any) {
-		for _, name := range namesIn(value) {
-			if kind := referenceKeys[key]; kind != "" {
-				found(kind + " " + name)
+// podReferences returns the claims and Secrets to which an object refers.
+func podReferences(o object.Object) []string {
+	return find(o, referencesKey, isReferenceKey, func(key, name string) string { return referenceKeys[key] + " " + name })
+}
+
+func isReferenceKey(key string) bool { return referenceKeys[key] != "" }
+
+func isPriorityClass(key string) bool { return key == "priorityClassName" }
+
+// The keys of the results of find in shapes.
+type derivedKey string
+
+const (
+	referencesKey      derivedKey = "references"
+	priorityClassesKey derivedKey = "priority classes"
+)
+
+// find calls a function for each name at the wanted keys of an object, and returns the results. A platform has thousands of
+// large runtimes of few shapes. If no parameter of the shape is at or below a wanted key, objects of the same shape
+// therefore share the results, under the key "derived".
+func find(o object.Object, derived derivedKey, wanted func(key string) bool, describe func(key, name string) string) []string {
+	search := func(fields map[string]any) []string {
+		var found []string
+		walk(fields, func(key string, value any) {
+			if !wanted(key) {
+				return
 			}
+			for _, name := range namesIn(value) {
+				found = append(found, describe(key, name))
+			}
+		})
+		return found
+	}
+	shape, parameters := o.Shape()
+	for i, path := range shape.Parameters() {
+		isBelow := slices.ContainsFunc(path, func(step any) bool { key, _ := step.(string); return wanted(key) })
+		if isBelow || isCollection(parameters[i]) {
+			return search(o.Fields())
 		}
-	})
+	}
+	found, _ := shape.Derive(derived, func() any { return search(shape.Fields()) }).([]string)
+	return found
+}
+
+// isCollection reports whether a value can contain keys.
+func isCollection(value any) bool {
+	switch value.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
 }
 
 // namesIn returns a name, the field "name" of a mapping, or the fields "name" of a list of mappings.
@@ -83,21 +128,17 @@ func (p Platform) needShared() []Prerequisite {
 // sharedReferences returns the ClusterQueue of a LocalQueue, the Secrets of a TrainJobSource, or the PriorityClasses of
 // the pods of a runtime. Kubernetes defines the PriorityClasses whose names begin with "system-".
 func sharedReferences(o object.Object) []string {
-	var found []string
 	switch id := o.ID(); {
 	case id.Kind == "LocalQueue":
 		queue, _ := values.Mapping(o.Fields(), "spec")["clusterQueue"].(string)
-		found = append(found, "ClusterQueue "+queue)
+		return []string{"ClusterQueue " + queue}
 	case id.Group == v1alpha1.Group:
-		walkReferences(o.Fields(), func(reference string) { found = append(found, reference) })
+		return podReferences(o)
 	case id.Group == v1alpha1.TrainerGroup:
-		walk(o.Fields(), func(key string, value any) {
-			if name, ok := value.(string); ok && key == "priorityClassName" && !strings.HasPrefix(name, "system-") {
-				found = append(found, "PriorityClass "+name)
-			}
-		})
+		classes := find(o, priorityClassesKey, isPriorityClass, func(_, name string) string { return "PriorityClass " + name })
+		return slices.DeleteFunc(slices.Clone(classes), func(class string) bool { return strings.HasPrefix(class, "PriorityClass system-") })
 	}
-	return found
+	return nil
 }
 
 // walk calls a function for each key and value of all mappings below a node, at any depth.
