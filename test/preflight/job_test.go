@@ -18,7 +18,7 @@ import (
 	"github.com/trainyard/trainyard/test/podrunner"
 )
 
-// job provides everything that the pods of a TrainJob named "sum" need.
+// job contains the hosts, pod specs and SSH keys of a simulated TrainJob named "sum".
 type job struct {
 	t        testing.TB
 	launcher *host
