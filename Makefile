@@ -133,7 +133,7 @@ crash: crash-packages ## Kill the writer of folders, and make it run out of memo
 race: ## Run the tests of the product's packages with the race detector
 	@# The race detector slows programs down several times. These tests check limits of time and memory, and would fail.
 	@# `make test` runs them.
-	$(LANE) race go test -race -timeout 60m -skip '^TestCorpus$$/^bound_|^TestScript$$/^cue_bombs$$' ./bundles/... ./cmd/... ./controller/... ./generator/...
+	$(LANE) race go test -race -timeout 60m -skip '^TestCorpus$$/^bound_|^TestScript$$/^cue_bombs$$|^Fuzz' ./bundles/... ./cmd/... ./controller/... ./generator/...
 
 # BENCH_TOOLS lists the programs with which the benchmarks compare trainyard.
 BENCH_TOOLS := $(TOOLS_BIN)/kustomize $(TOOLS_BIN)/cue $(TOOLS_BIN)/helm-4
