@@ -76,13 +76,16 @@ func describe(file string, line int, err error) []Problem {
 	return problems
 }
 
-// decodeNode converts a YAML document to an object, as the API server does. It refuses repeated keys, aliases of
-// themselves, and aliases that expand to too much data. The YAML library with these checks finds the lines of
-// mistakes, but it reads some values, such as dates, in another way than the API server. So decodeNode takes the
+// decodeNode converts a YAML document to an object, as the API server does. It refuses repeated keys, and aliases: 100,000
+// aliases of one long text fit into a small file, and are gigabytes of JSON. The YAML library with these checks finds the
+// lines of mistakes, but it reads some values, such as dates, in another way than the API server. So decodeNode takes the
 // values from the API server's library.
 func decodeNode(node *yaml.Node) (*unstructured.Unstructured, error) {
 	if node.Kind != yaml.MappingNode {
 		return nil, errors.New("want a Kubernetes object, which is a mapping")
+	}
+	if alias := findAlias(node); alias != nil {
+		return nil, fmt.Errorf("line %d: the alias *%s is not allowed: write the value itself", alias.Line, alias.Value)
 	}
 	var fields map[string]any
 	if err := node.Decode(&fields); err != nil {
@@ -97,6 +100,19 @@ func decodeNode(node *yaml.Node) (*unstructured.Unstructured, error) {
 	}
 	object := &unstructured.Unstructured{}
 	return object, json.Unmarshal(text, &object.Object)
+}
+
+// findAlias returns the first alias of a YAML document, or nil.
+func findAlias(node *yaml.Node) *yaml.Node {
+	if node.Kind == yaml.AliasNode {
+		return node
+	}
+	for _, child := range node.Content {
+		if alias := findAlias(child); alias != nil {
+			return alias
+		}
+	}
+	return nil
 }
 
 // checkObject checks that an object is a TrainJob with a valid name and in no other namespace than the given one, and

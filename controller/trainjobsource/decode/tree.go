@@ -56,6 +56,9 @@ type Tree struct {
 // caller then knows no TrainJob of the folder, so it must neither create nor delete runs. Mistakes in single files
 // are no errors; they are in Tree.Problems.
 func Read(tree fs.FS, folder, namespace string, limits Limits) (Tree, error) {
+	if _, err := fs.Stat(tree, folder); errors.Is(err, fs.ErrNotExist) {
+		return Tree{}, errors.New("the commit has no such folder: Git has no empty folders, so for a folder without TrainJobs, commit an empty file such as .gitkeep")
+	}
 	read := readFiles
 	for _, name := range kustomization.Names {
 		if _, err := fs.Stat(tree, path.Join(folder, name)); err == nil {

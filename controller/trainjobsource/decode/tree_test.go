@@ -54,7 +54,8 @@ func TestRead(t *testing.T) {
 		"invalid YAML":                {fstest.MapFS{"a.yaml": file("a: b\n\tc: d"), "b.yaml": file(job("one", ""))}, "one at b.yaml:1\na.yaml:2: found a tab character that violates indentation"},
 		"no mapping":                  {fstest.MapFS{"a.yaml": file("[]")}, "a.yaml:1: want a Kubernetes object, which is a mapping"},
 		"a repeated key":              {fstest.MapFS{"a.yaml": file(job("one", "kind: TrainJob\n"))}, "a.yaml:4: mapping key \"kind\" already defined at line 2"},
-		"A12, aliases without end":    {fstest.MapFS{"a.yaml": file(bomb)}, "a.yaml:1: document contains excessive aliasing"},
+		"A12, aliases without end":    {fstest.MapFS{"a.yaml": file(bomb)}, "a.yaml:2: the alias *a is not allowed: write the value itself"},
+		"A12, aliases of a long text": {fstest.MapFS{"a.yaml": file(job("one", "spec: {a: &a \""+strings.Repeat("x", 1<<19)+"\", b: ["+strings.Repeat("*a, ", 100_000)+"]}"))}, "a.yaml:4: the alias *a is not allowed: write the value itself"},
 		"another namespace":           {fstest.MapFS{"a.yaml": file(strings.Replace(job("one", ""), "{name: one}", "{name: one, namespace: team-b}", 1))}, "a.yaml:1: metadata.namespace: want team-a, which is the namespace of the TrainJobSource, or leave it out; got team-b"},
 		"no name":                     {fstest.MapFS{"a.yaml": file(strings.Replace(job("one", ""), "name:", "generateName:", 1))}, "a.yaml:1: metadata.name is missing: a TrainJob in Git needs a fixed name, and not generateName"},
 		"an invalid name":             {fstest.MapFS{"a.yaml": file(job("One", ""))}, `a.yaml:1: metadata.name: want at most 63 lower-case letters, digits and "-", got "One"`},
@@ -101,8 +102,11 @@ func TestFolder(t *testing.T) {
 	if err != nil || len(got.Jobs) != 1 || got.Jobs[0].File != "jobs/b.yaml" || len(got.Problems) != 1 || got.Problems[0].File != "jobs/c.yaml" {
 		t.Errorf("Read() = %+v, error %v", got, err)
 	}
-	if _, err := Read(tree, "nowhere", "team-a", DefaultLimits); err == nil {
-		t.Error("a missing folder is no error")
+	if _, err := Read(tree, "nowhere", "team-a", DefaultLimits); err == nil || !strings.Contains(err.Error(), "such as .gitkeep") {
+		t.Errorf("a missing folder: error %v, want an error that says how to keep it", err)
+	}
+	if got, err := Read(fstest.MapFS{"jobs/.gitkeep": file("")}, "jobs", "team-a", DefaultLimits); err != nil || len(got.Jobs)+len(got.Problems) > 0 {
+		t.Errorf("an empty folder: %+v, error %v", got, err)
 	}
 }
 

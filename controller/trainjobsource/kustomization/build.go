@@ -30,14 +30,15 @@ type Object struct {
 // Limits bounds a kustomization. A file that is used several times counts each time, because kustomize reads it each
 // time.
 type Limits struct {
-	Bytes   int64 // of all files
-	Objects int64 // in all files
-	Patched int64 // pairs of a patch and an object to which kustomize compares it; the time of a build grows with this number
-	Added   int64 // bytes of each kustomization and its patches, times the objects to which they can be added
+	FileBytes int64 // of one file
+	Bytes     int64 // of all files
+	Objects   int64 // in all files
+	Patched   int64 // pairs of a patch and an object to which kustomize compares it; the time of a build grows with this number
+	Added     int64 // bytes of each kustomization and its patches, times the objects to which they can be added
 }
 
 // DefaultLimits allows more than people write. With these limits, the build of the largest kustomization takes seconds.
-var DefaultLimits = Limits{Bytes: 4 << 20, Objects: 1000, Patched: 5000, Added: 32 << 20}
+var DefaultLimits = Limits{FileBytes: 1 << 20, Bytes: 4 << 20, Objects: 1000, Patched: 5000, Added: 32 << 20}
 
 // building is locked during each build, because kustomize keeps the OpenAPI schema in a global variable.
 var building sync.Mutex
@@ -45,7 +46,7 @@ var building sync.Mutex
 // Build builds the kustomization in a folder of the tree. It returns the objects in the order of the resources. The error
 // names the file, and the line where possible.
 func Build(tree fs.FS, folder string, limits Limits) ([]Object, error) {
-	w := &walk{tree: tree, copied: filesys.MakeFsInMemory(), lines: map[string]map[string]int{}, folders: map[string]*total{}}
+	w := &walk{tree: tree, limits: limits, copied: filesys.MakeFsInMemory(), lines: map[string]map[string]int{}, folders: map[string]*total{}}
 	sum, err := w.folder(folder)
 	if err != nil {
 		return nil, err

@@ -2,8 +2,6 @@ package kustomization
 
 import (
 	"bytes"
-	"cmp"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -15,6 +13,8 @@ import (
 // walk copies the files of a kustomization, and measures how much work a build is.
 type walk struct {
 	tree    fs.FS
+	limits  Limits
+	read    int64 // bytes of all files that were read
 	copied  filesys.FileSystem
 	lines   map[string]map[string]int // the first line of each object, by file and metadata.name
 	folders map[string]*total         // the folders that the walk has entered; nil while their walk is not finished
@@ -37,7 +37,7 @@ func (t *total) add(other total) {
 func (t *total) check(limits Limits) error {
 	switch {
 	case t.bytes > limits.Bytes:
-		return fmt.Errorf("the files of the kustomization have more than %d MiB, where each use of a file counts", limits.Bytes>>20)
+		return tooManyBytes(limits)
 	case t.objects > limits.Objects:
 		return fmt.Errorf("the kustomization has more than %d objects", limits.Objects)
 	case t.patched > limits.Patched:
@@ -90,8 +90,8 @@ func (w *walk) folder(folder string) (total, error) {
 func (w *walk) readKustomization(folder string) (file string, text []byte, err error) {
 	for _, name := range Names {
 		file = path.Join(folder, name)
-		text, err = w.readFile(file)
-		if !errors.Is(err, fs.ErrNotExist) {
+		if _, err := fs.Lstat(w.tree, file); err == nil {
+			text, err = w.readFile(file)
 			return file, text, err
 		}
 	}
@@ -123,7 +123,7 @@ func (w *walk) file(from string, r reference) (total, error) {
 	}
 	text, err := w.readFile(file)
 	if err != nil {
-		return total{}, fmt.Errorf("%s:%d: %s is not a regular file of the commit", from, r.line, file)
+		return total{}, fmt.Errorf("%s:%d: %w", from, r.line, err)
 	}
 	objects, err := checkText(file, text)
 	if err != nil {
@@ -133,12 +133,24 @@ func (w *walk) file(from string, r reference) (total, error) {
 	return total{bytes: int64(len(text)), objects: objects}, w.copied.WriteFile(inMemory(file), text)
 }
 
-// readFile reads a regular file. It refuses links, because they can point out of the tree.
+// readFile reads a regular file. It refuses links, because they can point out of the tree. It checks sizes before anything
+// is parsed, because a parsed file needs about a hundred times the memory of its text.
 func (w *walk) readFile(file string) ([]byte, error) {
-	if info, err := fs.Lstat(w.tree, file); err != nil || !info.Mode().IsRegular() {
-		return nil, cmp.Or(err, fmt.Errorf("%s is not a regular file", file))
+	info, err := fs.Lstat(w.tree, file)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file of the commit", file)
+	}
+	if info.Size() > w.limits.FileBytes {
+		return nil, fmt.Errorf("%s has more than %d KiB", file, w.limits.FileBytes>>10)
+	}
+	if w.read += info.Size(); w.read > w.limits.Bytes {
+		return nil, tooManyBytes(w.limits)
 	}
 	return fs.ReadFile(w.tree, file)
+}
+
+func tooManyBytes(limits Limits) error {
+	return fmt.Errorf("the files of the kustomization have more than %d MiB, where each use of a file counts", limits.Bytes>>20)
 }
 
 // firstLines returns the first line of each object of a file by the object's name.
