@@ -95,10 +95,7 @@ func (r *round) reportRefused(err error) {
 // isDenial reports whether the API server refuses a job until somebody changes the job or the rules. A job that exceeds
 // the quota of its namespace is not denied, because it runs as soon as other jobs have ended.
 func isDenial(err error) bool {
-	if apierrors.IsForbidden(err) { // the API server has no other reason for an exceeded quota
-		return !strings.Contains(err.Error(), "quota")
-	}
-	return apierrors.IsInvalid(err)
+	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) && !reconcile.IsOverQuota(err)
 }
 
 // errorsIn returns the errors that errors.Join has joined.

@@ -19,11 +19,12 @@ func TestOnlyLastingRefusalsAreDenials(t *testing.T) {
 		err  error
 		want bool
 	}{
-		"an exceeded quota":         {forbidden("exceeded quota: tenant, requested: count/trainjobs.trainer.kubeflow.org=1, used: 2, limited: 2"), false},
-		"a quota without a status":  {forbidden("status unknown for quota: tenant, resources: count/trainjobs.trainer.kubeflow.org"), false},
-		"missing rights":            {forbidden(`User "a" cannot patch resource "trainjobs"`), true},
-		"an invalid field":          {apierrors.NewInvalid(trainer.SchemeGroupVersion.WithKind("TrainJob").GroupKind(), "bert", nil), true},
-		"a webhook that is missing": {apierrors.NewInternalError(errors.New("failed calling webhook")), false},
+		"an exceeded quota":            {forbidden("exceeded quota: tenant, requested: count/trainjobs.trainer.kubeflow.org=1, used: 2, limited: 2"), false},
+		"a quota without a status":     {forbidden("status unknown for quota: tenant, resources: count/trainjobs.trainer.kubeflow.org"), false},
+		"a job with quota in its name": {fmt.Errorf("the rules forbid quota-test: %w", forbidden("node-limit")), true},
+		"missing rights":               {forbidden(`User "a" cannot patch resource "trainjobs"`), true},
+		"an invalid field":             {apierrors.NewInvalid(trainer.SchemeGroupVersion.WithKind("TrainJob").GroupKind(), "bert", nil), true},
+		"a webhook that is missing":    {apierrors.NewInternalError(errors.New("failed calling webhook")), false},
 	} {
 		if got := isDenial(fmt.Errorf("applying TrainJob bert: %w", test.err)); got != test.want {
 			t.Errorf("%s: isDenial() = %t, want %t", name, got, test.want)

@@ -12,6 +12,5 @@
 //
 // The memory of the controller contains only values that it can find out again after a restart, such as the last commit
 // of each TrainJobSource and the time of the next fetch. The record of a TrainJobSource, which package reconcile
-// writes, lists its runs. There is one exception: package reconcile remembers the runs that it has created last. Without this
-// memory, it creates a TrainJob again that a user deletes before the next round.
+// writes, lists its runs.
 package trainjobsource

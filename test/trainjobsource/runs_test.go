@@ -1,6 +1,7 @@
 package trainjobsource
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,10 +10,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
+	"github.com/trainyard/trainyard/test/controlplane"
 )
 
 // queue keeps all ended runs, and starts a new version when the runs before it have ended.
@@ -92,7 +97,7 @@ func TestDeletedRunsStayDeleted(t *testing.T) {
 	w.expect("restart", plan.Ended)
 }
 
-// TestRunDeletedAtOnceStaysDeleted deletes a TrainJob before the record confirms it.
+// TestRunDeletedAtOnceStaysDeleted deletes a TrainJob right after the round that created it, and restarts the controller.
 func TestRunDeletedAtOnceStaysDeleted(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2")
@@ -103,7 +108,56 @@ func TestRunDeletedAtOnceStaysDeleted(t *testing.T) {
 	if err := w.cp.Client().Delete(t.Context(), &created); err != nil {
 		t.Fatal(err)
 	}
+	w.restart(0)
 	w.expect("deleted at once", plan.Ended)
+}
+
+// TestRetriesInGitAndInTheCluster checks that a text that somebody removes starts no run, if the other text stays.
+func TestRetriesInGitAndInTheCluster(t *testing.T) {
+	w := newWorld(t, queue)
+	inGit := ", annotations: {trainyard.dev/retry: g}"
+	w.commit("bert", "numNodes: 2", inGit)
+	w.expect("create", plan.Running, "bert/1 nodes=2")
+	w.endAll(trainer.TrainJobComplete)
+	w.source.Retries = map[string]string{"bert": "r"}
+	w.expect("retry in the cluster", plan.Running, "bert/1 nodes=2", "bert/2 nodes=2")
+	w.endAll(trainer.TrainJobComplete)
+	w.source.Retries = nil
+	w.expect("the text in the cluster is removed", plan.Ended, "bert/1 nodes=2", "bert/2 nodes=2")
+	w.source.Retries = map[string]string{"bert": "r"}
+	w.commit("bert", "numNodes: 2")
+	w.expect("the text in Git is removed", plan.Ended, "bert/1 nodes=2", "bert/2 nodes=2")
+}
+
+// TestQuotaRefusesOnce checks that a round sends no more create requests after a quota has refused one.
+func TestQuotaRefusesOnce(t *testing.T) {
+	w := newWorld(t, queue)
+	none := &corev1.ResourceQuota{}
+	none.Namespace, none.Name = w.source.Namespace, "none"
+	none.Spec.Hard = corev1.ResourceList{"count/trainjobs.trainer.kubeflow.org": resource.MustParse("0")}
+	if err := w.cp.Client().Create(t.Context(), none); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.cp.Client().Delete(context.Background(), none) })
+	none.Status = corev1.ResourceQuotaStatus{Hard: none.Spec.Hard, Used: none.Spec.Hard} // no other program counts here
+	if err := w.cp.Client().Status().Update(t.Context(), none); err != nil {
+		t.Fatal(err)
+	}
+	controlplane.Eventually(t, func(ctx context.Context) error { // the API server learns about the quota a little later
+		probe := &trainer.TrainJob{}
+		probe.Namespace, probe.Name, probe.Spec.RuntimeRef.Name = w.source.Namespace, "probe", "mpi"
+		if err := w.cp.Client().Create(ctx, probe, client.DryRunAll); !apierrors.IsForbidden(err) {
+			return fmt.Errorf("creating a TrainJob beyond the quota: %w", err)
+		}
+		return nil
+	})
+	for i := range 3 {
+		w.commit(fmt.Sprintf("job-%d", i), "numNodes: 2")
+	}
+	_, err := w.round()
+	if err == nil || strings.Count(err.Error(), "not tried") != 2 || !strings.Contains(err.Error(), "quota: none") {
+		t.Errorf("the round returns %v, want one refusal by the quota, and two requests that were not tried", err)
+	}
 }
 
 // TestReplaceDeletesFirst checks that a new version starts only when the TrainJob before it is gone.

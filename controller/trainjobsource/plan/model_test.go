@@ -39,10 +39,11 @@ func TestRandomHistories(t *testing.T) {
 
 // created is a TrainJob that a plan has created.
 type created struct {
-	job, retry, spec string
-	generation       int
-	stopped          bool // a plan wanted to delete it before its end
-	recorded         bool // the record says that the TrainJob was created
+	job, spec      string
+	retry, request string
+	generation     int
+	stopped        bool // a plan wanted to delete it before its end
+	recorded       bool // the record says that the TrainJob was created
 }
 
 // world is Git and a cluster.
@@ -76,7 +77,7 @@ func (w *world) step() {
 	if !inGit {
 		job = Job{Name: name, Spec: "0"}
 	}
-	switch w.random.IntN(12) {
+	switch w.random.IntN(13) {
 	case 0, 1:
 		job.Spec = strconv.Itoa(w.random.IntN(3))
 		w.git[name] = job
@@ -98,6 +99,9 @@ func (w *world) step() {
 		w.occupy(name)
 	case 9:
 		w.reconcile(w.random.IntN(4)) // a crash
+	case 10:
+		job.Request = strconv.Itoa(w.random.IntN(3))
+		w.git[name] = job
 	default:
 		w.reconcile(-1)
 	}
@@ -152,9 +156,7 @@ func (w *world) reconcile(writes int) {
 	}
 	changes := []func(){func() {
 		w.record = plan.Record
-		for _, run := range w.byName {
-			run.recorded = true
-		}
+		w.markRecorded()
 		for _, name := range plan.Delete {
 			if run := w.byName[name]; run != nil && w.cluster[name].Phase == Active {
 				run.stopped = true // even if the plan crashes before the deletion, and a user deletes the TrainJob then
@@ -170,6 +172,10 @@ func (w *world) reconcile(writes int) {
 	for _, p := range plan.Patch {
 		changes = append(changes, func() { w.patch(p) })
 	}
+	changes = append(changes, func() {
+		w.record.Confirm(plan.Create)
+		w.markRecorded()
+	})
 	if writes >= 0 {
 		changes = changes[:min(writes, len(changes))]
 	}
@@ -177,6 +183,13 @@ func (w *world) reconcile(writes int) {
 		change()
 	}
 	w.checkQueue()
+}
+
+// markRecorded remembers that the record contains all runs whose TrainJobs exist.
+func (w *world) markRecorded() {
+	for _, run := range w.byName {
+		run.recorded = true
+	}
 }
 
 // readableJobs returns the jobs in Git. In one of eight cases, the file of one job has a problem. In one of eight cases,
@@ -210,7 +223,7 @@ func (w *world) create(c Create) {
 	if c.Job == w.denied {
 		w.t.Errorf("create %+v: the rules forbid the job", c)
 	}
-	run := &created{job: c.Job, spec: c.Run.Spec, retry: c.Run.Retry, generation: c.Run.Generation}
+	run := &created{job: c.Job, spec: c.Run.Spec, retry: c.Run.Retry, request: c.Run.Request, generation: c.Run.Generation}
 	var last *created
 	for _, r := range w.runs {
 		if r.job != c.Job {
@@ -221,7 +234,7 @@ func (w *world) create(c Create) {
 			w.t.Errorf("create %+v: generation %d has run before", c, r.generation)
 		}
 	}
-	if last != nil && last.spec == run.spec && last.retry == run.retry && !last.stopped {
+	if last != nil && last.spec == run.spec && last.retry == run.retry && last.request == run.request && !last.stopped {
 		w.t.Errorf("create %+v: the same version has run before", c)
 	}
 	w.runs = append(w.runs, run)

@@ -14,9 +14,6 @@ type Input struct {
 	// files, so the plan does not change its runs.
 	Incomplete bool
 	Record     Record
-	// Unconfirmed lists runs that were created after the record was last written, so that the record still marks them as
-	// reserved. If the TrainJob of such a run is missing in TrainJobs, somebody has deleted it.
-	Unconfirmed []Run
 	// TrainJobs contains all TrainJobs of the namespace by name, read after the record. A TrainJob that is missing here
 	// does not exist.
 	TrainJobs map[string]TrainJob
@@ -182,10 +179,6 @@ func (j *job) observe() {
 	runs := slices.Clone(j.found)
 	for _, run := range j.history.Runs {
 		exists := slices.ContainsFunc(runs, func(r Run) bool { return r.Generation == run.Generation })
-		if !exists && !run.Created && slices.Contains(j.in.Unconfirmed, run) {
-			j.adopt(run) // the TrainJob was deleted before a round could see it
-			continue
-		}
 		if inGit := j.unreadable || j.inGit && run.Spec == j.git.Spec; !exists && !run.Created && inGit {
 			runs = append(runs, j.reserveAgain(run))
 		}
@@ -224,7 +217,7 @@ func (j *job) reserveAgain(run Run) Run {
 // start reserves a run for the version in Git if this version is due, and returns the state of the job.
 func (j *job) start() State {
 	newest := j.newest()
-	retried := j.git.Retry != "" && j.git.Retry != newest.Retry
+	retried := j.git.asksAgain(newest)
 	changed := newest.Spec != "" && j.git.Spec != newest.Spec
 	due := newest.Spec == "" || changed || retried
 	active := j.active()
@@ -247,7 +240,7 @@ func (j *job) startDue(newest Version, active []Run) State {
 	if len(active) > 0 && j.in.Policy.OnChange != RunAlongside {
 		return Waiting
 	}
-	j.reserve(cmp.Or(j.git.Retry, newest.Retry))
+	j.reserve(newest)
 	return Running
 }
 
@@ -275,9 +268,12 @@ func stateOf(newest Version, active []Run) State {
 }
 
 // reserve adds a run for the version in Git to the record.
-func (j *job) reserve(retry string) {
+func (j *job) reserve(newest Version) {
 	j.history.Reserved++
-	due := Version{Generation: j.history.Reserved, Spec: j.git.Spec, Retry: retry}
+	due := Version{
+		Generation: j.history.Reserved, Spec: j.git.Spec,
+		Retry: cmp.Or(j.git.Retry, newest.Retry), Request: cmp.Or(j.git.Request, newest.Request),
+	}
 	j.history.Runs = append(j.history.Runs, Run{Name: j.freeName(due), Version: due})
 }
 

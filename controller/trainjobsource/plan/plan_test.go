@@ -83,29 +83,31 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// TestRunDeletedBeforeItIsConfirmed deletes a TrainJob before a plan has seen it. The version runs again only if the plan
-// does not know that the TrainJob was created.
-func TestRunDeletedBeforeItIsConfirmed(t *testing.T) {
+// TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed deletes a TrainJob before a plan has seen it.
+func TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed(t *testing.T) {
 	git := map[string]Job{"bert": {Name: "bert", Spec: "A"}}
 	first := Make(Input{Jobs: git})
-	reserved := first.Create[0].Run
-	older := reserved
-	older.Generation--
+	if got, want := summary(Make(Input{Jobs: git, Record: first.Record})), "create bert A, Running"; got != want {
+		t.Errorf("not confirmed: the plan is %q, want %q", got, want)
+	}
+	first.Record.Confirm(first.Create)
+	if got := summary(Make(Input{Jobs: git, Record: first.Record})); got != "Ended" {
+		t.Errorf("confirmed: the plan is %q, want Ended", got)
+	}
+}
+
+// TestRetryTexts checks that a job runs again only if one of its two texts gets another value.
+func TestRetryTexts(t *testing.T) {
+	ran := Version{Generation: 1, Spec: "A", Retry: "g", Request: "r"}
 	for _, tc := range []struct {
-		unconfirmed []Run
-		want        string
+		retry, request string
+		want           bool
 	}{
-		{[]Run{reserved}, "Ended"},
-		{[]Run{older}, "create bert A, Running"},
-		{nil, "create bert A, Running"},
+		{"g", "r", false}, {"g", "", false}, {"", "r", false}, {"", "", false},
+		{"g2", "r", true}, {"g", "r2", true}, {"r", "g", true},
 	} {
-		second := Make(Input{Jobs: git, Record: first.Record, Unconfirmed: tc.unconfirmed})
-		if got := summary(second); got != tc.want {
-			t.Errorf("unconfirmed %v: the plan is %q, want %q", tc.unconfirmed, got, tc.want)
-		}
-		third := Make(Input{Jobs: git, Record: second.Record})
-		if got := summary(third); got != tc.want {
-			t.Errorf("unconfirmed %v: the next plan is %q, want %q", tc.unconfirmed, got, tc.want)
+		if got := (Job{Retry: tc.retry, Request: tc.request}).asksAgain(ran); got != tc.want {
+			t.Errorf("Retry %q, Request %q: asksAgain() = %t, want %t", tc.retry, tc.request, got, tc.want)
 		}
 	}
 }

@@ -8,11 +8,11 @@ import (
 // TestForgetsOldestRemovedJobs removes more jobs than the record keeps. The jobs that were removed first leave the
 // record, and all other jobs stay.
 func TestForgetsOldestRemovedJobs(t *testing.T) {
-	record := Record{"in-git": {Newest: Version{1, "A", ""}, Reserved: 1}, "running": {Newest: Version{1, "A", ""}, Reserved: 1}}
+	record := Record{"in-git": {Newest: Version{Generation: 1, Spec: "A"}, Reserved: 1}, "running": {Newest: Version{Generation: 1, Spec: "A"}, Reserved: 1}}
 	for i := range removedJobs + 1 {
-		record[fmt.Sprintf("old-%d", i)] = History{Newest: Version{1, "A", ""}, Reserved: 1, Removed: int64(i + 1)}
+		record[fmt.Sprintf("old-%d", i)] = History{Newest: Version{Generation: 1, Spec: "A"}, Reserved: 1, Removed: int64(i + 1)}
 	}
-	running := TrainJob{Phase: Active, Job: "running", Version: Version{1, "A", ""}}
+	running := TrainJob{Phase: Active, Job: "running", Version: Version{Generation: 1, Spec: "A"}}
 	in := Input{Jobs: map[string]Job{"in-git": {Name: "in-git", Spec: "A"}}, TrainJobs: map[string]TrainJob{"running": running}, Now: 9000}
 	in.Record = record
 	got := Make(in).Record
@@ -34,7 +34,7 @@ func TestForgetsOldestRemovedJobs(t *testing.T) {
 func TestHistoryLimitKeepsTheNewestRun(t *testing.T) {
 	in := Input{Policy: Policy{Succeeded: 1}, Jobs: map[string]Job{"a": {Name: "a", Spec: "B"}}, TrainJobs: map[string]TrainJob{}}
 	for i, spec := range []string{"A", "B"} {
-		in.TrainJobs[fmt.Sprintf("a-%s", spec)] = TrainJob{Phase: Succeeded, Ended: 7, Job: "a", Version: Version{i + 1, spec, ""}}
+		in.TrainJobs[fmt.Sprintf("a-%s", spec)] = TrainJob{Phase: Succeeded, Ended: 7, Job: "a", Version: Version{Generation: i + 1, Spec: spec}}
 	}
 	if p := Make(in); len(p.Delete) != 1 || p.Delete[0] != "a-A" || len(p.Create) > 0 {
 		t.Errorf("the plan deletes %v and creates %v, want only the deletion of a-A", p.Delete, p.Create)

@@ -35,8 +35,10 @@ type Job struct {
 	Name     string // metadata.name
 	Spec     string // the digest of the spec, with defaults, without fields that can be changed later
 	Metadata string // the digest of the labels and annotations
-	Retry    string // a text that users change to run the same version again; empty if they never have
-	Denied   bool   // the rules of the platform forbid the TrainJob, so no run of this version starts
+	// Retry, in Git, and Request, in the cluster, are texts that users change to run the same version again. A text is empty
+	// if it was never set, and a text that somebody removes asks for nothing.
+	Retry, Request string
+	Denied         bool // the rules of the platform forbid the TrainJob, so no run of this version starts
 }
 
 // Phase is the state of a TrainJob in the cluster.
@@ -63,9 +65,15 @@ type TrainJob struct {
 
 // Version is a version of a job that had to run.
 type Version struct {
-	Generation int    `json:"generation"`      // counts the versions of the job, from 1
-	Spec       string `json:"spec,omitempty"`  // Job.Spec of this version
-	Retry      string `json:"retry,omitempty"` // Job.Retry of this version
+	Generation int    `json:"generation"`        // counts the versions of the job, from 1
+	Spec       string `json:"spec,omitempty"`    // Job.Spec of this version
+	Retry      string `json:"retry,omitempty"`   // the last Job.Retry that was not empty
+	Request    string `json:"request,omitempty"` // the last Job.Request that was not empty
+}
+
+// asksAgain reports whether a user has changed a text of the job since a version ran.
+func (j Job) asksAgain(ran Version) bool {
+	return j.Retry != "" && j.Retry != ran.Retry || j.Request != "" && j.Request != ran.Request
 }
 
 // Run is a TrainJob in the record.
@@ -91,3 +99,17 @@ type History struct {
 
 // Record contains the history of each job by the job's name.
 type Record map[string]History
+
+// Confirm marks runs as created, after their TrainJobs were created.
+func (r Record) Confirm(created []Create) {
+	for _, c := range created {
+		history := r[c.Job]
+		for i := range history.Runs {
+			if run := &history.Runs[i]; run.Generation == c.Run.Generation {
+				run.Created = true
+				history.Newest = run.Version
+			}
+		}
+		r[c.Job] = history
+	}
+}

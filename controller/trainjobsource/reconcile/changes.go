@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,7 +51,9 @@ type changes struct {
 	jobs   map[string]plan.Job
 	live   map[string]*trainer.TrainJob // by the name of the TrainJob
 
-	created []plan.Run // the runs that carryOut has created
+	overQuota error // the first refusal of a quota in this round
+
+	created []plan.Create // the runs that carryOut has created
 }
 
 // read returns all TrainJobs of the namespace for a plan.
@@ -75,11 +78,7 @@ func (c *changes) carryOut(ctx context.Context, p plan.Plan) error {
 		errs = append(errs, newJobError(trainjobs.Read(c.source.Name, c.live[name]).Job, c.delete(ctx, c.live[name])))
 	}
 	for _, create := range p.Create {
-		err := c.create(ctx, create)
-		if err == nil {
-			c.created = append(c.created, create.Run)
-		}
-		errs = append(errs, newJobError(create.Job, err))
+		errs = append(errs, newJobError(create.Job, c.create(ctx, create)))
 	}
 	for _, patch := range p.Patch {
 		errs = append(errs, newJobError(patch.Job, c.patch(ctx, patch.Job, c.live[patch.TrainJob])))
@@ -89,7 +88,12 @@ func (c *changes) carryOut(ctx context.Context, p plan.Plan) error {
 
 // create sends a create request for the TrainJob of a run. A server-side apply would change a TrainJob that somebody else
 // created with this name after the plan was made.
+//
+// A quota that refuses one TrainJob refuses all. So create sends no request after the first refusal of this round.
 func (c *changes) create(ctx context.Context, create plan.Create) error {
+	if c.overQuota != nil {
+		return fmt.Errorf("creating %s: not tried, because an earlier request failed: %w", describe(create.Run.Name, create.Job), c.overQuota)
+	}
 	object, err := trainjobs.Object(c.source.Name, c.inGit[create.Job], c.jobs[create.Job], create.Run, nil)
 	if err != nil {
 		return err
@@ -99,9 +103,23 @@ func (c *changes) create(ctx context.Context, create plan.Create) error {
 		err = c.expectRun(ctx, create)
 	}
 	if err != nil {
+		if IsOverQuota(err) {
+			c.overQuota = err
+		}
 		return fmt.Errorf("creating %s: %w", describe(create.Run.Name, create.Job), err)
 	}
+	c.created = append(c.created, create)
 	return nil
+}
+
+// IsOverQuota reports whether the API server refuses an object because of the quota of its namespace. The texts come from
+// the admission plugin ResourceQuota, which gives its refusals no other mark.
+func IsOverQuota(err error) bool {
+	if !apierrors.IsForbidden(err) {
+		return false
+	}
+	text := err.Error()
+	return strings.Contains(text, "exceeded quota: ") || strings.Contains(text, "status unknown for quota: ")
 }
 
 // expectRun checks that an existing TrainJob is the TrainJob of a run. This is so if the client has repeated a create

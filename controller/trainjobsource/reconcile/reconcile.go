@@ -1,11 +1,14 @@
 // Package reconcile makes the TrainJobs of a namespace match the TrainJobs of a TrainJobSource in Git.
 //
-// Each call of Reconcile is one round: it reads the record and the TrainJobs, makes a plan, writes the record, and then
-// changes TrainJobs. After a crash at any point, the next round continues. A round without a difference writes nothing.
+// Each call of Reconcile is one round: it reads the record and the TrainJobs, makes a plan, writes the record, changes
+// TrainJobs, and then marks the created runs in the record. After a crash at any point, the next round continues. A TrainJob
+// that was created before a crash, and that a user deletes before the next round, is created again. A round without a
+// difference writes nothing.
 package reconcile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -42,14 +45,7 @@ type Reconciler struct {
 	Exists func(ctx context.Context, namespace, name string) (bool, error)
 	Now    func() time.Time
 
-	namespaces sync.Map // the *namespace of each namespace
-}
-
-// namespace holds the lock of a namespace, which a round holds, and the last created runs.
-type namespace struct {
-	sync.Mutex
-	// unconfirmed contains the runs of each TrainJobSource that were created after its record was last written.
-	unconfirmed map[string][]plan.Run
+	namespaces sync.Map // the *sync.Mutex of each namespace, which a round holds
 }
 
 // Result is the outcome of a round.
@@ -68,10 +64,9 @@ type Result struct {
 // changes, each of which is a *JobError.
 func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, denied map[string]bool) (Result, error) {
 	// Two rounds in one namespace could start the same job of two TrainJobSources.
-	found, _ := r.namespaces.LoadOrStore(s.Namespace, &namespace{unconfirmed: map[string][]plan.Run{}})
-	ns := found.(*namespace)
-	ns.Lock()
-	defer ns.Unlock()
+	lock, _ := r.namespaces.LoadOrStore(s.Namespace, &sync.Mutex{})
+	lock.(*sync.Mutex).Lock()
+	defer lock.(*sync.Mutex).Unlock()
 	ctx = withPace(ctx)
 
 	all, err := r.readRecords(ctx, s)
@@ -83,7 +78,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, 
 		return Result{}, fmt.Errorf("connecting as ServiceAccount %s of namespace %s: %w", s.Account, s.Namespace, err)
 	}
 	changes := changes{client: c, source: s, inGit: map[string]*unstructured.Unstructured{}}
-	in := plan.Input{Policy: s.Policy, Record: all.own, Unconfirmed: ns.unconfirmed[s.Name], Incomplete: len(tree.Problems) > 0, Now: r.Now().Unix()}
+	in := plan.Input{Policy: s.Policy, Record: all.own, Incomplete: len(tree.Problems) > 0, Now: r.Now().Unix()}
 	if in.TrainJobs, err = changes.read(ctx); err != nil {
 		return Result{}, err
 	}
@@ -98,18 +93,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, 
 	if s.DryRun {
 		return result, nil
 	}
-	wrote, err := r.writeRecord(ctx, s, all, p.Record)
+	wrote, err := r.writeRecord(ctx, s, &all, p.Record)
 	if err != nil {
 		return result, err
 	}
-	ns.unconfirmed[s.Name] = nil // the plan has used them for the new record
 	result.Deleted = p.Delete
 	for _, create := range p.Create {
 		result.Created = append(result.Created, create.Run.Name)
 	}
 	result.Changed = wrote || len(p.Create)+len(p.Delete)+len(p.Patch) > 0
 	err = changes.carryOut(ctx, p)
-	ns.unconfirmed[s.Name] = changes.created
+	// Without this second write, a run would start again if its TrainJob were deleted before the next round.
+	p.Record.Confirm(changes.created)
+	if _, failed := r.writeRecord(ctx, s, &all, p.Record); failed != nil {
+		return result, errors.Join(err, failed)
+	}
 	return result, err
 }
 
@@ -122,9 +120,7 @@ func (c *changes) readGit(tree decode.Tree, denied map[string]bool) (map[string]
 			return nil, fmt.Errorf("%s:%d: %w", job.File, job.Line, err)
 		}
 		read.Denied = denied[job.Name()]
-		if text := c.source.Retries[job.Name()]; text != "" {
-			read.Retry = text + read.Retry
-		}
+		read.Request = trainjobs.ShortText(c.source.Retries[job.Name()])
 		c.jobs[job.Name()], c.inGit[job.Name()] = read, job.Object
 	}
 	return c.jobs, nil

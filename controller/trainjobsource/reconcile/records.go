@@ -122,8 +122,8 @@ func (all records) taken(active func(name string) bool) map[string]string {
 }
 
 // writeRecord writes the own record if it has changed, and reports whether it wrote. If somebody else has changed the
-// ConfigMap since it was read, writeRecord fails.
-func (r *Reconciler) writeRecord(ctx context.Context, s Source, before records, after plan.Record) (wrote bool, err error) {
+// ConfigMap since it was read or written, writeRecord fails.
+func (r *Reconciler) writeRecord(ctx context.Context, s Source, before *records, after plan.Record) (wrote bool, err error) {
 	data, err := record.Encode(after)
 	if err != nil {
 		return false, err
@@ -131,21 +131,24 @@ func (r *Reconciler) writeRecord(ctx context.Context, s Source, before records, 
 	if before.configMap == nil && len(data) == 0 || before.configMap != nil && maps.Equal(before.configMap.Data, data) {
 		return false, nil
 	}
+	var written *corev1.ConfigMap
 	if before.configMap != nil {
-		changed := before.configMap.DeepCopy()
-		changed.Data = data
-		err = r.Records.Update(ctx, changed)
+		written = before.configMap.DeepCopy()
+		written.Data = data
+		err = r.Records.Update(ctx, written)
 	} else {
-		err = r.Records.Create(ctx, &corev1.ConfigMap{
+		written = &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: v1alpha1.SystemNamespace, Name: recordName(s),
 				Labels: map[string]string{v1alpha1.ManagedByLabel: v1alpha1.ManagedBy, v1alpha1.TenantLabel: s.Namespace, trainjobs.SourceLabel: s.Name},
 			},
 			Data: data,
-		})
+		}
+		err = r.Records.Create(ctx, written)
 	}
 	if err != nil {
 		return false, fmt.Errorf("writing ConfigMap %s: %w", recordName(s), err)
 	}
+	before.configMap = written
 	return true, nil
 }

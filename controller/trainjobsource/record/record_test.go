@@ -36,7 +36,7 @@ func full(runs int) plan.Record {
 func TestRoundTrip(t *testing.T) {
 	for name, r := range map[string]plan.Record{
 		"empty":    {},
-		"reserved": {"a": {Reserved: 2, Newest: plan.Version{Generation: 1}, Runs: []plan.Run{{Name: "a", Version: plan.Version{Generation: 2, Spec: "s", Retry: "r"}}}}},
+		"reserved": {"a": {Reserved: 2, Newest: plan.Version{Generation: 1}, Runs: []plan.Run{{Name: "a", Version: plan.Version{Generation: 2, Spec: "s", Retry: "r", Request: "q"}}}}},
 		"full":     full(4),
 	} {
 		data, err := Encode(r)
@@ -54,6 +54,13 @@ func TestRoundTrip(t *testing.T) {
 func TestEncodeRefusesTooLargeRecord(t *testing.T) {
 	if _, err := Encode(full(9)); err == nil || !strings.Contains(err.Error(), "a ConfigMap has room for 1024 KiB") {
 		t.Errorf("Encode() = %v, want an error about the size", err)
+	}
+}
+
+// TestEncodeRefusesUnreadableRecord checks that nothing is written that Decode refuses.
+func TestEncodeRefusesUnreadableRecord(t *testing.T) {
+	if _, err := Encode(plan.Record{"bert": {Reserved: -1}}); err == nil || !strings.HasPrefix(err.Error(), "record of job bert: ") {
+		t.Errorf("Encode() = %v, want an error that names the job", err)
 	}
 }
 

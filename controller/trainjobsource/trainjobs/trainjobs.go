@@ -45,7 +45,20 @@ func Job(inGit *unstructured.Unstructured) (plan.Job, error) {
 	if err != nil {
 		return plan.Job{}, fmt.Errorf("TrainJob %s: %w", inGit.GetName(), err)
 	}
-	return plan.Job{Name: inGit.GetName(), Spec: spec, Metadata: metadata, Retry: inGit.GetAnnotations()[RetryAnnotation]}, nil
+	return plan.Job{Name: inGit.GetName(), Spec: spec, Metadata: metadata, Retry: ShortText(inGit.GetAnnotations()[RetryAnnotation])}, nil
+}
+
+// longestText is the length of the longest text in bytes that a record contains as it is.
+const longestText = 64
+
+// ShortText returns a text, or the digest of a long text. The record contains several texts of each job, and the size of a
+// record is limited.
+func ShortText(text string) string {
+	if len(text) <= longestText {
+		return text
+	}
+	short, _ := digest(text) // a string can always be encoded
+	return short
 }
 
 // orEmpty returns an empty map for nil, because JSON distinguishes them.
@@ -140,9 +153,13 @@ func copyLive[T any](spec map[string]any, field string, value *T) {
 	spec[field] = *value
 }
 
+// maxGeneration is larger than the number of runs that a job can have.
+const maxGeneration = 1 << 50
+
 // Read returns a TrainJob in the cluster as a TrainJob of a plan. A TrainJob does not belong to this TrainJobSource if it
 // belongs to another one, if its version cannot be read, or if a user copied a run with all labels and annotations: the
-// version then contains the name of the run.
+// version then contains the name of the run. A generation that no controller can reach is ignored too, because the next
+// generation could be too large for an integer.
 func Read(source string, t *trainer.TrainJob) plan.TrainJob {
 	read := plan.TrainJob{Phase: plan.Active, Deleting: t.DeletionTimestamp != nil, Metadata: t.Annotations[MetadataAnnotation]}
 	for condition, phase := range map[string]plan.Phase{trainer.TrainJobComplete: plan.Succeeded, trainer.TrainJobFailed: plan.Failed} {
@@ -152,7 +169,7 @@ func Read(source string, t *trainer.TrainJob) plan.TrainJob {
 	}
 	var run plan.Run
 	err := json.Unmarshal([]byte(t.Annotations[VersionAnnotation]), &run)
-	if t.Labels[SourceLabel] == source && err == nil && run.Name == t.Name && run.Generation > 0 {
+	if t.Labels[SourceLabel] == source && err == nil && run.Name == t.Name && run.Generation > 0 && run.Generation < maxGeneration {
 		read.Job, read.Version = t.Labels[JobLabel], run.Version
 	}
 	return read

@@ -2,6 +2,7 @@ package trainjobs
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -153,5 +154,29 @@ func TestPhases(t *testing.T) {
 	deleted := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &ended}}
 	if got := Read("jobs", deleted); !got.Deleting {
 		t.Errorf("a TrainJob with a deletion timestamp: %+v", got)
+	}
+}
+
+// TestHugeGenerationIsIgnored checks that a user cannot write a generation after which the next one is not an integer.
+func TestHugeGenerationIsIgnored(t *testing.T) {
+	imitated := &trainer.TrainJob{}
+	imitated.Name = "bert"
+	imitated.Labels = map[string]string{SourceLabel: "jobs", JobLabel: "bert"}
+	for generation, want := range map[string]string{"7": "bert", "9223372036854775807": "", "9223372036854775808": ""} {
+		imitated.Annotations = map[string]string{VersionAnnotation: `{"name":"bert","generation":` + generation + `}`}
+		if got := Read("jobs", imitated).Job; got != want {
+			t.Errorf("generation %s: the job is %q, want %q", generation, got, want)
+		}
+	}
+}
+
+// TestLongTextsAreShortened checks that a record contains no long text of a user, and that different texts stay different.
+func TestLongTextsAreShortened(t *testing.T) {
+	long := strings.Repeat("x", longestText+1)
+	if got := ShortText(long); len(got) > longestText || got == ShortText(long+"x") {
+		t.Errorf("ShortText() = %q", got)
+	}
+	if got := ShortText("again"); got != "again" {
+		t.Errorf("ShortText(again) = %q", got)
 	}
 }
