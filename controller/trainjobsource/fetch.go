@@ -91,8 +91,9 @@ func (r *round) fetchRequest(ctx context.Context) (fetch.Request, error) {
 		}
 		request.Keys = orEmpty(secret.Data)
 	}
-	if applied := r.source.Status.Applied; applied != nil && spec.Verify != nil && spec.Verify.LinearHistory {
-		request.Ancestor = applied.Commit
+	// The applied commit would be too old while one job of the fetched commit has a problem: the other jobs run already.
+	if fetched := r.source.Status.Fetched; fetched != nil && spec.Verify != nil && spec.Verify.LinearHistory {
+		request.Ancestor = fetched.Commit
 	}
 	if r.commit != nil && r.state.keys == digestOf(request.Keys) {
 		request.Known = r.commit.hash

@@ -176,6 +176,25 @@ func TestGitHistories(t *testing.T) {
 	}
 }
 
+// TestLinearHistoryAfterAProblem checks that a forced push cannot remove a commit of which only a part was applied.
+func TestLinearHistoryAfterAProblem(t *testing.T) {
+	l := newLive(t)
+	first := l.push("bert", "numNodes: 2")
+	l.run(l.options())
+	l.object.Spec.OnChange = v1alpha1.ChangeRunAlongside
+	l.object.Spec.Verify = &v1alpha1.Verification{LinearHistory: true}
+	l.create()
+	l.waitApplied(first)
+	l.pushFiles(map[string]string{"bert.yaml": jobText("bert", ""), "broken.yaml": "a: ["})
+	l.sync()
+	l.wait("False", v1alpha1.ReasonJobsInvalid)
+	if _, err := l.git.ForcePush(map[string]string{"bert.yaml": string(l.files["bert.yaml"].Data), "broken.yaml": ""}, "forced"); err != nil {
+		t.Fatal(err)
+	}
+	l.sync()
+	l.wait("False", v1alpha1.ReasonVerificationFailed)
+}
+
 // TestDeniedJobDoesNotStopOthers checks the status of a job that breaks a rule, of a file with a mistake, and of a job
 // without mistakes.
 func TestDeniedJobDoesNotStopOthers(t *testing.T) {

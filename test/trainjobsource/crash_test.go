@@ -229,8 +229,8 @@ func (l *live) runController(change func(*trainjobsource.Controller)) {
 	l.background(mgr.Start)
 }
 
-// TestPanicDoesNotStopOthers checks that a TrainJobSource whose round panics does not stop another TrainJobSource.
-func TestPanicDoesNotStopOthers(t *testing.T) {
+// TestA14PanicDoesNotStopOthers checks that a TrainJobSource whose round panics does not stop another TrainJobSource.
+func TestA14PanicDoesNotStopOthers(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")
 	bad := l.newSource("a-poison")

@@ -55,9 +55,9 @@ var escapes = map[string]struct {
 	"files-of-controller": {map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a, files: [/var/run/secrets/token]}]"}, "kustomization.yaml:1: the field configMapGenerator is not allowed"},
 }
 
-// TestEditorsStayInTheirNamespace creates TrainJobSources as an editor of a tenant, whose repository tries to leave the
+// TestA19EditorsStayInTheirNamespace creates TrainJobSources as an editor of a tenant, whose repository tries to leave the
 // tenant's namespace. The status names the file, and no TrainJob exists anywhere.
-func TestEditorsStayInTheirNamespace(t *testing.T) {
+func TestA19EditorsStayInTheirNamespace(t *testing.T) {
 	l := newLive(t)
 	files := map[string]string{}
 	for name, escape := range escapes {
@@ -179,9 +179,9 @@ func (l *live) expectNames(step string, want ...string) {
 	})
 }
 
-// TestStatusIsBounded checks the size of the status with the largest number of jobs, twice as many problems, and messages
+// TestA26StatusIsBounded checks the size of the status with the largest number of jobs, twice as many problems, and messages
 // that are as long as possible.
-func TestStatusIsBounded(t *testing.T) {
+func TestA26StatusIsBounded(t *testing.T) {
 	l := newLive(t)
 	const jobs = 1000
 	long := strings.Repeat("<\U0001F682", 2000)

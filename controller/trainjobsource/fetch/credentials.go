@@ -22,7 +22,9 @@ const maxValue = 256 << 10
 
 // readCredentials checks the Secret with the credentials for a repository.
 func readCredentials(a address, r Request) (credentials, error) {
-	if r.Secret == nil {
+	_, hasWebhook := r.Secret["webhook"] // for package receiver, and never sent
+	onlyWebhook := hasWebhook && len(r.Secret) == 1 && a.scheme != "ssh"
+	if r.Secret == nil || onlyWebhook {
 		if a.scheme == "ssh" {
 			return credentials{}, configErrorf("spec.secretRef is missing: ssh needs a Secret with the keys identity and known_hosts")
 		}

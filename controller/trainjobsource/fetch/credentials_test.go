@@ -32,6 +32,8 @@ func TestCredentials(t *testing.T) {
 	}{
 		"no Secret":             {s.HTTPS(r.Name), "", nil, "the server's certificate is signed by an unknown authority: put the certificate of the authority into ca.crt of the Secret", false},
 		"no password":           {s.HTTP(r.Name), "", nil, "the server requires credentials (401): set spec.secretRef", true},
+		"only a webhook":        {s.HTTP(r.Name), "", values("webhook", canary), "the server requires credentials (401): set spec.secretRef", true},
+		"a webhook for ssh":     {s.SSH(r.Name), "+", values("webhook", canary), "the Secret has no key identity: ssh needs a private key", false},
 		"a wrong password":      {s.HTTP(r.Name), "+", values("username", gitserver.User, "password", canary+"2"), "the server refused the credentials in the Secret (401)", true},
 		"a wrong user":          {s.HTTP(r.Name), "+", values("username", "other", "password", canary), "the server refused the credentials in the Secret (401)", true},
 		"a wrong token":         {s.HTTP(r.Name), "+", values("bearerToken", canary), "the server refused the credentials in the Secret (401)", true},

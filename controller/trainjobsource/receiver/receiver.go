@@ -1,6 +1,7 @@
 package receiver
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -145,7 +146,7 @@ func (r *Receiver) find(ctx context.Context, key types.NamespacedName) (*v1alpha
 	if err != nil || source == nil || source.Spec.SecretRef == nil {
 		return source, nil
 	}
-	return source, secret.Data[secretKey]
+	return source, bytes.TrimRight(secret.Data[secretKey], "\r\n") // many tools add a line break
 }
 
 // allows reports whether a TrainJobSource has not exceeded its rate.
