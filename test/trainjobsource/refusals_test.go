@@ -1,0 +1,66 @@
+package trainjobsource
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
+	"github.com/trainyard/trainyard/test/controlplane"
+)
+
+// TestQuotaRefusesOnce checks that a round sends no more create requests after a quota has refused one.
+func TestQuotaRefusesOnce(t *testing.T) {
+	w := newWorld(t, queue)
+	none := &corev1.ResourceQuota{}
+	none.Namespace, none.Name = w.source.Namespace, "none"
+	none.Spec.Hard = corev1.ResourceList{"count/trainjobs.trainer.kubeflow.org": resource.MustParse("0")}
+	if err := w.cp.Client().Create(t.Context(), none); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.cp.Client().Delete(context.Background(), none) })
+	none.Status = corev1.ResourceQuotaStatus{Hard: none.Spec.Hard, Used: none.Spec.Hard} // no other program counts here
+	if err := w.cp.Client().Status().Update(t.Context(), none); err != nil {
+		t.Fatal(err)
+	}
+	controlplane.Eventually(t, func(ctx context.Context) error { // the API server learns about the quota a little later
+		probe := &trainer.TrainJob{}
+		probe.Namespace, probe.Name, probe.Spec.RuntimeRef.Name = w.source.Namespace, "probe", "mpi"
+		if err := w.cp.Client().Create(ctx, probe, client.DryRunAll); !apierrors.IsForbidden(err) {
+			return fmt.Errorf("creating a TrainJob beyond the quota: %w", err)
+		}
+		return nil
+	})
+	for i := range 3 {
+		w.commit(fmt.Sprintf("job-%d", i), "numNodes: 2")
+	}
+	_, err := w.round()
+	if err == nil || strings.Count(err.Error(), "not tried") != 2 || !strings.Contains(err.Error(), "quota: none") {
+		t.Errorf("the round returns %v, want one refusal by the quota, and two requests that were not tried", err)
+	}
+}
+
+// TestRefusedJobsDoNotStopOthers checks a job that the admission policy refuses.
+func TestRefusedJobsDoNotStopOthers(t *testing.T) {
+	w := newWorld(t, queue)
+	w.commit("bad", "numNodes: 100000")
+	w.commit("bert", "numNodes: 2")
+	for range 3 {
+		if _, err := w.round(); err == nil || !strings.Contains(err.Error(), "node-limit") || !strings.Contains(err.Error(), "creating TrainJob bad: ") {
+			t.Errorf("the round returns %v, want an error of the rule node-limit", err)
+		}
+	}
+	if diff := cmp.Diff([]string{"bert/1 nodes=2"}, w.runs()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	w.commit("bad", "numNodes: 4")
+	w.expect("the job is mended", plan.Running, "bad/2 nodes=4", "bert/1 nodes=2")
+}
