@@ -98,12 +98,16 @@ func isDenial(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) && !reconcile.IsOverQuota(err)
 }
 
-// errorsIn returns the errors that errors.Join has joined.
-func errorsIn(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
+// errorsIn returns the errors that errors.Join has joined, in one or several steps.
+func errorsIn(err error) (all []error) {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
 	}
-	return []error{err}
+	for _, one := range joined.Unwrap() {
+		all = append(all, errorsIn(one)...)
+	}
+	return all
 }
 
 func (r *round) addJobProblem(job decode.Job, message string, denied bool) {

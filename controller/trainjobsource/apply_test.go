@@ -3,6 +3,7 @@ package trainjobsource
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -29,5 +30,13 @@ func TestOnlyLastingRefusalsAreDenials(t *testing.T) {
 		if got := isDenial(fmt.Errorf("applying TrainJob bert: %w", test.err)); got != test.want {
 			t.Errorf("%s: isDenial() = %t, want %t", name, got, test.want)
 		}
+	}
+}
+
+// TestErrorsIn checks that no error of a round is lost, if the record could not be written either.
+func TestErrorsIn(t *testing.T) {
+	a, b, c := errors.New("a"), errors.New("b"), errors.New("c")
+	if got := errorsIn(errors.Join(errors.Join(a, b), c)); !slices.Equal(got, []error{a, b, c}) {
+		t.Errorf("errorsIn() = %v, want a, b and c", got)
 	}
 }

@@ -21,7 +21,7 @@ type round struct {
 
 	events   int               // memory.eventCount before the round
 	fetched  bool              // whether the round fetched, or tried to
-	busy     bool              // a fetch is due, but the namespace has no free slot: the round does nothing
+	busy     bool              // a fetch is due, but no slot is free: the round does nothing
 	commit   *commit           // nil if no commit is known
 	complete bool              // whether the round compares the cluster with Git
 	denied   map[string]string // the jobs that the rules forbid, with the reasons

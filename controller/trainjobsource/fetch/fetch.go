@@ -227,7 +227,7 @@ func (f *Fetcher) verify(ctx context.Context, server remote, list *packp.AdvRefs
 	}
 	isLinear, err := descends(history, d.selected.commit, ancestor)
 	if err == nil && !isLinear {
-		err = verifyErrorf("commit %s does not descend from %s, which was applied last, and spec.verify.linearHistory requires this: the branch was changed by a forced push, or leads to an older commit", d.selected.commit, ancestor)
+		err = verifyErrorf("commit %s does not descend from %s, which was fetched last, and spec.verify.linearHistory requires this: the branch was changed by a forced push, or leads to an older commit", d.selected.commit, ancestor)
 	}
 	return err
 }

@@ -173,7 +173,7 @@ func (w *world) reconcile(writes int) {
 		changes = append(changes, func() { w.patch(p) })
 	}
 	changes = append(changes, func() {
-		w.record.Confirm(plan.Create)
+		w.record = w.record.Confirmed(plan.Create)
 		w.markRecorded()
 	})
 	if writes >= 0 {

@@ -90,9 +90,21 @@ func TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed(t *testing.T) {
 	if got, want := summary(Make(Input{Jobs: git, Record: first.Record})), "create bert A, Running"; got != want {
 		t.Errorf("not confirmed: the plan is %q, want %q", got, want)
 	}
-	first.Record.Confirm(first.Create)
-	if got := summary(Make(Input{Jobs: git, Record: first.Record})); got != "Ended" {
+	if got := summary(Make(Input{Jobs: git, Record: first.Record.Confirmed(first.Create)})); got != "Ended" {
 		t.Errorf("confirmed: the plan is %q, want Ended", got)
+	}
+	if first.Record["bert"].Runs[0].Created {
+		t.Error("Confirmed has changed the record itself")
+	}
+}
+
+// TestConfirmedKeepsTheNewest confirms an earlier run after a later one, whose create request had succeeded before.
+func TestConfirmedKeepsTheNewest(t *testing.T) {
+	earlier, later := Version{Generation: 1, Spec: "A"}, Version{Generation: 2, Spec: "A", Request: "r"}
+	record := Record{"bert": {Newest: later, Reserved: 2, Runs: []Run{{"bert", earlier, false}, {"bert-2", later, true}}}}
+	got := record.Confirmed([]Create{{"bert", Run{Name: "bert", Version: earlier}}})["bert"]
+	if got.Newest != later || !got.Runs[0].Created {
+		t.Errorf("the history is %+v, want the newest version %+v and a created first run", got, later)
 	}
 }
 

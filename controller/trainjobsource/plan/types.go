@@ -1,5 +1,10 @@
 package plan
 
+import (
+	"maps"
+	"slices"
+)
+
 // OnChange decides when a new version of a job runs, and whether it stops the runs of earlier versions.
 type OnChange string
 
@@ -100,16 +105,21 @@ type History struct {
 // Record contains the history of each job by the job's name.
 type Record map[string]History
 
-// Confirm marks runs as created, after their TrainJobs were created.
-func (r Record) Confirm(created []Create) {
+// Confirmed returns a copy of the record in which runs whose TrainJobs were created are marked as created.
+func (r Record) Confirmed(created []Create) Record {
+	confirmed := maps.Clone(r)
 	for _, c := range created {
-		history := r[c.Job]
+		history := confirmed[c.Job]
+		history.Runs = slices.Clone(history.Runs)
 		for i := range history.Runs {
-			if run := &history.Runs[i]; run.Generation == c.Run.Generation {
-				run.Created = true
-				history.Newest = run.Version
+			if history.Runs[i].Generation == c.Run.Generation {
+				history.Runs[i].Created = true
 			}
 		}
-		r[c.Job] = history
+		if c.Run.Generation > history.Newest.Generation {
+			history.Newest = c.Run.Version
+		}
+		confirmed[c.Job] = history
 	}
+	return confirmed
 }

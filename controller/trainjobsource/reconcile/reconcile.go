@@ -1,9 +1,9 @@
 // Package reconcile makes the TrainJobs of a namespace match the TrainJobs of a TrainJobSource in Git.
 //
 // Each call of Reconcile is one round: it reads the record and the TrainJobs, makes a plan, writes the record, changes
-// TrainJobs, and then marks the created runs in the record. After a crash at any point, the next round continues. A TrainJob
-// that was created before a crash, and that a user deletes before the next round, is created again. A round without a
-// difference writes nothing.
+// TrainJobs, and then marks the created runs in the record. After a crash at any point, the next round continues. If a round
+// cannot mark a run, because of a crash or a failed request, and a user deletes the TrainJob before the next round, then the
+// next round creates it again. A round without a difference writes nothing.
 package reconcile
 
 import (
@@ -18,6 +18,7 @@ import (
 
 	"github.com/trainyard/trainyard/controller/trainjobsource/decode"
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
+	"github.com/trainyard/trainyard/controller/trainjobsource/record"
 	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
 )
 
@@ -93,6 +94,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, 
 	if s.DryRun {
 		return result, nil
 	}
+	if _, err := record.Encode(p.Record.Confirmed(p.Create)); err != nil {
+		return result, err // after the creation, the record would be too large
+	}
 	wrote, err := r.writeRecord(ctx, s, &all, p.Record)
 	if err != nil {
 		return result, err
@@ -104,11 +108,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, 
 	result.Changed = wrote || len(p.Create)+len(p.Delete)+len(p.Patch) > 0
 	err = changes.carryOut(ctx, p)
 	// Without this second write, a run would start again if its TrainJob were deleted before the next round.
-	p.Record.Confirm(changes.created)
-	if _, failed := r.writeRecord(ctx, s, &all, p.Record); failed != nil {
-		return result, errors.Join(err, failed)
-	}
-	return result, err
+	result.Record = p.Record.Confirmed(changes.created)
+	_, failed := r.writeRecord(ctx, s, &all, result.Record)
+	return result, errors.Join(err, failed)
 }
 
 // readGit returns the jobs of the tree for a plan.
