@@ -36,6 +36,8 @@ const (
 	// HostsAnnotation on a Secret lists the hosts to which its credentials may be sent, separated by commas, with their
 	// ports if these are not the default port of the protocol.
 	HostsAnnotation = Group + "/hosts"
+	// WebhookKey is the key of the webhook's secret in the Secret of a TrainJobSource.
+	WebhookKey = "webhook"
 	// ShardLabel on a TrainJobSource selects the controller that handles it, if several share the work.
 	ShardLabel = Group + "/shard"
 )

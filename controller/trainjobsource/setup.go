@@ -30,7 +30,7 @@ const maxPanicDelay = 10 * time.Minute
 
 // Setup adds the controller to a manager. The argument "workers" is the number of rounds that run at the same time.
 func (c *Controller) Setup(mgr ctrl.Manager, workers int) error {
-	c.slots.most, c.slots.total = workers/2, max(workers-1, workers/2+1) // at least two namespaces at a time, if there are two workers
+	c.slots.setLimits(workers)
 	return ctrl.NewControllerManagedBy(mgr).Named(controllerName).
 		Watches(&v1alpha1.TrainJobSource{}, handler.EnqueueRequestsFromMapFunc(c.requestSource), builder.WithPredicates(sourceChanged())).
 		Watches(&trainer.TrainJob{}, handler.EnqueueRequestsFromMapFunc(c.requestOwner), builder.WithPredicates(runChanged())).

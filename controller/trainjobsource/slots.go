@@ -9,15 +9,21 @@ import (
 // TrainJobSources were fetching.
 const busyDelay = time.Second
 
-// slots limits the fetches of each namespace that run at the same time. A fetch from a server that does not answer occupies
-// a worker for minutes; without the limit, the TrainJobSources of one tenant could occupy all workers. The limit for all
-// namespaces together leaves a worker to TrainJobSources that need no fetch.
+// slots limits the number of fetches that run at the same time. A fetch from a server that does not answer occupies a worker
+// for minutes. The limit of each namespace ensures that one tenant cannot occupy all workers. The limit of all namespaces
+// together ensures that a worker is left for rounds without a fetch, if there are at least three workers.
 type slots struct {
 	sync.Mutex
 	most  int // of each namespace; 0 means 1
-	total int // of all namespaces; 0 means 1
-	all   int
+	total int // of all namespaces together; 0 means 1
+	all   int // the slots that are taken
 	used  map[string]int
+}
+
+// setLimits sets the limits for a number of workers.
+func (s *slots) setLimits(workers int) {
+	s.most = workers / 2
+	s.total = max(workers-1, s.most+1)
 }
 
 // take takes a slot of a namespace if one is free.

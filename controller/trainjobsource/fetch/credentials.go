@@ -6,6 +6,8 @@ import (
 	"unicode"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
 // credentials are the checked contents of the Secret with credentials.
@@ -22,15 +24,12 @@ const maxValue = 256 << 10
 
 // readCredentials checks the Secret with the credentials for a repository.
 func readCredentials(a address, r Request) (credentials, error) {
-	_, hasWebhook := r.Secret["webhook"] // for package receiver, and never sent
-	onlyWebhook := hasWebhook && len(r.Secret) == 1 && a.scheme != "ssh"
-	if r.Secret == nil || onlyWebhook {
-		if a.scheme == "ssh" {
-			return credentials{}, configErrorf("spec.secretRef is missing: ssh needs a Secret with the keys identity and known_hosts")
-		}
+	switch {
+	case r.Secret == nil && a.scheme == "ssh":
+		return credentials{}, configErrorf("spec.secretRef is missing: ssh needs a Secret with the keys identity and known_hosts")
+	case r.Secret == nil, a.scheme != "ssh" && hasOnlyWebhook(r.Secret):
 		return credentials{}, nil
-	}
-	if !a.isListed(r.SecretHosts) {
+	case !a.isListed(r.SecretHosts):
 		return credentials{}, configErrorf("the annotation trainyard.dev/hosts of the Secret does not list %s, so its credentials are not sent there: add the annotation with kubectl annotate secret NAME trainyard.dev/hosts=%s", a.hostsEntry(), a.hostsEntry())
 	}
 	for key, value := range r.Secret {
@@ -42,6 +41,13 @@ func readCredentials(a address, r Request) (credentials, error) {
 		return readSSHCredentials(r.Secret)
 	}
 	return readHTTPCredentials(r.Secret)
+}
+
+// hasOnlyWebhook reports whether a Secret contains only the secret of a webhook, which is never sent to the Git server. A
+// public repository needs no more.
+func hasOnlyWebhook(secret map[string][]byte) bool {
+	_, has := secret[v1alpha1.WebhookKey]
+	return has && len(secret) == 1
 }
 
 func readHTTPCredentials(secret map[string][]byte) (c credentials, err error) {

@@ -20,9 +20,6 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// secretKey is the key of the webhook's secret in the Secret of a TrainJobSource.
-const secretKey = "webhook"
-
 // Limits of requests.
 const (
 	maxBody      = 1 << 20 // bytes
@@ -146,7 +143,7 @@ func (r *Receiver) find(ctx context.Context, key types.NamespacedName) (*v1alpha
 	if err != nil || source == nil || source.Spec.SecretRef == nil {
 		return source, nil
 	}
-	return source, bytes.TrimRight(secret.Data[secretKey], "\r\n") // many tools add a line break
+	return source, bytes.TrimRight(secret.Data[v1alpha1.WebhookKey], "\r\n") // many tools add a line break
 }
 
 // allows reports whether a TrainJobSource has not exceeded its rate.
