@@ -22,7 +22,8 @@ func TestOnlyLastingRefusalsAreDenials(t *testing.T) {
 	}{
 		"an exceeded quota":            {forbidden("exceeded quota: tenant, requested: count/trainjobs.trainer.kubeflow.org=1, used: 2, limited: 2"), false},
 		"a quota without a status":     {forbidden("status unknown for quota: tenant, resources: count/trainjobs.trainer.kubeflow.org"), false},
-		"a job with quota in its name": {fmt.Errorf("the rules forbid quota-test: %w", forbidden("node-limit")), true},
+		"a job with quota in its name": {fmt.Errorf("creating TrainJob quota: %w", forbidden("node-limit")), true},
+		"a quoted text about a quota":  {forbidden(`label "exceeded quota: x" is forbidden: exceeded quota: x`), true},
 		"missing rights":               {forbidden(`User "a" cannot patch resource "trainjobs"`), true},
 		"an invalid field":             {apierrors.NewInvalid(trainer.SchemeGroupVersion.WithKind("TrainJob").GroupKind(), "bert", nil), true},
 		"a webhook that is missing":    {apierrors.NewInternalError(errors.New("failed calling webhook")), false},
@@ -33,7 +34,7 @@ func TestOnlyLastingRefusalsAreDenials(t *testing.T) {
 	}
 }
 
-// TestErrorsIn checks that no error of a round is lost, if the record could not be written either.
+// TestErrorsIn checks the errors of a round in which API requests for two jobs and for the record failed.
 func TestErrorsIn(t *testing.T) {
 	a, b, c := errors.New("a"), errors.New("b"), errors.New("c")
 	if got := errorsIn(errors.Join(errors.Join(a, b), c)); !slices.Equal(got, []error{a, b, c}) {

@@ -91,7 +91,8 @@ func (r *round) fetchRequest(ctx context.Context) (fetch.Request, error) {
 		}
 		request.Keys = orEmpty(secret.Data)
 	}
-	// The applied commit would be too old while one job of the fetched commit has a problem: the other jobs run already.
+	// Status.Applied would be too old here: if one job of a commit has a problem, the other jobs of the commit run already,
+	// but the commit does not count as applied.
 	if fetched := r.source.Status.Fetched; fetched != nil && spec.Verify != nil && spec.Verify.LinearHistory {
 		request.Ancestor = fetched.Commit
 	}

@@ -176,7 +176,7 @@ func TestGitHistories(t *testing.T) {
 	}
 }
 
-// TestLinearHistoryAfterAProblem checks that a forced push cannot remove a commit of which only a part was applied.
+// TestLinearHistoryAfterAProblem checks a forced push that removes a commit of which only a part was applied.
 func TestLinearHistoryAfterAProblem(t *testing.T) {
 	l := newLive(t)
 	first := l.push("bert", "numNodes: 2")

@@ -17,7 +17,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestQuotaRefusesOnce checks that a round sends no more create requests after a quota has refused one.
+// TestQuotaRefusesOnce checks that a round with three new jobs sends one create request if a quota allows no TrainJobs.
 func TestQuotaRefusesOnce(t *testing.T) {
 	w := newWorld(t, queue)
 	none := &corev1.ResourceQuota{}
@@ -27,7 +27,7 @@ func TestQuotaRefusesOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.cp.Client().Delete(context.Background(), none) })
-	none.Status = corev1.ResourceQuotaStatus{Hard: none.Spec.Hard, Used: none.Spec.Hard} // no other program counts here
+	none.Status = corev1.ResourceQuotaStatus{Hard: none.Spec.Hard, Used: none.Spec.Hard} // no controller of quotas runs here
 	if err := w.cp.Client().Status().Update(t.Context(), none); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,11 @@ func TestQuotaRefusesOnce(t *testing.T) {
 	for i := range 3 {
 		w.commit(fmt.Sprintf("job-%d", i), "numNodes: 2")
 	}
+	writes := w.transport.writes.Load()
 	_, err := w.round()
+	if got := w.transport.writes.Load() - writes; got != 2 {
+		t.Errorf("the round sent %d writes, want 2: the record and one TrainJob", got)
+	}
 	if err == nil || strings.Count(err.Error(), "not tried") != 2 || !strings.Contains(err.Error(), "quota: none") {
 		t.Errorf("the round returns %v, want one refusal by the quota, and two requests that were not tried", err)
 	}

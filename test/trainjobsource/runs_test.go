@@ -107,7 +107,8 @@ func TestRunDeletedAtOnceStaysDeleted(t *testing.T) {
 	w.expect("deleted at once", plan.Ended)
 }
 
-// TestRetriesInGitAndInTheCluster checks that a text that somebody removes starts no run, if the other text stays.
+// TestRetriesInGitAndInTheCluster checks a job with both texts that run it again. Setting a text starts a run, and
+// removing one of them starts no run.
 func TestRetriesInGitAndInTheCluster(t *testing.T) {
 	w := newWorld(t, queue)
 	inGit := ", annotations: {trainyard.dev/retry: g}"

@@ -55,8 +55,8 @@ var escapes = map[string]struct {
 	"files-of-controller": {map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a, files: [/var/run/secrets/token]}]"}, "kustomization.yaml:1: the field configMapGenerator is not allowed"},
 }
 
-// TestA19EditorsStayInTheirNamespace creates TrainJobSources as an editor of a tenant, whose repository tries to leave the
-// tenant's namespace. The status names the file, and no TrainJob exists anywhere.
+// TestA19EditorsStayInTheirNamespace checks repositories that try to reach other namespaces. An editor of a tenant creates
+// their TrainJobSources. The status must name the file, and no TrainJob may exist in any namespace.
 func TestA19EditorsStayInTheirNamespace(t *testing.T) {
 	l := newLive(t)
 	files := map[string]string{}

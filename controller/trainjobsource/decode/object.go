@@ -76,10 +76,10 @@ func describe(file string, line int, err error) []Problem {
 	return problems
 }
 
-// decodeNode converts a YAML document to an object, as the API server does. It refuses repeated keys, and aliases: 100,000
-// aliases of one long text fit into a small file, and are gigabytes of JSON. The YAML library with these checks finds the
-// lines of mistakes, but it reads some values, such as dates, in another way than the API server. So decodeNode takes the
-// values from the API server's library.
+// decodeNode converts a YAML document to an object, as the API server does. It refuses repeated keys. It also refuses
+// aliases: a small file can contain 100,000 aliases of one long text, which are gigabytes of JSON. The YAML library with
+// these checks finds the lines of mistakes, but it reads some values, such as dates, in another way than the API server. So
+// decodeNode takes the values from the API server's library.
 func decodeNode(node *yaml.Node) (*unstructured.Unstructured, error) {
 	if node.Kind != yaml.MappingNode {
 		return nil, errors.New("want a Kubernetes object, which is a mapping")

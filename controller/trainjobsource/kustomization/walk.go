@@ -133,8 +133,8 @@ func (w *walk) file(from string, r reference) (total, error) {
 	return total{bytes: int64(len(text)), objects: objects}, w.copied.WriteFile(inMemory(file), text)
 }
 
-// readFile reads a regular file. It refuses links, because they can point out of the tree. It checks sizes before anything
-// is parsed, because a parsed file needs about a hundred times the memory of its text.
+// readFile reads a regular file. It refuses links, because they can point out of the tree. It also refuses too large files,
+// before anybody parses them: a parser needs up to a hundred times as much memory as the text has bytes.
 func (w *walk) readFile(file string) ([]byte, error) {
 	info, err := fs.Lstat(w.tree, file)
 	if err != nil || !info.Mode().IsRegular() {
@@ -149,6 +149,7 @@ func (w *walk) readFile(file string) ([]byte, error) {
 	return fs.ReadFile(w.tree, file)
 }
 
+// tooManyBytes returns the error for files that are too large together.
 func tooManyBytes(limits Limits) error {
 	return fmt.Errorf("the files of the kustomization have more than %d MiB, where each use of a file counts", limits.Bytes>>20)
 }

@@ -185,7 +185,7 @@ func (w *world) reconcile(writes int) {
 	w.checkQueue()
 }
 
-// markRecorded remembers that the record contains all runs whose TrainJobs exist.
+// markRecorded marks all runs whose TrainJobs exist as recorded.
 func (w *world) markRecorded() {
 	for _, run := range w.byName {
 		run.recorded = true

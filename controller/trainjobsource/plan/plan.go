@@ -217,7 +217,7 @@ func (j *job) reserveAgain(run Run) Run {
 // start reserves a run for the version in Git if this version is due, and returns the state of the job.
 func (j *job) start() State {
 	newest := j.newest()
-	retried := j.git.asksAgain(newest)
+	retried := j.git.wantsRetry(newest)
 	changed := newest.Spec != "" && j.git.Spec != newest.Spec
 	due := newest.Spec == "" || changed || retried
 	active := j.active()

@@ -83,7 +83,8 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed deletes a TrainJob before a plan has seen it.
+// TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed checks a TrainJob that was created and deleted between two plans. It runs
+// again only if the record does not say that it was created.
 func TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed(t *testing.T) {
 	git := map[string]Job{"bert": {Name: "bert", Spec: "A"}}
 	first := Make(Input{Jobs: git})
@@ -98,7 +99,7 @@ func TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed(t *testing.T) {
 	}
 }
 
-// TestConfirmedKeepsTheNewest confirms an earlier run after a later one, whose create request had succeeded before.
+// TestConfirmedKeepsTheNewest checks that a run that is created late does not replace a newer version that exists already.
 func TestConfirmedKeepsTheNewest(t *testing.T) {
 	earlier, later := Version{Generation: 1, Spec: "A"}, Version{Generation: 2, Spec: "A", Request: "r"}
 	record := Record{"bert": {Newest: later, Reserved: 2, Runs: []Run{{"bert", earlier, false}, {"bert-2", later, true}}}}
@@ -118,8 +119,8 @@ func TestRetryTexts(t *testing.T) {
 		{"g", "r", false}, {"g", "", false}, {"", "r", false}, {"", "", false},
 		{"g2", "r", true}, {"g", "r2", true}, {"r", "g", true},
 	} {
-		if got := (Job{Retry: tc.retry, Request: tc.request}).asksAgain(ran); got != tc.want {
-			t.Errorf("Retry %q, Request %q: asksAgain() = %t, want %t", tc.retry, tc.request, got, tc.want)
+		if got := (Job{Retry: tc.retry, Request: tc.request}).wantsRetry(ran); got != tc.want {
+			t.Errorf("Retry %q, Request %q: wantsRetry() = %t, want %t", tc.retry, tc.request, got, tc.want)
 		}
 	}
 }

@@ -40,8 +40,8 @@ type Job struct {
 	Name     string // metadata.name
 	Spec     string // the digest of the spec, with defaults, without fields that can be changed later
 	Metadata string // the digest of the labels and annotations
-	// Retry, in Git, and Request, in the cluster, are texts that users change to run the same version again. A text is empty
-	// if it was never set, and a text that somebody removes asks for nothing.
+	// To run the same version again, users change one of two texts: Retry in Git, or Request in the cluster. A text is empty
+	// if it is not set.
 	Retry, Request string
 	Denied         bool // the rules of the platform forbid the TrainJob, so no run of this version starts
 }
@@ -70,15 +70,18 @@ type TrainJob struct {
 
 // Version is a version of a job that had to run.
 type Version struct {
-	Generation int    `json:"generation"`        // counts the versions of the job, from 1
-	Spec       string `json:"spec,omitempty"`    // Job.Spec of this version
-	Retry      string `json:"retry,omitempty"`   // the last Job.Retry that was not empty
-	Request    string `json:"request,omitempty"` // the last Job.Request that was not empty
+	Generation int    `json:"generation"`     // counts the versions of the job, from 1
+	Spec       string `json:"spec,omitempty"` // Job.Spec of this version
+	// Retry and Request are Job.Retry and Job.Request of this version. If one of them was empty, it is the text of the
+	// version before.
+	Retry   string `json:"retry,omitempty"`
+	Request string `json:"request,omitempty"`
 }
 
-// asksAgain reports whether a user has changed a text of the job since a version ran.
-func (j Job) asksAgain(ran Version) bool {
-	return j.Retry != "" && j.Retry != ran.Retry || j.Request != "" && j.Request != ran.Request
+// wantsRetry reports whether users want the job to run again although its spec has not changed: Retry or Request is set, and
+// differs from the text of the version that ran last.
+func (j Job) wantsRetry(last Version) bool {
+	return j.Retry != "" && j.Retry != last.Retry || j.Request != "" && j.Request != last.Request
 }
 
 // Run is a TrainJob in the record.
@@ -105,7 +108,7 @@ type History struct {
 // Record contains the history of each job by the job's name.
 type Record map[string]History
 
-// Confirmed returns a copy of the record in which runs whose TrainJobs were created are marked as created.
+// Confirmed returns a copy of the record in which the given runs are marked as created.
 func (r Record) Confirmed(created []Create) Record {
 	confirmed := maps.Clone(r)
 	for _, c := range created {

@@ -89,7 +89,8 @@ func (c *changes) carryOut(ctx context.Context, p plan.Plan) error {
 // create sends a create request for the TrainJob of a run. A server-side apply would change a TrainJob that somebody else
 // created with this name after the plan was made.
 //
-// A quota that refuses one TrainJob refuses all. So create sends no request after the first refusal of this round.
+// A quota that refuses one TrainJob refuses all others of its namespace too. So after a first refusal by a quota, create
+// sends no more requests in this round.
 func (c *changes) create(ctx context.Context, create plan.Create) error {
 	if c.overQuota != nil {
 		return fmt.Errorf("creating %s: not tried, because an earlier request failed: %w", describe(create.Run.Name, create.Job), c.overQuota)
@@ -112,14 +113,15 @@ func (c *changes) create(ctx context.Context, create plan.Create) error {
 	return nil
 }
 
-// IsOverQuota reports whether the API server refuses an object because of the quota of its namespace. The texts come from
-// the admission plugin ResourceQuota, which gives its refusals no other mark.
+// IsOverQuota reports whether the API server refuses an object because of a quota of its namespace. Only the text of the
+// error says so: the admission plugin ResourceQuota returns the same kind of error as all other refusals. The text must
+// follow the name of the object, because other refusals can quote texts of users.
 func IsOverQuota(err error) bool {
 	if !apierrors.IsForbidden(err) {
 		return false
 	}
-	text := err.Error()
-	return strings.Contains(text, "exceeded quota: ") || strings.Contains(text, "status unknown for quota: ")
+	_, reason, _ := strings.Cut(err.Error(), " is forbidden: ")
+	return strings.HasPrefix(reason, "exceeded quota: ") || strings.HasPrefix(reason, "status unknown for quota: ")
 }
 
 // expectRun checks that an existing TrainJob is the TrainJob of a run. This is so if the client has repeated a create

@@ -1,9 +1,11 @@
 // Package reconcile makes the TrainJobs of a namespace match the TrainJobs of a TrainJobSource in Git.
 //
-// Each call of Reconcile is one round: it reads the record and the TrainJobs, makes a plan, writes the record, changes
-// TrainJobs, and then marks the created runs in the record. After a crash at any point, the next round continues. If a round
-// cannot mark a run, because of a crash or a failed request, and a user deletes the TrainJob before the next round, then the
-// next round creates it again. A round without a difference writes nothing.
+// Each call of Reconcile is one round. A round reads the record and the TrainJobs, makes a plan, writes the record with the
+// names of the new runs, changes the TrainJobs, and marks the new runs as created in the record. After a crash at any point,
+// the next round continues. A round without a difference writes nothing.
+//
+// A run can start twice only in one case: a crash or a failed request prevents that the run is marked as created, and a
+// user deletes its TrainJob before the next round.
 package reconcile
 
 import (
@@ -94,8 +96,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, 
 	if s.DryRun {
 		return result, nil
 	}
-	if _, err := record.Encode(p.Record.Confirmed(p.Create)); err != nil {
-		return result, err // after the creation, the record would be too large
+	if err := checkSize(p); err != nil {
+		return result, err
 	}
 	wrote, err := r.writeRecord(ctx, s, &all, p.Record)
 	if err != nil {
@@ -107,10 +109,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, 
 	}
 	result.Changed = wrote || len(p.Create)+len(p.Delete)+len(p.Patch) > 0
 	err = changes.carryOut(ctx, p)
-	// Without this second write, a run would start again if its TrainJob were deleted before the next round.
+	if len(changes.created) == 0 {
+		return result, err
+	}
 	result.Record = p.Record.Confirmed(changes.created)
 	_, failed := r.writeRecord(ctx, s, &all, result.Record)
 	return result, errors.Join(err, failed)
+}
+
+// checkSize returns an error if the record would be too large once all runs of a plan are created.
+func checkSize(p plan.Plan) error {
+	if len(p.Create) == 0 {
+		return nil
+	}
+	_, err := record.Encode(p.Record.Confirmed(p.Create))
+	return err
 }
 
 // readGit returns the jobs of the tree for a plan.

@@ -121,8 +121,8 @@ func (all records) taken(active func(name string) bool) map[string]string {
 	return taken
 }
 
-// writeRecord writes the own record if it has changed, and reports whether it wrote. If somebody else has changed the
-// ConfigMap since it was read or written, writeRecord fails.
+// writeRecord writes the own record if it has changed, and reports whether it wrote. It fails if somebody else has changed
+// the ConfigMap in the meantime.
 func (r *Reconciler) writeRecord(ctx context.Context, s Source, before *records, after plan.Record) (wrote bool, err error) {
 	data, err := record.Encode(after)
 	if err != nil {

@@ -25,7 +25,7 @@ func Encode(r plan.Record) (map[string]string, error) {
 	for name, history := range r {
 		text, err := json.Marshal(history)
 		if err == nil {
-			err = check(history) // a record that cannot be read again would stop all TrainJobSources of the namespace
+			err = check(history) // an unreadable record would stop all TrainJobSources of the namespace
 		}
 		if err != nil {
 			return nil, fmt.Errorf("record of job %s: %w", name, err)

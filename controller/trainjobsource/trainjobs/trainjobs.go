@@ -48,13 +48,13 @@ func Job(inGit *unstructured.Unstructured) (plan.Job, error) {
 	return plan.Job{Name: inGit.GetName(), Spec: spec, Metadata: metadata, Retry: ShortText(inGit.GetAnnotations()[RetryAnnotation])}, nil
 }
 
-// longestText is the length of the longest text in bytes that a record contains as it is.
-const longestText = 64
+// maxText is the maximum length of a text that ShortText does not change, in bytes.
+const maxText = 64
 
-// ShortText returns a text, or the digest of a long text. The record contains several texts of each job, and the size of a
-// record is limited.
+// ShortText returns a short text unchanged, and the digest of a long text. A record contains texts of users, and must fit
+// into a ConfigMap.
 func ShortText(text string) string {
-	if len(text) <= longestText {
+	if len(text) <= maxText {
 		return text
 	}
 	short, _ := digest(text) // a string can always be encoded
@@ -153,13 +153,13 @@ func copyLive[T any](spec map[string]any, field string, value *T) {
 	spec[field] = *value
 }
 
-// maxGeneration is larger than the number of runs that a job can have.
+// maxGeneration is far above the number of runs of any job.
 const maxGeneration = 1 << 50
 
 // Read returns a TrainJob in the cluster as a TrainJob of a plan. A TrainJob does not belong to this TrainJobSource if it
 // belongs to another one, if its version cannot be read, or if a user copied a run with all labels and annotations: the
-// version then contains the name of the run. A generation that no controller can reach is ignored too, because the next
-// generation could be too large for an integer.
+// version then contains the name of the run. A TrainJob with a generation of maxGeneration or more does not belong to it
+// either: a user has written this generation, and the next one could overflow.
 func Read(source string, t *trainer.TrainJob) plan.TrainJob {
 	read := plan.TrainJob{Phase: plan.Active, Deleting: t.DeletionTimestamp != nil, Metadata: t.Annotations[MetadataAnnotation]}
 	for condition, phase := range map[string]plan.Phase{trainer.TrainJobComplete: plan.Succeeded, trainer.TrainJobFailed: plan.Failed} {

@@ -157,7 +157,7 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// TestHugeGenerationIsIgnored checks that a user cannot write a generation after which the next one is not an integer.
+// TestHugeGenerationIsIgnored checks that a generation that a user has written cannot make the next generation overflow.
 func TestHugeGenerationIsIgnored(t *testing.T) {
 	imitated := &trainer.TrainJob{}
 	imitated.Name = "bert"
@@ -170,10 +170,10 @@ func TestHugeGenerationIsIgnored(t *testing.T) {
 	}
 }
 
-// TestLongTextsAreShortened checks that a record contains no long text of a user, and that different texts stay different.
+// TestLongTextsAreShortened checks the length of the result, and that two long texts have different results.
 func TestLongTextsAreShortened(t *testing.T) {
-	long := strings.Repeat("x", longestText+1)
-	if got := ShortText(long); len(got) > longestText || got == ShortText(long+"x") {
+	long := strings.Repeat("x", maxText+1)
+	if got := ShortText(long); len(got) > maxText || got == ShortText(long+"x") {
 		t.Errorf("ShortText() = %q", got)
 	}
 	if got := ShortText("again"); got != "again" {
