@@ -131,8 +131,8 @@ crash: crash-packages ## Kill the writer of folders, and make it run out of memo
 
 .PHONY: race
 race: ## Run the tests of the product's packages with the race detector
-	@# The race detector slows programs down several times. These tests check limits of time and memory, and would fail.
-	@# `make test` runs them.
+	@# The race detector makes programs several times slower. The skipped tests check limits of time, and would fail.
+	@# `make test` runs them without the race detector.
 	$(LANE) race go test -race -timeout 60m -skip '^TestCorpus$$/^bound_|^TestScript$$/^cue_bombs$$|^Fuzz' ./bundles/... ./cmd/... ./controller/... ./generator/...
 
 # BENCH_TOOLS lists the programs with which the benchmarks compare trainyard.
