@@ -29,6 +29,7 @@ func asUsage(err error, target **usageError) bool { return errors.As(err, target
 
 // flags are the flags of the command.
 type flags struct {
+	config              string
 	kubeconfig, context string
 	logFormat           string
 	allow, deny         []string
@@ -56,6 +57,9 @@ Messages go to standard error. Exit codes:
   # Handle the TrainJobSources with the label trainyard.dev/shard=a
   trainyard-controller --shard a
 
+  # Read settings from a file, which can contain lines such as "workers: 8"
+  trainyard-controller --config controller.yaml
+
   # Fetch over http from one host of the cluster, and from no host in another network
   trainyard-controller --allow-http git.git.svc:80 --deny-address 10.20.0.0/16`,
 		SilenceUsage:  true,
@@ -76,6 +80,7 @@ Messages go to standard error. Exit codes:
 
 func (f *flags) add(cmd *cobra.Command) {
 	set, o := cmd.Flags(), &f.options
+	set.StringVar(&f.config, "config", "", "path of a YAML file with settings: its keys are the names of flags without dashes; a flag on the command line takes precedence")
 	set.StringVar(&f.kubeconfig, "kubeconfig", "", "path of a kubeconfig (default $KUBECONFIG, ~/.kube/config, or the pod's service account)")
 	set.StringVar(&f.context, "context", "", "context of the kubeconfig (default the current context)")
 	set.StringVar(&o.Shard, "shard", "", "handle the TrainJobSources whose label trainyard.dev/shard has this value (default those without the label); all TrainJobSources of a namespace need the same value")
@@ -90,10 +95,16 @@ func (f *flags) add(cmd *cobra.Command) {
 	set.StringSliceVar(&f.allow, "allow-address", nil, "networks, such as 127.0.0.0/8, whose Git servers are allowed although they are refused by default")
 	set.StringSliceVar(&f.deny, "deny-address", nil, "networks, such as 10.0.0.0/8, whose Git servers are refused")
 	set.StringVar(&f.logFormat, "log-format", "text", "format of messages: text, json")
+	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
 	_ = cmd.MarkFlagFilename("kubeconfig")
 }
 
 func (f *flags) run(cmd *cobra.Command, messages io.Writer) error {
+	if f.config != "" {
+		if err := readConfig(f.config, cmd.Flags()); err != nil {
+			return err
+		}
+	}
 	o := f.options
 	var err error
 	if o.Network.Allow, err = parseNetworks("--allow-address", f.allow); err != nil {
