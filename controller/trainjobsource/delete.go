@@ -53,20 +53,32 @@ func (r *round) delete(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, nil
 	}
 	if r.needsFinalizer() && !r.source.Spec.Suspend {
-		left, err := r.deleteRuns(ctx)
-		if left > 0 {
-			text := fmt.Sprintf("deleting %s, because spec.prune is Always", count(left, "TrainJob"))
-			if err != nil {
-				text += ": " + err.Error()
-			}
-			r.setCondition(v1alpha1.ReconcilingCondition, "True", v1alpha1.ReasonProgressing, text)
-			return ctrl.Result{RequeueAfter: deletionDelay}, r.writeStatus(ctx)
-		}
-		if err != nil && left < 0 {
-			return ctrl.Result{}, err
+		if again, err := r.prune(ctx); again > 0 || err != nil {
+			return ctrl.Result{RequeueAfter: again}, err
 		}
 	}
 	return ctrl.Result{}, r.setFinalizer(ctx, false)
+}
+
+// prune deletes all runs, and returns the time until it must be called again. The time is 0 if no run is left.
+func (r *round) prune(ctx context.Context) (again time.Duration, err error) {
+	defer r.release()
+	if !r.reserve(ctx) {
+		return busyDelay, nil
+	}
+	left, err := r.deleteRuns(ctx)
+	switch {
+	case left < 0:
+		return 0, err
+	case left == 0:
+		return 0, nil
+	}
+	text := fmt.Sprintf("deleting %s, because spec.prune is Always", count(left, "TrainJob"))
+	if err != nil {
+		text += ": " + err.Error()
+	}
+	r.setCondition(v1alpha1.ReconcilingCondition, "True", v1alpha1.ReasonProgressing, text)
+	return deletionDelay, r.writeStatus(ctx)
 }
 
 // deleteRuns deletes all runs, and returns the number of runs that still exist; -1 if the number is unknown. If no run

@@ -32,7 +32,6 @@ func (r *round) fetch(ctx context.Context) bool {
 	r.state.generation, r.state.sync = r.source.Generation, r.source.Annotations[v1alpha1.SyncAnnotation]
 	r.state.failure = r.fetchCommit(ctx)
 	r.failure = r.state.failure
-	r.source.Status.LastSync = r.state.sync
 	return r.commit != nil
 }
 

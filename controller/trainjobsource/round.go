@@ -21,7 +21,8 @@ type round struct {
 
 	events   int               // memory.eventCount before the round
 	fetched  bool              // whether the round fetched, or tried to
-	busy     bool              // a fetch is due, but no slot is free: the round does nothing
+	busy     bool              // the round ended early, because it would have waited for other rounds
+	unlock   func()            // ends the reservation of the namespace; nil if the round has not reserved it
 	commit   *commit           // nil if no commit is known
 	complete bool              // whether the round compares the cluster with Git
 	denied   map[string]string // the jobs that the rules forbid, with the reasons
@@ -48,7 +49,7 @@ type problem struct {
 type step func(*round, context.Context) bool
 
 // steps lists the steps of a round, in order.
-var steps = []step{(*round).fetch, (*round).skipIfSettled, (*round).decode, (*round).judge, (*round).apply}
+var steps = []step{(*round).fetch, (*round).skipIfSettled, (*round).reserve, (*round).decode, (*round).judge, (*round).apply}
 
 func (c *Controller) newRound(source *v1alpha1.TrainJobSource) *round {
 	r := &round{Controller: c, before: source, now: c.Rounds.Now()}
@@ -67,11 +68,7 @@ func (r *round) run(ctx context.Context) error {
 	if err := r.setFinalizer(ctx, r.needsFinalizer()); err != nil {
 		return err
 	}
-	for _, step := range steps {
-		if !step(r, ctx) {
-			break
-		}
-	}
+	r.carryOut(ctx)
 	if r.busy {
 		return nil
 	}
@@ -80,6 +77,30 @@ func (r *round) run(ctx context.Context) error {
 		log.FromContext(ctx).Info("the cluster does not match Git", "reason", r.failure.reason, "message", r.failure.message)
 	}
 	return nil
+}
+
+// carryOut carries out the steps until one of them ends the round.
+func (r *round) carryOut(ctx context.Context) {
+	defer r.release()
+	for _, step := range steps {
+		if !step(r, ctx) {
+			return
+		}
+	}
+}
+
+// reserve reserves the namespace for the rest of the round.
+func (r *round) reserve(context.Context) bool {
+	r.unlock = r.Rounds.TryLock(r.source.Namespace)
+	r.busy = r.unlock == nil
+	return !r.busy
+}
+
+// release ends the reservation of the namespace.
+func (r *round) release() {
+	if r.unlock != nil {
+		r.unlock()
+	}
 }
 
 // fail ends the round.

@@ -12,6 +12,9 @@ const (
 	// never makes the controller wait longer than the interval.
 	minBackoff = 10 * time.Second
 	maxBackoff = 10 * time.Minute
+	// busyDelay is the time until a round is repeated that ended early, because too many other rounds were fetching, or
+	// because another round was changing TrainJobs of the same namespace.
+	busyDelay = time.Second
 	// settleDelay is the time until a round is repeated after it has changed TrainJobs.
 	settleDelay = time.Second
 	// jitter is the largest random change of a delay, as a fraction of the delay. It spreads rounds over time.
@@ -24,11 +27,10 @@ func (r *round) next() time.Duration {
 	if r.source.Spec.Suspend {
 		return 0
 	}
-	if r.busy {
-		return busyDelay
-	}
 	failed := r.failure != nil && !r.failure.stalled
-	r.countFailure(failed)
+	if !r.busy || failed { // a busy round has not applied anything, so it ends no series of failures
+		r.countFailure(failed)
+	}
 	interval := r.source.Spec.Interval.Duration
 	delay := backoff(r.state.failures, interval)
 	if r.fetched {
@@ -39,6 +41,8 @@ func (r *round) next() time.Duration {
 	}
 	left := max(r.state.due.Sub(r.now), time.Millisecond)
 	switch {
+	case r.busy:
+		return busyDelay
 	case failed && r.failure != r.state.failure:
 		return min(left, delay)
 	case r.result.Changed:

@@ -37,6 +37,7 @@ func (r *round) skipIfSettled(context.Context) bool {
 // must be written before, because a round that ends after the fetch does not compute the jobs of the status.
 func (r *round) rememberSettled() {
 	switch {
+	case r.busy: // nothing was compared
 	case r.complete && r.failure == nil && !r.result.Changed && !r.source.Spec.DryRun && !r.hasOpenJobs():
 		r.state.settled = settled{weak.Make(r.commit), r.events, r.now}
 	case r.complete || r.failure != nil:

@@ -1,13 +1,6 @@
 package trainjobsource
 
-import (
-	"sync"
-	"time"
-)
-
-// busyDelay is the time until a round is repeated that ended at once, because a fetch was due while too many other
-// TrainJobSources were fetching.
-const busyDelay = time.Second
+import "sync"
 
 // slots limits the number of fetches that run at the same time. A fetch from a server that does not answer occupies a worker
 // for minutes. The limit of each namespace ensures that one tenant cannot occupy all workers. The limit of all namespaces

@@ -44,7 +44,7 @@ func (r *round) writeStatus(ctx context.Context) error {
 // summarize fills the status.
 func (r *round) summarize() {
 	status := &r.source.Status
-	status.ObservedGeneration = r.source.Generation
+	status.ObservedGeneration, status.LastSync = r.source.Generation, r.state.sync
 	switch {
 	case r.commit != nil && r.result.States != nil:
 		r.listProblems()

@@ -48,7 +48,7 @@ type Reconciler struct {
 	Exists func(ctx context.Context, namespace, name string) (bool, error)
 	Now    func() time.Time
 
-	namespaces sync.Map // the *sync.Mutex of each namespace, which a round holds
+	namespaces sync.Map // the *sync.Mutex of each namespace
 }
 
 // Result is the outcome of a round.
@@ -62,14 +62,22 @@ type Result struct {
 	Changed          bool // whether the round wrote anything, so that another round may be necessary
 }
 
-// Reconcile runs a round for a TrainJobSource. It starts no run of the jobs in the argument "denied". A change that the
-// API server refuses does not prevent the other changes. Reconcile then returns the joined errors of all refused
-// changes, each of which is a *JobError.
+// TryLock reserves a namespace for a round, and returns the function that ends the reservation. The function is nil if
+// another round has reserved the namespace: two rounds at the same time could start the same job of two TrainJobSources.
+// TryLock does not wait, because a round can take minutes if the API server is slow.
+func (r *Reconciler) TryLock(namespace string) (unlock func()) {
+	found, _ := r.namespaces.LoadOrStore(namespace, &sync.Mutex{})
+	lock := found.(*sync.Mutex)
+	if !lock.TryLock() {
+		return nil
+	}
+	return lock.Unlock
+}
+
+// Reconcile runs a round for a TrainJobSource, whose namespace the caller has reserved with TryLock. It starts no run of
+// the jobs in the argument "denied". A change that the API server refuses does not prevent the other changes. Reconcile
+// then returns the joined errors of all refused changes, each of which is a *JobError.
 func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, denied map[string]bool) (Result, error) {
-	// Two rounds in one namespace could start the same job of two TrainJobSources.
-	lock, _ := r.namespaces.LoadOrStore(s.Namespace, &sync.Mutex{})
-	lock.(*sync.Mutex).Lock()
-	defer lock.(*sync.Mutex).Unlock()
 	ctx = withPace(ctx)
 
 	all, err := r.readRecords(ctx, s)

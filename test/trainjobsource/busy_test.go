@@ -1,0 +1,89 @@
+package trainjobsource
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/controller/trainjobsource"
+	"github.com/trainyard/trainyard/controller/trainjobsource/fetch"
+	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
+	"github.com/trainyard/trainyard/test/controlplane"
+)
+
+// counter counts the fetches of a Fetcher.
+type counter struct {
+	trainjobsource.Fetcher
+	fetches atomic.Int32
+}
+
+func (c *counter) Fetch(ctx context.Context, r fetch.Request) (fetch.Result, error) {
+	c.fetches.Add(1)
+	return c.Fetcher.Fetch(ctx, r)
+}
+
+// reserve reserves the namespace of the first tenant, as soon as no round has reserved it.
+func reserve(t *testing.T, rounds *reconcile.Reconciler) (free func()) {
+	t.Helper()
+	controlplane.Eventually(t, func(context.Context) error {
+		if free = rounds.TryLock(tenants[0]); free == nil {
+			return errors.New("a round has reserved the namespace")
+		}
+		return nil
+	})
+	return free
+}
+
+// TestReservedNamespaceDoesNotStopOthers reserves a namespace, as a long round does. The only worker must handle
+// the TrainJobSource of another namespace. The TrainJobSource that waits must fetch only once, and must not report its fetch
+// as done before its commit is applied.
+func TestReservedNamespaceDoesNotStopOthers(t *testing.T) {
+	l := newLive(t)
+	commit := l.push("bert", "numNodes: 2")
+	var rounds *reconcile.Reconciler
+	fetcher := &counter{}
+	l.runController(func(c *trainjobsource.Controller) {
+		rounds = c.Rounds
+		fetcher.Fetcher, c.Fetcher = c.Fetcher, fetcher
+	})
+	free := reserve(t, rounds)
+	l.object.Annotations = map[string]string{v1alpha1.SyncAnnotation: "once"}
+	l.create()
+	waiting := l.object
+	l.object = l.newSource("jobs")
+	l.object.Namespace = tenants[1]
+	l.create()
+	l.wait("True", v1alpha1.ReasonApplied)
+	time.Sleep(3 * time.Second) // the round that waits is repeated
+	l.object = waiting
+	if l.refresh(); l.object.Status.LastSync != "" || l.object.Status.Applied != nil {
+		t.Errorf("while its namespace is reserved, the TrainJobSource has the status %+v", l.object.Status)
+	}
+	free()
+	l.waitRuns("the namespace is free", "bert/1 nodes=2")
+	l.waitApplied(commit)
+	if n := fetcher.fetches.Load(); n != 2 {
+		t.Errorf("%d fetches, want one for each TrainJobSource", n)
+	}
+
+	free = reserve(t, rounds)
+	l.change(`{"spec":{"prune":"Always"}}`)
+	l.eventually(func(s *v1alpha1.TrainJobSource) error {
+		if len(s.Finalizers) == 0 {
+			return errors.New("the TrainJobSource has no finalizer")
+		}
+		return nil
+	})
+	if err := l.cp.Client().Delete(t.Context(), l.object); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(3 * time.Second)
+	if runs := l.runs(); len(runs) != 1 {
+		t.Errorf("while the namespace is reserved, the runs %v exist, want one", runs)
+	}
+	free()
+	l.waitGone()
+}
