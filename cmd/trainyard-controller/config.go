@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -14,13 +15,13 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// configFile is a YAML file with settings. Each key is the name of a flag without its dashes. A flag that accepts several
-// values has a list:
+// configFile is a YAML file with settings. Each key is the name of a flag without its dashes. If a flag accepts several
+// values, its setting is a list:
 //
 //	workers: 8
 //	allow-http: [git.git.svc:80]
 //
-// A flag on the command line takes precedence over the file.
+// If the command line contains the same flag, the setting has no effect.
 type configFile struct {
 	path     string
 	set      *pflag.FlagSet
@@ -34,20 +35,31 @@ func readConfig(path string, set *pflag.FlagSet) error {
 	if err != nil {
 		return usageErrorf("--config: %w", err)
 	}
-	var root, second yaml.Node
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	if err := decoder.Decode(&root); errors.Is(err, io.EOF) {
-		return nil // an empty file
-	} else if err != nil {
-		return usageErrorf("%s: %w", path, err) // the error begins with the line
-	}
 	c := &configFile{path: path, set: set}
-	c.read(root.Content[0])
-	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
-		c.refuse(&second, "want one YAML document")
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	if root := c.decode(decoder); root != nil {
+		c.read(root.Content[0])
+	}
+	if second := c.decode(decoder); second != nil {
+		c.refuse(second, "want one YAML document")
 	}
 	if len(c.problems) > 0 {
 		return &usageError{errors.Join(c.problems...)}
+	}
+	return nil
+}
+
+// decode returns the next YAML document, or nil at the end of the file and after a mistake.
+func (c *configFile) decode(decoder *yaml.Decoder) *yaml.Node {
+	document := &yaml.Node{}
+	err := decoder.Decode(document)
+	switch {
+	case err == nil:
+		return document
+	case !errors.Is(err, io.EOF) && len(c.problems) == 0: // the decoder repeats an error
+		// The library begins a message with the line, for example "yaml: line 2: did not find expected key".
+		where := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "line ")
+		c.problems = append(c.problems, fmt.Errorf("%s:%s", c.path, where))
 	}
 	return nil
 }
@@ -84,10 +96,8 @@ func (c *configFile) find(key *yaml.Node) *pflag.Flag {
 			names = append(names, flag.Name)
 		}
 	})
-	for _, name := range names {
-		if name == key.Value {
-			return c.set.Lookup(name)
-		}
+	if slices.Contains(names, key.Value) {
+		return c.set.Lookup(key.Value)
 	}
 	if nearest := message.Nearest(key.Value, names); nearest != "" {
 		c.refuse(key, "unknown setting %s: did you mean %s?", message.Quote(key.Value), nearest)
@@ -102,30 +112,43 @@ var wanted = map[string]string{"bool": "true or false", "int": "an integer", "fl
 
 // apply sets a flag, unless the command line has set it. The value is checked in both cases.
 func (c *configFile) apply(flag *pflag.Flag, value *yaml.Node) {
-	values, several := flag.Value.(pflag.SliceValue)
-	if several && value.Kind == yaml.SequenceNode {
+	if values, several := flag.Value.(pflag.SliceValue); several {
 		c.applyList(flag, values, value)
 		return
 	}
 	before := flag.Value.String()
-	switch {
-	case several:
-		c.refuse(value, "%s: want a list", flag.Name)
-	case value.Kind != yaml.ScalarNode || value.Tag == "!!null" || flag.Value.Set(value.Value) != nil:
+	if value.Kind != yaml.ScalarNode || value.Tag == "!!null" || flag.Value.Set(value.Value) != nil {
 		c.refuse(value, "%s: want %s", flag.Name, wanted[flag.Value.Type()])
-	case flag.Changed:
-		_ = flag.Value.Set(before) // the value is valid
+		return
+	}
+	c.check(flag, value)
+	if flag.Changed {
+		_ = flag.Value.Set(before) // the flag had this value, so it is valid
+	}
+}
+
+// check checks a value of a flag, or one of its values.
+func (c *configFile) check(flag *pflag.Flag, value *yaml.Node) {
+	if check := checks[flag.Name]; check != nil {
+		if err := check(value.Value); err != nil {
+			c.refuse(value, "%s: %s: %v", flag.Name, message.Quote(value.Value), err)
+		}
 	}
 }
 
 // applyList sets a flag that accepts several values.
 func (c *configFile) applyList(flag *pflag.Flag, values pflag.SliceValue, list *yaml.Node) {
+	if list.Kind != yaml.SequenceNode {
+		c.refuse(list, "%s: want a list", flag.Name)
+		return
+	}
 	var texts []string
 	for _, item := range list.Content {
 		if item.Kind != yaml.ScalarNode || item.Tag == "!!null" {
 			c.refuse(item, "%s: want a text", flag.Name)
 			return
 		}
+		c.check(flag, item)
 		texts = append(texts, item.Value)
 	}
 	if !flag.Changed {

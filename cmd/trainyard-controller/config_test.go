@@ -30,7 +30,8 @@ func parse(t *testing.T, text string, args ...string) (*flags, error) {
 	return f, err
 }
 
-// TestConfigFileSetsFlags reads a setting of each type. The command line takes precedence.
+// TestConfigFileSetsFlags reads a file with settings of all types. Two of the settings are also flags of the command line,
+// and must keep the values of the command line.
 func TestConfigFileSetsFlags(t *testing.T) {
 	f, err := parse(t, `# settings of the controller
 workers: 8
@@ -53,7 +54,7 @@ allow-address: [10.0.0.0/8]
 	}
 }
 
-// TestConfigFileErrors checks that each mistake has a line with its position.
+// TestConfigFileErrors checks files with mistakes. The error must have one line for each mistake, with its position.
 func TestConfigFileErrors(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"an empty file":        {"", ""},
@@ -69,8 +70,12 @@ func TestConfigFileErrors(t *testing.T) {
 		"a nested list":        {"allow-http: [[git:80]]\n", ":1:14: allow-http: want a text"},
 		"an alias":             {"shard: &a b\nlog-format: *a\n", ":2:13: log-format: want a text"},
 		"a repeated setting":   {"shard: a\nshard: b\n", ":2:1: \"shard\" is already set in line 1"},
-		"two documents":        {"shard: a\n---\nshard: b\n", "want one YAML document"},
-		"no YAML":              {"shard: [\n", "controller.yaml: yaml: line "},
+		"two documents":        {"shard: a\n---\nshard: b\n", "controller.yaml:2:1: want one YAML document"},
+		"no YAML":              {"shard: a\n\tb\n", "controller.yaml:2: found a tab character"},
+		"no YAML afterwards":   {"shard: a\n---\nshard: [\n", "controller.yaml:3: did not find expected node content"},
+		"no worker":            {"workers: 0\n", `:1:10: workers: "0": want a number greater than 0`},
+		"an unknown format":    {"log-format: xml\n", `:1:13: log-format: "xml": want text or json`},
+		"no network":           {"deny-address: [10.0.0.0/8, 10.0.0.0]\n", `:1:28: deny-address: "10.0.0.0": want a network`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parse(t, tc.text)

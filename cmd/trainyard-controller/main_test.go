@@ -20,7 +20,7 @@ func TestCommandLine(t *testing.T) {
 		"an unknown flag":    {[]string{"--shards", "a"}, exitUsage, "unknown flag: --shards"},
 		"no kubeconfig":      {[]string{"--kubeconfig", "missing"}, exitUsage, "reading the kubeconfig"},
 		"no settings file":   {[]string{"--config", "missing.yaml"}, exitUsage, "--config: open missing.yaml"},
-		"no worker":          {[]string{"--workers", "0"}, exitUsage, "want numbers greater than 0"},
+		"no worker":          {[]string{"--workers", "0"}, exitUsage, `--workers "0": want a number greater than 0`},
 		"an invalid network": {[]string{"--allow-address", "10.0.0.0"}, exitUsage, `--allow-address "10.0.0.0": want a network`},
 		"an invalid format":  {[]string{"--log-format", "xml"}, exitUsage, `--log-format "xml": want text or json`},
 	} {

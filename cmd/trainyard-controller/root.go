@@ -105,21 +105,12 @@ func (f *flags) run(cmd *cobra.Command, messages io.Writer) error {
 			return err
 		}
 	}
+	if err := checkFlags(cmd.Flags()); err != nil {
+		return err
+	}
 	o := f.options
-	var err error
-	if o.Network.Allow, err = parseNetworks("--allow-address", f.allow); err != nil {
-		return err
-	}
-	if o.Network.Deny, err = parseNetworks("--deny-address", f.deny); err != nil {
-		return err
-	}
-	if o.Workers < 1 || o.QPS <= 0 || o.Burst < 1 {
-		return usageErrorf("--workers, --kube-api-qps and --kube-api-burst: want numbers greater than 0")
-	}
-	handler, err := f.newHandler(messages)
-	if err != nil {
-		return err
-	}
+	o.Network.Allow, o.Network.Deny = parseNetworks(f.allow), parseNetworks(f.deny)
+	handler := f.newHandler(messages)
 	o.Log = logr.FromSlogHandler(handler)
 	ctrl.SetLogger(o.Log)
 	klog.SetSlogLogger(slog.New(handler))
@@ -131,26 +122,19 @@ func (f *flags) run(cmd *cobra.Command, messages io.Writer) error {
 	return controller.Run(cmd.Context(), cluster, o)
 }
 
-func (f *flags) newHandler(messages io.Writer) (slog.Handler, error) {
-	switch f.logFormat {
-	case "text":
-		return slog.NewTextHandler(messages, nil), nil
-	case "json":
-		return slog.NewJSONHandler(messages, nil), nil
+func (f *flags) newHandler(messages io.Writer) slog.Handler {
+	if f.logFormat == "json" {
+		return slog.NewJSONHandler(messages, nil)
 	}
-	return nil, usageErrorf("--log-format %q: want text or json", f.logFormat)
+	return slog.NewTextHandler(messages, nil)
 }
 
-func parseNetworks(flag string, texts []string) ([]netip.Prefix, error) {
-	var networks []netip.Prefix
+// parseNetworks parses texts that checkNetwork has checked.
+func parseNetworks(texts []string) (networks []netip.Prefix) {
 	for _, text := range texts {
-		network, err := netip.ParsePrefix(text)
-		if err != nil {
-			return nil, usageErrorf("%s %q: want a network such as 10.0.0.0/8", flag, text)
-		}
-		networks = append(networks, network)
+		networks = append(networks, netip.MustParsePrefix(text))
 	}
-	return networks, nil
+	return networks
 }
 
 // cluster returns the connection to the cluster.
