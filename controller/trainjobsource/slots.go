@@ -2,9 +2,9 @@ package trainjobsource
 
 import "sync"
 
-// slots limits the number of fetches that run at the same time. A fetch from a server that does not answer occupies a worker
-// for minutes. The limit of each namespace ensures that one tenant cannot occupy all workers. The limit of all namespaces
-// together ensures that a worker is left for rounds without a fetch, if there are at least three workers.
+// slots limits the number of fetches that run at the same time, because a fetch occupies a worker for minutes if the Git
+// server does not answer. The limit of each namespace ensures that one tenant cannot occupy all workers. If there are at
+// least three workers, the limit of all namespaces together leaves one of them for rounds without a fetch.
 type slots struct {
 	sync.Mutex
 	most  int // of each namespace; 0 means 1

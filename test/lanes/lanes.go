@@ -87,7 +87,7 @@ func listLanes() []Lane {
 		{"e2e-horovod", "Horovod in real pods", "root, and ten minutes to compile Horovod", append([]string{e2e}, pods...), nil},
 		{"kueue", "jobs that wait for quota, on simulated cluster nodes", "", append([]string{"test/scale", "test/matrix", "examples", "generator/capacity", "generator/internal/resources"}, pods...), []string{"examples/jobs", gitExample}},
 		{"scale", "jobs of 100 nodes on simulated cluster nodes", "", append([]string{"test/scale", "test/matrix"}, pods...), nil},
-		{"gitops", "TrainJobs from Git in real pods, as the example shows", "root", append([]string{"test/gitops", "test/kubeconfig", "test/gitserver", "test/doctest", "examples/gitops", "docs/gitops.md", "controller", "cmd/trainyard-controller", command, internal, "policies", "generator"}, pods...), []string{"cmd/trainyard/testdata"}},
+		{"gitops", "the commands of examples/gitops, with real pods", "root", append([]string{"test/gitops", "test/kubeconfig", "test/gitserver", "test/doctest", "examples/gitops", "docs/gitops.md", "controller", "cmd/trainyard-controller", command, internal, "policies", "generator"}, pods...), []string{"cmd/trainyard/testdata"}},
 		{"packets", "network policies with real connections", "user namespaces", append([]string{"test/packets", "test/podrunner", controlPlane}, objects...), nil},
 		{"argocd", "the delivery of a platform from Git with Argo CD", "", append([]string{"test/argocd", controlPlane, "test/attack", "test/doctest", "bundles", "docs/argocd.md", "docs/operations.md"}, objects...), []string{"test/argocd/objects"}},
 		{"crash", "the writer of folders, killed or out of memory or disk space", "root", []string{"api/v1alpha1", "bundles", command, "generator/object", "test/crash"}, nil},

@@ -25,7 +25,7 @@ func (c *counter) Fetch(ctx context.Context, r fetch.Request) (fetch.Result, err
 	return c.Fetcher.Fetch(ctx, r)
 }
 
-// reserve reserves the namespace of the first tenant, as soon as no round has reserved it.
+// reserve waits until no round has reserved the namespace of the first tenant, and reserves it.
 func reserve(t *testing.T, rounds *reconcile.Reconciler) (free func()) {
 	t.Helper()
 	controlplane.Eventually(t, func(context.Context) error {
@@ -37,9 +37,10 @@ func reserve(t *testing.T, rounds *reconcile.Reconciler) (free func()) {
 	return free
 }
 
-// TestReservedNamespaceDoesNotStopOthers reserves a namespace, as a long round does. The only worker must handle
-// the TrainJobSource of another namespace. The TrainJobSource that waits must fetch only once, and must not report its fetch
-// as done before its commit is applied.
+// TestReservedNamespaceDoesNotStopOthers reserves one of two namespaces, as a long round does. The controller has only one
+// worker, which must handle the TrainJobSource of the other namespace. The TrainJobSource in the reserved namespace must wait:
+// it fetches only once, and the status shows the requested fetch only after the commit was applied. The second part
+// deletes the TrainJobSource while its namespace is reserved.
 func TestReservedNamespaceDoesNotStopOthers(t *testing.T) {
 	l := newLive(t)
 	commit := l.push("bert", "numNodes: 2")

@@ -176,7 +176,8 @@ func TestGitHistories(t *testing.T) {
 	}
 }
 
-// TestLinearHistoryAfterAProblem checks a forced push that removes a commit of which only a part was applied.
+// TestLinearHistoryAfterAProblem pushes a commit with a good file and a broken file, so only the good file is applied. Then
+// a forced push removes this commit. With linearHistory, the controller must refuse the forced push.
 func TestLinearHistoryAfterAProblem(t *testing.T) {
 	l := newLive(t)
 	first := l.push("bert", "numNodes: 2")

@@ -62,9 +62,9 @@ type Result struct {
 	Changed          bool // whether the round wrote anything, so that another round may be necessary
 }
 
-// TryLock reserves a namespace for a round, and returns the function that ends the reservation. The function is nil if
-// another round has reserved the namespace: two rounds at the same time could start the same job of two TrainJobSources.
-// TryLock does not wait, because a round can take minutes if the API server is slow.
+// TryLock reserves a namespace for a round, and returns the function that ends the reservation. It returns nil at once if
+// another round has reserved the namespace. Without reservations, two rounds could start the same job of two
+// TrainJobSources. Waiting for the other round could take minutes, because the API server may be slow.
 func (r *Reconciler) TryLock(namespace string) (unlock func()) {
 	found, _ := r.namespaces.LoadOrStore(namespace, &sync.Mutex{})
 	lock := found.(*sync.Mutex)

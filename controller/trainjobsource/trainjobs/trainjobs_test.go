@@ -157,7 +157,8 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// TestHugeGenerationIsIgnored checks that a generation that a user has written cannot make the next generation overflow.
+// TestHugeGenerationIsIgnored reads TrainJobs with the largest possible generations, which only a user can write. Such a
+// TrainJob must belong to no job, because adding 1 to its generation would overflow.
 func TestHugeGenerationIsIgnored(t *testing.T) {
 	imitated := &trainer.TrainJob{}
 	imitated.Name = "bert"
