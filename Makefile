@@ -5,8 +5,9 @@
 include tools/tools.mk
 include tools/flux/flux.mk
 
-# TEST_TOOLS lists the tools that `make test` runs. The list contains only the newest version of Trainer.
-TEST_TOOLS := $(filter-out %/golangci-lint $(TOOLS_BIN)/trainer-2.1/%,$(TOOLS))
+# TEST_TOOLS lists the tools that `make test` runs. The list contains older versions of Trainer only if TRAINYARD_TRAINERS
+# is set, because `make test` then also runs the tests of older versions.
+TEST_TOOLS := $(filter-out %/golangci-lint $(if $(TRAINYARD_TRAINERS),,$(TOOLS_BIN)/trainer-2.1/%),$(TOOLS))
 
 # LANE runs the command of a lane, and records in docs/lanes.json that the lane has passed.
 LANE := go run ./test/lanes/cmd/lanes run
@@ -34,7 +35,7 @@ test-suites:
 	go vet $(sort $(foreach suite,$(LANE_SUITES),./test/$(firstword $(subst :, ,$(suite)))))
 	@# The default limit of go test is ten minutes for each package. On a busy machine, the suites on real
 	@# API servers take longer.
-	go test -timeout 30m $$(go list ./... | grep -v -E '/test/(layout|lanes|docs|formats|argocd|crash|e2e|gitops/cmd/gitops|packets|scale)$$')
+	go test -timeout 45m $$(go list ./... | grep -v -E '/test/(layout|lanes|docs|formats|argocd|crash|e2e|gitops/cmd/gitops|packets|scale)$$')
 	@# The test cache is off for these packages, because it does not track files that they read through other programs.
 	go test -count=1 -timeout 30m ./test/layout ./test/lanes ./test/docs ./test/formats
 
