@@ -74,9 +74,9 @@ func inputErrorf(format string, args ...any) error {
 	return &exitError{error: fmt.Errorf(format, args...), result: report.Report{ExitCode: exitUsage}, input: true}
 }
 
-// interpretError returns the exit code, the problems and the failures of a run that ended with the given error, which
-// can be nil.
-func interpretError(err error) report.Report {
+// interpretError returns the exit code, the problems and the failures of a command, such as "trainyard generate", that
+// ended with the given error, which can be nil.
+func interpretError(command string, err error) report.Report {
 	if err == nil {
 		return report.Report{}
 	}
@@ -93,13 +93,13 @@ func interpretError(err error) report.Report {
 	case errors.As(err, &loss):
 		return report.Report{ExitCode: exitRefused, Failures: loss.Problems}
 	}
-	code, hint := classify(err)
+	code, hint := classify(command, err)
 	return report.Report{ExitCode: code, Failures: []string{fmt.Sprintf("trainyard: %v%s", err, hint)}}
 }
 
-// classify returns the exit code for a single failure. The result "hint" is the next step for the user, or empty.
-func classify(err error) (code int, hint string) {
-	const usage = "\nRun \"trainyard --help\" for usage."
+// classify returns the exit code for a single failure of a command. The result "hint" is the next step for the user, or
+// empty.
+func classify(command string, err error) (code int, hint string) {
 	var (
 		exit        *exitError
 		refused     *bundles.RefusedError
@@ -113,7 +113,7 @@ func classify(err error) (code int, hint string) {
 	switch {
 	case errors.As(err, &exit):
 		if exit.result.ExitCode == exitUsage && !exit.input {
-			hint = usage
+			hint = fmt.Sprintf("\nRun \"%s --help\" for usage.", command)
 		}
 		return exit.result.ExitCode, hint
 	case errors.As(err, &refused):

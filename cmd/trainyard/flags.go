@@ -115,7 +115,10 @@ var wantedValues = map[string]string{
 	"stringToString": "KEY=VALUE",
 }
 
-func flagError(_ *cobra.Command, err error) error {
+func flagError(cmd *cobra.Command, err error) error {
+	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
+		return usageErrorf("%w%s", err, suggestFlag(cmd, unknown.GetSpecifiedName()))
+	}
 	if invalid := (*pflag.InvalidValueError)(nil); errors.As(err, &invalid) {
 		cause := invalid.Unwrap()
 		if wanted := wantedValues[invalid.GetFlag().Value.Type()]; wanted != "" {
@@ -124,6 +127,21 @@ func flagError(_ *cobra.Command, err error) error {
 		return usageErrorf("--%s %q: %w", invalid.GetFlag().Name, invalid.GetValue(), cause)
 	}
 	return usageErrorf("%w", err)
+}
+
+// suggestFlag suggests the flag of a command whose name is most similar to an unknown name. The result is empty if no name
+// is similar.
+func suggestFlag(cmd *cobra.Command, name string) string {
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			known = append(known, f.Name)
+		}
+	})
+	if nearest := message.Nearest(name, known); nearest != "" {
+		return fmt.Sprintf(": did you mean --%s?", nearest)
+	}
+	return ""
 }
 
 // wantArg allows at most one positional argument, or requires exactly one if the parameter "required" is true.

@@ -47,10 +47,10 @@ func (r *reporter) addNeeds(platforms []generator.Platform) {
 	}
 }
 
-// finish reports how a command ended, and returns its exit code. The report goes to standard output if onStdout
-// returns true. In all other cases, the report goes to standard error, without other messages.
-func (r *reporter) finish(err error) int {
-	result := interpretError(err)
+// finish reports how a command ended, such as "trainyard generate", and returns its exit code. The report goes to standard
+// output if onStdout returns true. In all other cases, the report goes to standard error, without other messages.
+func (r *reporter) finish(command string, err error) int {
+	result := interpretError(command, err)
 	format, known := report.Named(r.format)
 	if !known || !r.started || r.isText() {
 		_ = report.Text.Write(r.err, result)

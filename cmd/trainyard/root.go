@@ -22,7 +22,8 @@ func run(ctx context.Context, args []string, s streams) int {
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	return r.finish(root.ExecuteContext(ctx))
+	cmd, err := root.ExecuteContextC(ctx)
+	return r.finish(cmd.CommandPath(), err)
 }
 
 func newRoot(s streams, r *reporter) *cobra.Command {

@@ -32,7 +32,7 @@ func TestRuntimeTestPrintsJSON(t *testing.T) {
 			var out, messages bytes.Buffer
 			f := runtimeTestFlags{output: "json"}
 			err := f.finish(streams{out: &out, err: &messages}, tc.result, tc.err)
-			if got := interpretError(err).ExitCode; got != tc.code {
+			if got := interpretError("trainyard runtime test", err).ExitCode; got != tc.code {
 				t.Errorf("exit code %d, want %d: %v", got, tc.code, err)
 			}
 			if empty := out.Len() == 0; empty != tc.empty {
