@@ -27,10 +27,11 @@ its own namespace. trainyard-controller fetches the repository, and writes the r
 	}, newSourceList(s), newSourceStatus(s), newSourceSync(s), newSourceRetry(s), newSourceSuspend(s), newSourceResume(s))
 }
 
-// sourceFlags select one TrainJobSource of a cluster.
+// sourceFlags select one TrainJobSource of a cluster, and the format of the output.
 type sourceFlags struct {
 	cluster clusterFlags
 	name    string
+	output  string // text or json
 }
 
 // add adds the flags to a command, whose first argument is the name of a TrainJobSource. The function "run" gets a
@@ -38,6 +39,7 @@ type sourceFlags struct {
 func (f *sourceFlags) add(cmd *cobra.Command, run func(context.Context, sources.Sources, []string) error) {
 	f.cluster.addConnection(cmd)
 	f.cluster.addNamespace(cmd)
+	addOutput(cmd, &f.output, textOrJSON)
 	if cmd.Args == nil {
 		cmd.Args = wantArg(true, "the name of one TrainJobSource")
 	}

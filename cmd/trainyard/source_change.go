@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,12 +26,16 @@ func newSourceSync(s streams) *cobra.Command {
 		Long: `Fetch the repository of a TrainJobSource now, instead of after its interval, and apply a new commit.
 
 The command writes the annotation trainyard.dev/sync, and waits until trainyard-controller has handled it.
-The exit code is 0 if the condition Ready is then True, 7 if not, and 8 after --timeout.`,
+The exit code is 0 if the condition Ready is then True, 7 if not, and 8 after --timeout. With -o json, the
+output has the fields of trainyard source status.`,
 		Example: `  # After git push
   trainyard source sync jobs --namespace team-vision
 
   # Do not wait for the result
-  trainyard source sync jobs --wait=false`,
+  trainyard source sync jobs --wait=false
+
+  # In a pipeline: which commit was applied?
+  trainyard source sync jobs -o json | jq -r .applied.commit`,
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return f.check(cmd) },
 	}
 	f.source.add(cmd, func(ctx context.Context, client sources.Sources, _ []string) error { return f.run(ctx, client, s) })
@@ -60,7 +65,7 @@ func (f *sourceSyncFlags) run(ctx context.Context, client sources.Sources, s str
 	}
 	fmt.Fprintf(s.err, "Requested a fetch of TrainJobSource %s\n", key)
 	if !f.wait {
-		return nil
+		return f.source.printChange(ctx, client, s, "")
 	}
 	late := exitErrorf(exitTimedOut, "trainyard-controller has not handled the request within %s: check that it runs", f.timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, f.timeout, late)
@@ -69,12 +74,33 @@ func (f *sourceSyncFlags) run(ctx context.Context, client sources.Sources, s str
 	if err != nil {
 		return err
 	}
-	now := time.Now()
-	fmt.Fprintf(s.out, "Fetched: %s\nApplied: %s\nJobs:    %s\n", describeRevision(view.Fetched, now), describeRevision(view.Applied, now), describeJobs(view))
-	if err := printProblems(s.out, view); err != nil {
+	if err := f.print(s.out, view, time.Now()); err != nil {
 		return err
 	}
 	return requireReady(view)
+}
+
+// print prints the result of a fetch.
+func (f *sourceSyncFlags) print(w io.Writer, view sources.View, now time.Time) error {
+	if f.source.output == "json" {
+		return printJSON(w, view)
+	}
+	fmt.Fprintf(w, "Fetched: %s\nApplied: %s\nJobs:    %s\n", describeRevision(view.Fetched, now), describeRevision(view.Applied, now), describeJobs(view))
+	return printProblems(w, view)
+}
+
+// printChange prints the result of a command that has changed a TrainJobSource: a text that describes the change, or
+// the state of the TrainJobSource as JSON.
+func (f *sourceFlags) printChange(ctx context.Context, client sources.Sources, s streams, text string) error {
+	if f.output == "text" {
+		_, err := io.WriteString(s.out, text)
+		return err
+	}
+	view, err := client.Get(ctx, f.key())
+	if err != nil {
+		return fmt.Errorf("the change was made, but its result cannot be read: %w", err)
+	}
+	return printJSON(s.out, view)
 }
 
 func newSourceRetry(s streams) *cobra.Command {
@@ -86,7 +112,8 @@ func newSourceRetry(s streams) *cobra.Command {
 in Git.
 
 The command writes the annotation retry.trainyard.dev/JOB, and does not wait for the run. spec.onChange of
-the TrainJobSource says whether the run waits for earlier runs.`,
+the TrainJobSource says whether the run waits for earlier runs. With -o json, the output has the fields of
+trainyard source status.`,
 		Example: `  trainyard source retry jobs bert --namespace team-vision`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
@@ -109,14 +136,13 @@ the TrainJobSource says whether the run waits for earlier runs.`,
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.out, "Requested another run of job %s of TrainJobSource %s\n", args[1], f.key())
 		if view.Suspended {
 			fmt.Fprintf(s.err, "The TrainJobSource is suspended, so the job runs after: trainyard source resume %s -n %s\n", view.Name, view.Namespace)
 		}
 		if view.DryRun {
 			fmt.Fprintln(s.err, "The TrainJobSource has dryRun: true, so the job does not run")
 		}
-		return nil
+		return f.printChange(ctx, client, s, fmt.Sprintf("Requested another run of job %s of TrainJobSource %s\n", args[1], f.key()))
 	})
 	return cmd
 }
@@ -140,7 +166,7 @@ func newSourceSuspend(s streams) *cobra.Command {
 		Short: "Stop fetching and applying a TrainJobSource",
 		Long: `Stop fetching and applying a TrainJobSource: the command sets spec.suspend. TrainJobs that run are not
 stopped. If a GitOps tool manages the TrainJobSource, change spec.suspend in Git instead, because the tool
-can undo the change of the command.`,
+can undo the change of the command. With -o json, the output has the fields of trainyard source status.`,
 		Example: `  trainyard source suspend jobs --namespace team-vision`,
 	})
 }
@@ -150,7 +176,8 @@ func newSourceResume(s streams) *cobra.Command {
 		Use:   "resume NAME",
 		Short: "Fetch and apply a suspended TrainJobSource again",
 		Long: `Fetch and apply a suspended TrainJobSource again: the command removes spec.suspend. If a GitOps tool manages
-the TrainJobSource, change spec.suspend in Git instead, because the tool can undo the change of the command.`,
+the TrainJobSource, change spec.suspend in Git instead, because the tool can undo the change of the command.
+With -o json, the output has the fields of trainyard source status.`,
 		Example: `  trainyard source resume jobs --namespace team-vision`,
 	})
 }
@@ -164,15 +191,14 @@ func newSuspension(s streams, suspend bool, cmd *cobra.Command) *cobra.Command {
 	var f sourceFlags
 	f.add(cmd, func(ctx context.Context, client sources.Sources, _ []string) error {
 		changed, err := client.Suspend(ctx, f.key(), suspend)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case changed:
-			fmt.Fprintf(s.out, "%s TrainJobSource %s\n", done, f.key())
-		default:
-			fmt.Fprintf(s.out, "TrainJobSource %s is %s: nothing changed\n", f.key(), unchanged)
 		}
-		return nil
+		text := fmt.Sprintf("%s TrainJobSource %s\n", done, f.key())
+		if !changed {
+			text = fmt.Sprintf("TrainJobSource %s is %s: nothing changed\n", f.key(), unchanged)
+		}
+		return f.printChange(ctx, client, s, text)
 	})
 	return cmd
 }

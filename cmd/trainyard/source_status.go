@@ -14,10 +14,7 @@ import (
 )
 
 func newSourceStatus(s streams) *cobra.Command {
-	var (
-		f      sourceFlags
-		output string
-	)
+	var f sourceFlags
 	cmd := &cobra.Command{
 		Use:   "status NAME",
 		Short: "Show the commits, jobs and problems of a TrainJobSource",
@@ -34,7 +31,7 @@ The exit code is 0 if the condition Ready is True for the newest spec, and 7 if 
 		if err != nil {
 			return err
 		}
-		if output == "json" {
+		if f.output == "json" {
 			err = printJSON(s.out, view)
 		} else {
 			err = printSource(s.out, view, time.Now())
@@ -44,7 +41,6 @@ The exit code is 0 if the condition Ready is True for the newest spec, and 7 if 
 		}
 		return requireReady(view)
 	})
-	addOutput(cmd, &output, textOrJSON)
 	return cmd
 }
 
