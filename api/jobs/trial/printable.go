@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/trainyard/trainyard/api/message"
+	"github.com/trainyard/trainyard/api/sanitize"
 )
 
 const (
@@ -12,9 +13,10 @@ const (
 	maxText = 3000
 )
 
-// makePrintable makes text from logs safe to print on a terminal, so that a log cannot forge findings of a trial.
+// makePrintable makes text from logs safe to show. It removes secrets and control sequences of terminals, so that a log cannot
+// forge findings of a trial.
 func makePrintable(text string) string {
-	lines := strings.Split(strings.TrimSpace(message.Printable(text)), "\n")
+	lines := strings.Split(strings.TrimSpace(sanitize.Text(text)), "\n")
 	for i, line := range lines {
 		lines[i] = message.Shorten(line, maxLine)
 	}

@@ -1,0 +1,159 @@
+package sanitize
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// secret describes a kind of secrets. A scanner for repositories, such as gitleaks, reports only texts that are secrets with
+// a high probability. These patterns replace more, because a replaced word in a log does little harm.
+type secret struct {
+	// hints are texts in lower case. Every match contains at least one of them. Searching for texts is many times faster than
+	// matching an expression.
+	hints []string
+	// expression matches the secret. If it has groups with a name that begins with "value", only these groups are replaced.
+	expression *regexp.Regexp
+	// isHarmless reports whether a value is no secret, such as a number. It is nil if every value is a secret.
+	isHarmless func(value string) bool
+}
+
+// Names of settings and flags whose values are secrets. A longer name must end with one of these words: the value of
+// "HF_TOKEN" is a secret, and the value of "tokenizer" or "max_tokens" is not.
+const (
+	passwordNames   = `(?:pass(?:word|wd|phrase|code)|[_-]pass|dbpass|[_-]pwd|secret|(?:api|access|secret|private|account|signing|encryption|storage|subscription|kaggle|openai|auth)[ _.-]?key(?:[ _.-]?id)?|account\.key\.[\w.]+|shared[_.-]?access[_.-]?signature|connection[_.-]?string|client-key-data|tls\.key|dockerconfigjson)`
+	tokenNames      = `token`
+	credentialNames = `credentials?`
+)
+
+// Parts of expressions.
+const (
+	// separator stands between a name and its value, in JSON, YAML, shells, URLs and programs.
+	separator = `(?:[_-]?\d+)?\\*["']?[ \t]*(?:=>|:=|[:=]|%3[dDaA]|\\u003[dDaA])[ \t]*`
+	// value is a value in quotes, which can contain escaped quotes, or without quotes. Python writes letters before quotes.
+	value = `(?:[\[({][ \t]*)?(?:[brufBRUF]{0,2}\\*"(?P<value1>(?:[^"\\\n]|\\.)+)|[brufBRUF]{0,2}\\*'(?P<value2>(?:[^'\\\n]|\\.)+)|(?P<value3>[^\s"'\[({]\S*|[\[({][^\s"']\S*))`
+	// edge comes before a secret that is recognized by its own beginning. It can be an escaped line break or percent code.
+	edge = `(?:^|[^A-Za-z0-9]|\\[nrt]|%[0-9A-Fa-f]{2})`
+	// linePrefix stands between the lines of a private key: line breaks, and the rank that mpirun writes before each line.
+	linePrefix = `(?:\\n|\s|\[[^\]\s]*\](?:<\w+>)?:?)*`
+)
+
+// secrets returns all kinds of secrets. The expressions are compiled when they are needed first.
+var secrets = sync.OnceValue(func() []secret {
+	of := func(expression string, isHarmless func(string) bool, hints ...string) secret {
+		return secret{hints, regexp.MustCompile(expression), isHarmless}
+	}
+	named := []string{"pass", "pwd", "secret", "token", "key", "credential", "signature", "connection", "dockerconfigjson"}
+	all := []secret{
+		of(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----`, nil, "private key"),
+		// A key whose end or beginning was cut off, as in the last lines of a log.
+		of(`-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:`+linePrefix+`[A-Za-z0-9+/=]{16,})*`, nil, "private key"),
+		of(`(?:[A-Za-z0-9+/=]{4,}`+linePrefix+`)+-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----`, nil, "private key"),
+		of(`LS0tLS1CRUdJTi[\w+/=]+|eyJhdXRo[\w+/=]+`, nil, "ls0tls1crudjti", "eyjhdxro"), // a key or a registry's login in base64
+		// https://user:password@host, and https://token@host.
+		of(`[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/:@"']*:(?P<value>[^\s"']+)@`, isPort, "://"),
+		of(`[a-zA-Z][a-zA-Z0-9+.-]*://(?P<value>[^\s/:@"']{16,})@`, nil, "://"),
+		of(`(?i)authorization\\*["']?[ \t]*[:=][ \t]*\[?\\*["']?(?:bearer|basic|token|digest|negotiate|apikey|aws4-hmac-sha256)[ \t]+(?P<value>[^"'\n\\]+)`, nil, "authorization"),
+		of(`(?i)authorization\\*["']?[ \t]*[:=][ \t]*\[?\\*["']?(?P<value>[^\s"'\\]{8,})`, isWord, "authorization"),
+		of(`(?i)\b(?:bearer|basic)[ \t]+(?P<value>[\w.~+/=-]{8,})`, isWord, "bearer", "basic"),
+		of(`(?i)cookie\\*["']?[ \t]*[:=][ \t]*["']?(?P<value>[^\s=;"']+=[^"'\n\\]+)`, nil, "cookie"),
+		of(`(?i)(?:[?&;]|\\u0026)(?:sig|signature|x-amz-(?:signature|credential|security-token)|x-goog-(?:signature|credential)|code|key|auth|sas|sv)=(?P<value>[^\s&"'<>\\]+)`, nil, "?", "&", ";", "u0026"),
+	}
+	for _, kind := range []struct {
+		names      string
+		isHarmless func(string) bool
+	}{{passwordNames, isPlaceholder}, {tokenNames, isNoToken}, {credentialNames, isNoCredential}} {
+		names, isHarmless := kind.names, kind.isHarmless
+		all = append(
+			all,
+			of(`(?i)`+names+separator+value, isHarmless, named...),
+			// A name and its value in a list, an object of Kubernetes, a structure of Go, or XML.
+			of(`(?i)`+names+`(?:[_-]?\d+)?\\*["'][ \t]*,\s*(?:\\*["']?value\\*["']?[ \t]*[:=][ \t]*)?\\*["'](?P<value>[^"'\n]+)`, isHarmless, named...),
+			of(`(?i)name:[ \t]*["']?[\w.-]*`+names+`(?:[_-]?\d+)?["']?\s+value:[ \t]*["']?(?P<value>[^\s"'}]+)`, isHarmless, named...),
+			of(`(?i)`+names+`</name>\s*<value>(?P<value>[^<]+)`, isHarmless, named...),
+			// A value on the next line in YAML.
+			of(`(?i)`+names+`["']?:[ \t]*[|>]?[+-]?[ \t]*\n[ \t]+(?:- )?["']?(?P<value>[^\s"']+)`, isHarmless, named...),
+			of(`(?i)(?:^|[^\w-])--?[\w-]*`+names+`[ \t]+(?:"(?P<value1>[^"\n]+)|'(?P<value2>[^'\n]+)|(?P<value3>[^\s"'-]\S*))`, isHarmless, named...),
+		)
+	}
+	return append(
+		all,
+		of(`(?i)\b(?:wandb login|sshpass -p|(?:docker|podman|skopeo|helm|oras)\b.*\blogin\b.*[ \t](?:-p|--pass(?:word)?)|curl\b.*[ \t](?:-u|--user)[ \t]*\S+?:|--pass)[ \t]*(?P<value>\S+)`, nil, "login", "sshpass", "curl", "--pass"),
+		of(`(?i)\blogin\s+\S+\s+password\s+(?P<value>\S+)`, nil, "password"),
+		of(`(?i)"auth"\s*:\s*"(?P<value>[^"]+)"`, nil, `"auth"`),
+		of(edge+`(?P<value>eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){0,3})`, nil, "eyj"),
+		of(edge+`(?P<value>(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})`, nil, "akia", "asia", "abia", "acca"),
+		of(edge+`(?P<value>(?:gh[pousr]_|github_pat_|glpat-|gldt-|api_org_|sk-|sk_live_|rk_live_|sk_test_|xox[abeoprs]-|npm_|pypi-|dckr_pat_|dop_v1_|nvapi-|r8_|shpat_|lin_api_|pat-|ATATT)[\w-]{16,})`, nil,
+			"gh", "gl", "api_org_", "sk", "rk_", "xox", "npm_", "pypi-", "dckr", "dop_", "nvapi", "r8_", "shpat", "lin_", "pat-", "atatt"),
+		of(edge+`(?P<value>hf_[A-Za-z0-9]{20,})`, nil, "hf_"),
+		of(edge+`(?P<value>AIza[\w-]{35}|ya29\.[\w-]{20,}|GOCSPX-[\w-]{20,})`, nil, "aiza", "ya29", "gocspx"),
+		of(`sha256~(?P<value>[\w-]{20,})`, nil, "sha256~"), // tokens of OpenShift
+		of(edge+`(?P<value>SG\.[\w-]{16,}\.[\w-]{16,})`, nil, "sg."),
+		of(`https://hooks\.slack\.com/services/(?P<value>\S+)`, nil, "hooks.slack"),
+	)
+})
+
+// mayContain reports whether a text in lower case can contain a secret of this kind.
+func (s secret) mayContain(lower string) bool {
+	return slices.ContainsFunc(s.hints, func(hint string) bool { return strings.Contains(lower, hint) })
+}
+
+// replace replaces all secrets of this kind in a text.
+func (s secret) replace(text string) string {
+	var out strings.Builder
+	end := 0
+	for _, m := range s.expression.FindAllStringSubmatchIndex(text, -1) {
+		from, to := s.valueIn(m)
+		if value := text[from:to]; strings.HasPrefix(value, mark) || s.isHarmless != nil && s.isHarmless(value) {
+			continue
+		}
+		out.WriteString(text[end:from])
+		out.WriteString(mark)
+		end = to
+	}
+	out.WriteString(text[end:])
+	return out.String()
+}
+
+// valueIn returns the position of the secret in a match: of the group "value…" that matched, or of the whole match.
+func (s secret) valueIn(match []int) (from, to int) {
+	for i, name := range s.expression.SubexpNames() {
+		if strings.HasPrefix(name, "value") && match[2*i] >= 0 {
+			return match[2*i], match[2*i+1]
+		}
+	}
+	return match[0], match[1]
+}
+
+var (
+	placeholder = regexp.MustCompile(`(?i)^(?:true|false|none|null|nil|yes|no|unset|missing|empty|secret|configmap|<[^>]*>|\*+|\.\.\.|[|>][+-]?|(?-i:\$[A-Z_][A-Z0-9_]*)|\$\{[^}]*\})$`)
+	number      = regexp.MustCompile(`(?i)^[-+]?[\d.,_]+(?:e[-+]?\d+)?%?$`)
+	word        = regexp.MustCompile(`^(?:[a-zA-Z]+|\[[A-Z]+\]?)$`)
+	path        = regexp.MustCompile(`^\.{0,2}/[\w./-]+$`)
+	port        = regexp.MustCompile(`^\d{1,5}/`)
+)
+
+// trim removes punctuation after a value.
+func trim(value string) string { return strings.TrimRight(value, `,;&.)]}:\`) }
+
+// isPlaceholder reports whether a value stands for a missing or hidden value.
+func isPlaceholder(value string) bool { return placeholder.MatchString(trim(value)) }
+
+// isNoToken reports whether a value is no token. Numbers of tokens and words of sentences follow the word "token" in logs.
+func isNoToken(value string) bool {
+	value = trim(value)
+	return placeholder.MatchString(value) || number.MatchString(value) || word.MatchString(value)
+}
+
+// isNoCredential reports whether a value is no credential. Paths of files with credentials are no secrets.
+func isNoCredential(value string) bool {
+	value = trim(value)
+	return placeholder.MatchString(value) || word.MatchString(value) || path.MatchString(value)
+}
+
+// isWord reports whether the text after a word such as "basic" is a word of a sentence, such as "basic authentication".
+func isWord(value string) bool { return word.MatchString(trim(value)) }
+
+// isPort reports whether the text after a host is a port and a path.
+func isPort(value string) bool { return port.MatchString(value) }
