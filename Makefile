@@ -173,7 +173,7 @@ bench-gitops-docs: ## Run bench-gitops, and write the figures into docs/benchmar
 
 # Fuzz targets, as PACKAGE:NAME. Go may use at most 5 runs to minimize an input. Without this limit, Go would spend more
 # time on minimizing one input than on finding new inputs.
-FUZZ := ./generator:FuzzGenerate ./generator:FuzzLayers ./generator/vet/runtime:FuzzVet ./bundles:FuzzYAML ./policies/guard:FuzzCheck ./cmd/trainyard-fn:FuzzRun
+FUZZ := ./generator:FuzzGenerate ./generator:FuzzLayers ./generator/vet/runtime:FuzzVet ./bundles:FuzzYAML ./policies/guard:FuzzCheck ./cmd/trainyard-fn:FuzzRun ./api/jobs/diagnosis:FuzzDiagnose
 FUZZTIME ?= 10m
 
 .PHONY: fuzz

@@ -1,0 +1,95 @@
+package diagnosis
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestCatalogueIsComplete checks that all failures have all fields with known values, and that codes are unique.
+func TestCatalogueIsComplete(t *testing.T) {
+	code := regexp.MustCompile(`^[A-Z][A-Za-z]+$`)
+	seen := map[string]bool{}
+	all, err := readCatalogue(catalogueText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range all {
+		switch {
+		case !code.MatchString(f.Code) || seen[f.Code]:
+			t.Errorf("the code %q is invalid or repeated", f.Code)
+		case !slices.Contains([]Level{Cause, General, Symptom}, f.Level), !slices.Contains(origins, f.Origin),
+			!slices.Contains([]Retry{RetryNever, RetryAgain, RetryWait}, f.Retry):
+			t.Errorf("%s: level %q, origin %q, retry %q", f.Code, f.Level, f.Origin, f.Retry)
+		case !strings.HasSuffix(f.Cause, ".") || !strings.HasSuffix(f.Remedy, "."):
+			t.Errorf("%s: cause and remedy must be sentences: %q, %q", f.Code, f.Cause, f.Remedy)
+		case len(f.Sources) == 0 || len(f.Patterns) == 0:
+			t.Errorf("%s: no sources or no patterns", f.Code)
+		}
+		seen[f.Code] = true
+	}
+}
+
+// TestRequiredTexts checks that a match always contains one of the required texts.
+func TestRequiredTexts(t *testing.T) {
+	for expression, want := range map[string][]string{
+		`exec format error`:            {"exec format error"},
+		`(orted|prted): not found`:     {": not found"},
+		`abcdef|(x|yz)`:                {"abcdef", "x", "yz"},
+		`(?i)Manifest unknown`:         {"manifest unknown"},
+		`\d+`:                          nil,
+		`a\d+bc(de)+`:                  {"bc"},
+		`Traceback|\d+`:                nil,
+		`(ab)?cd`:                      {"cd"},
+		`NCCL WARN .*connect to \S+`:   {"connect to "},
+		`Permissions 0\d{3} for '[^']`: {"permissions 0"},
+	} {
+		if got := requiredTexts(expression); !slices.Equal(got, want) {
+			t.Errorf("requiredTexts(%q) = %q, want %q", expression, got, want)
+		}
+	}
+}
+
+// TestPatternsAreFast checks that each pattern has required texts of at least three characters. A pattern without them is
+// matched against each line of each log.
+func TestPatternsAreFast(t *testing.T) {
+	for _, f := range Catalogue() {
+		for i, p := range f.patterns {
+			if shortest(p.required) < 3 {
+				t.Errorf("%s: the pattern %q requires only %q", f.Code, f.Patterns[i], p.required)
+			}
+		}
+	}
+}
+
+// TestOrder checks that causes come before symptoms, that earlier texts come first, and that a failure of the
+// infrastructure comes before others of the same time.
+func TestOrder(t *testing.T) {
+	log := func(lines ...string) Text { return Text{Source: Log, Message: strings.Join(lines, "\n")} }
+	for name, tc := range map[string]struct {
+		texts []Text
+		want  []string
+	}{
+		"nothing":                    {nil, nil},
+		"a clean log":                {[]Text{log("epoch 1", "loss 0.3")}, nil},
+		"a symptom before its cause": {[]Text{log("ORTE was unable to reliably start one or more daemons.", "bash: line 1: orted: command not found")}, []string{"MPINotFound", "DaemonNotStarted"}},
+		"a general failure":          {[]Text{log("Traceback (most recent call last):", "torch.OutOfMemoryError: CUDA out of memory.")}, []string{"GPUOutOfMemory"}},
+		"another source":             {[]Text{log("container node terminated: reason=OOMKilled exitCode=137")}, nil},
+		"one failure in two texts":   {[]Text{log("exec format error"), log("exec format error")}, []string{"WrongArchitecture"}},
+		"infrastructure first": {
+			[]Text{log("ModuleNotFoundError: No module named 'a'"), {Source: Cluster, Message: "Pod was terminated in response to imminent node shutdown."}},
+			[]string{"NodeShutdown", "PythonModuleMissing"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, d := range Diagnose(tc.texts) {
+				got = append(got, d.Code)
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,104 @@
+package diagnosis
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/trainyard/trainyard/api/sanitize"
+)
+
+// search returns the failures in a text, each with its first line. A line stands for one failure only.
+func search(text Text) []Diagnosis {
+	if text.Source != Log {
+		text.Message = strings.Join(strings.Fields(text.Message), " ") // line breaks in a message of Kubernetes have no meaning
+	}
+	candidates := candidatesFor(text)
+	if len(candidates) == 0 {
+		return nil
+	}
+	var found []Diagnosis
+	lines := text.lines()
+	for i, line := range lines {
+		f, at := firstMatch(candidates, line)
+		switch {
+		case f == nil || text.Source == Log && f.Level == General && isWarning(line):
+		case f.Traceback:
+			found = addTraceback(found, *f, text, candidates, lines, i)
+		case !slices.ContainsFunc(found, func(d Diagnosis) bool { return d.Code == f.Code }):
+			found = append(found, Diagnosis{Failure: *f, Text: text, Line: i + 1, Evidence: evidence(line, at), Count: 1})
+		}
+	}
+	return found
+}
+
+// addTraceback adds the failure of a traceback that begins in line "start". It replaces the general failures before it, because
+// the program continued after them. It adds nothing if the end of the traceback has its own diagnosis.
+func addTraceback(found []Diagnosis, f Failure, text Text, candidates []Failure, lines []string, start int) []Diagnosis {
+	end := start + endOfTraceback(lines[start:])
+	if end > start {
+		if other, _ := firstMatch(candidates, lines[end]); other != nil {
+			return found
+		}
+		found = slices.DeleteFunc(found, func(d Diagnosis) bool { return d.Level == General })
+	}
+	return append(found, Diagnosis{Failure: f, Text: text, Line: end + 1, Evidence: evidence(lines[end], 0), Count: 1})
+}
+
+// candidatesFor returns the failures that a text can contain.
+func candidatesFor(text Text) []Failure {
+	var candidates []Failure
+	lower := strings.ToLower(text.Message)
+	for _, f := range catalogue() {
+		mayMatch := func(p pattern) bool { return p.mayMatch(lower) }
+		if slices.Contains(f.Sources, text.Source) && slices.ContainsFunc(f.patterns, mayMatch) {
+			candidates = append(candidates, f)
+		}
+	}
+	return candidates
+}
+
+// lines returns the lines of a text. A carriage return separates lines too, because programs that show their progress print it.
+func (t Text) lines() []string {
+	return strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(t.Message), "\n")
+}
+
+// warning matches lines that a program logs although it continues. NCCL's warnings are failures.
+var warning = regexp.MustCompile(`Warning: |\bWARN(ING)?\b|\bINFO\b|^\[?[IW]\d{4}|^\[[IW] |\bwill be ignored\b`)
+
+func isWarning(line string) bool {
+	return warning.MatchString(line) && !strings.Contains(line, "NCCL WARN")
+}
+
+// firstMatch returns the first failure that matches a line, and the byte at which the match begins.
+func firstMatch(failures []Failure, line string) (*Failure, int) {
+	lower := strings.ToLower(line)
+	for i := range failures {
+		for _, p := range failures[i].patterns {
+			if !p.mayMatch(lower) {
+				continue
+			}
+			if match := p.expression.FindStringIndex(line); match != nil {
+				return &failures[i], match[0]
+			}
+		}
+	}
+	return nil, 0
+}
+
+const (
+	// maxEvidence is the maximum length of evidence, in characters. At most maxBefore of them come before the match.
+	maxEvidence, maxBefore = 300, 100
+	// maxContext is the maximum number of bytes on each side of the match that are searched for secrets. A line of a log can be
+	// very long.
+	maxContext = 4096
+)
+
+// evidence returns the part of a line around a match, safe to show. The argument "at" is the byte at which the match begins.
+func evidence(line string, at int) string {
+	before := []rune(sanitize.Text(line[max(0, at-maxContext):at]))
+	if len(before) > maxBefore {
+		before = append([]rune("…"), before[len(before)-maxBefore:]...)
+	}
+	return sanitize.Line(string(before)+line[at:min(len(line), at+maxContext)], maxEvidence)
+}
