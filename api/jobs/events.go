@@ -31,13 +31,12 @@ func (j Jobs) CreationFailures(ctx context.Context, key types.NamespacedName) ([
 }
 
 // reportsCreationFailure reports whether an event says that the JobSet, a Job or a pod of a TrainJob could not be
-// created. The parameter "name" is the name of the TrainJob. The JobSet has the same name as the TrainJob, and the
-// names of the Jobs begin with this name.
+// created. The parameter "name" is the name of the TrainJob. The JobSet has the same name as the TrainJob.
 func reportsCreationFailure(e corev1.Event, name string) bool {
 	object := e.InvolvedObject
 	switch object.Kind {
 	case "Job":
-		return e.Reason == "FailedCreate" && strings.HasPrefix(object.Name, name+"-")
+		return e.Reason == "FailedCreate" && slices.Contains(jobNames(name), object.Name)
 	case trainer.TrainJobKind, "JobSet":
 		return strings.HasSuffix(e.Reason, "CreationFailed") && object.Name == name
 	}
@@ -60,8 +59,12 @@ func (j Jobs) listEvents(ctx context.Context, namespace string, selector fields.
 	return events.Items, nil
 }
 
-// lastSeen returns the time of an event. The scheduler sets eventTime, and the kubelet sets lastTimestamp.
+// lastSeen returns the time at which an event happened last. Old clients of the API set lastTimestamp, and new ones set eventTime
+// and the time of a series.
 func lastSeen(e corev1.Event) time.Time {
+	if e.Series != nil && e.Series.LastObservedTime.After(e.LastTimestamp.Time) {
+		return e.Series.LastObservedTime.Time
+	}
 	if e.LastTimestamp.IsZero() {
 		return e.EventTime.Time
 	}

@@ -114,15 +114,7 @@ func TestHiddenRuntime(t *testing.T) {
 	namespace := cp.Namespace(t)
 	deliver(t, cp)
 	deliverOwn(t, cp, namespace)
-	meta := metav1.ObjectMeta{Namespace: namespace, Name: "own"}
-	role := &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{Verbs: []string{"list"}, APIGroups: []string{trainer.GroupVersion.Group}, Resources: []string{"trainingruntimes"}}}}
-	binding := &rbacv1.RoleBinding{
-		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
-		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: namespace}},
-	}
-	if err := errors.Join(cp.Client().Create(t.Context(), role), cp.Client().Create(t.Context(), binding)); err != nil {
-		t.Fatal(err)
-	}
+	allow(t, cp, namespace, rbacv1.PolicyRule{Verbs: []string{"list"}, APIGroups: []string{trainer.GroupVersion.Group}, Resources: []string{"trainingruntimes"}})
 	all := connect(t, cp, namespace)
 	controlplane.Eventually(t, func(ctx context.Context) error {
 		_, err := all.Runtime(ctx, namespace, "mpi-own")

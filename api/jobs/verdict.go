@@ -40,7 +40,10 @@ func (f HostFailure) String() string { return fmt.Sprintf("%s: %s: %s", f.Host, 
 // Verdict reads the verdict from the termination message of the launcher's preflight. The verdict is nil until
 // preflight ends. If the message is not a verdict, Verdict returns an error.
 func (v View) Verdict() (*Verdict, error) {
-	for _, launcher := range v.PodsOf(Launcher) {
+	for _, launcher := range v.LatestAttempts() {
+		if launcher.Role != Launcher {
+			continue
+		}
 		for _, c := range launcher.Status.InitContainerStatuses {
 			if c.Name != PreflightContainer || c.State.Terminated == nil || c.State.Terminated.Message == "" {
 				continue

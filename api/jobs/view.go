@@ -26,6 +26,18 @@ const (
 	Node Role = "node"
 )
 
+// roles lists the roles of all pods that Trainer creates. The initializers download data before the training.
+var roles = []Role{Launcher, Node, "dataset-initializer", "model-initializer"}
+
+// jobNames returns the possible names of the Jobs of a TrainJob. JobSet creates one Job for each role.
+func jobNames(trainJob string) []string {
+	names := make([]string, len(roles))
+	for i, role := range roles {
+		names[i] = fmt.Sprintf("%s-%s-0", trainJob, role)
+	}
+	return names
+}
+
 // Trainer and JobSet define the following names.
 const (
 	// MainContainer is the name of the container that runs mpirun on the launcher, and sshd on a node.
@@ -72,10 +84,27 @@ func (j Jobs) Get(ctx context.Context, key types.NamespacedName) (View, error) {
 		return view, fmt.Errorf("listing the pods of TrainJob %s: %w", key, err)
 	}
 	for _, pod := range pods.Items {
-		view.Pods = append(view.Pods, podOf(pod))
+		// The pods of a deleted TrainJob with the same name can still terminate.
+		if !pod.CreationTimestamp.Before(&view.Job.CreationTimestamp) {
+			view.Pods = append(view.Pods, podOf(pod))
+		}
 	}
 	slices.SortFunc(view.Pods, comparePods)
 	return view, nil
+}
+
+// Names returns the names of all TrainJobs in a namespace, in alphabetical order.
+func (j Jobs) Names(ctx context.Context, namespace string) ([]string, error) {
+	var all trainer.TrainJobList
+	if err := j.trainer.Get().Namespace(namespace).Resource("trainjobs").Do(ctx).Into(&all); err != nil {
+		return nil, fmt.Errorf("listing the TrainJobs in %s: %w", namespace, err)
+	}
+	names := make([]string, len(all.Items))
+	for i := range all.Items {
+		names[i] = all.Items[i].Name
+	}
+	slices.Sort(names)
+	return names, nil
 }
 
 func podOf(pod corev1.Pod) Pod {
@@ -84,8 +113,10 @@ func podOf(pod corev1.Pod) Pod {
 	return Pod{Role: Role(pod.Labels[roleLabel]), Index: index, Pod: pod}
 }
 
+// rank orders roles: the launcher has the highest rank, then nodes, and then all other roles.
+func rank(r Role) int { return slices.Index([]Role{Node, Launcher}, r) }
+
 func comparePods(a, b Pod) int {
-	rank := func(r Role) int { return slices.Index([]Role{Node, Launcher}, r) }
 	return cmp.Or(
 		-cmp.Compare(rank(a.Role), rank(b.Role)), cmp.Compare(a.Role, b.Role),
 		cmp.Compare(a.Index, b.Index), a.CreationTimestamp.Compare(b.CreationTimestamp.Time),

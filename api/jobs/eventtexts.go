@@ -1,0 +1,165 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainyard/trainyard/api/jobs/diagnosis"
+)
+
+// stopReasons are the reasons of normal events that explain why pods stopped. Kueue and Kubernetes do not write warnings about
+// them.
+var stopReasons = []string{"Stopped", "Preempted", "EvictedDueToPreempted", "EvictedDueToPodsReadyTimeout", "TaintManagerEviction"}
+
+// eventTexts returns the messages of events that can explain a failure of the TrainJob.
+func (j Jobs) eventTexts(ctx context.Context, view View) ([]diagnosis.Text, error) {
+	events, err := j.listEvents(ctx, view.Job.Namespace, nil)
+	if err != nil {
+		return nil, err
+	}
+	var texts []diagnosis.Text
+	for _, e := range view.failures(events) {
+		texts = append(texts, diagnosis.Text{
+			Source: diagnosis.Cluster, From: fmt.Sprintf("event %s of %s %s", e.Reason, e.InvolvedObject.Kind, e.InvolvedObject.Name),
+			Pod: view.podOf(e), Time: lastSeen(e), Message: joinReason(e.Reason, e.Message),
+		})
+	}
+	return texts, nil
+}
+
+// failures returns the events about failures of the TrainJob that are not over. The events must be sorted by time. Of several
+// events with the same reason about the same object, only the latest is returned, because the earlier problem is solved.
+func (v View) failures(events []corev1.Event) []corev1.Event {
+	type subject struct{ kind, name, reason string }
+	seen := map[subject]bool{}
+	var found []corev1.Event
+	for _, e := range slices.Backward(events) {
+		isFailure := e.Type == corev1.EventTypeWarning || slices.Contains(stopReasons, e.Reason)
+		about := subject{e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Reason}
+		if isFailure && v.concerns(e) && !v.isOver(e) && !seen[about] {
+			seen[about] = true
+			found = append(found, e)
+		}
+	}
+	slices.Reverse(found)
+	return found
+}
+
+// concerns reports whether an event is about the TrainJob or an object that belongs to it. Events stay after their object is
+// deleted, so an earlier TrainJob with the same name can have events.
+func (v View) concerns(e corev1.Event) bool {
+	if lastSeen(e).Before(v.Job.CreationTimestamp.Time) {
+		return false
+	}
+	object := e.InvolvedObject
+	switch object.Kind {
+	case "Pod":
+		return v.podOf(e) != ""
+	case trainer.TrainJobKind:
+		return object.Name == v.Job.Name && (object.UID == "" || object.UID == v.Job.UID)
+	case "JobSet", "PodGroup":
+		return object.Name == v.Job.Name
+	case "Job":
+		return slices.Contains(v.jobNames(), object.Name)
+	case "Workload": // Kueue appends a hash to the name
+		hash, found := strings.CutPrefix(object.Name, "trainjob-"+v.Job.Name+"-")
+		return found && !strings.Contains(hash, "-")
+	}
+	return false
+}
+
+// startReasons are the reasons of events about a pod that cannot start its containers.
+var startReasons = []string{"Failed", "BackOff", "ErrImageNeverPull", "InspectFailed", "FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox"}
+
+// isOver reports whether the problem in an event was overcome: the training has started later, or the pod was scheduled, or
+// its containers have started.
+func (v View) isOver(e corev1.Event) bool {
+	if started := v.startedAt(); !started.IsZero() && lastSeen(e).Before(started) {
+		return true
+	}
+	i := slices.IndexFunc(v.Pods, func(p Pod) bool { return p.UID == e.InvolvedObject.UID })
+	switch {
+	case i < 0:
+		return false
+	case e.Reason == "FailedScheduling":
+		return v.Pods[i].isScheduled()
+	case slices.Contains(startReasons, e.Reason):
+		return v.Pods[i].hasStarted()
+	}
+	return v.Pods[i].isReady()
+}
+
+// startedAt returns when the training started: the latest start of a main container. The time is zero if the training has not
+// started, or if its pods are gone.
+func (v View) startedAt() time.Time {
+	pods := v.LatestAttempts()
+	if !v.hasStarted(pods) {
+		return time.Time{}
+	}
+	var latest time.Time
+	for _, pod := range pods {
+		if pod.Role != Launcher && v.hasLauncher() {
+			continue
+		}
+		for _, c := range pod.Status.ContainerStatuses {
+			if start := startOf(c); c.Name == MainContainer && start.After(latest) {
+				latest = start
+			}
+		}
+	}
+	return latest
+}
+
+func startOf(c corev1.ContainerStatus) time.Time {
+	switch {
+	case c.State.Running != nil:
+		return c.State.Running.StartedAt.Time
+	case c.State.Terminated != nil:
+		return c.State.Terminated.StartedAt.Time
+	}
+	return time.Time{}
+}
+
+// hasStarted reports whether a container of the pod runs or has ended, apart from init containers.
+func (p Pod) hasStarted() bool {
+	return slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+		return c.State.Running != nil || c.State.Terminated != nil
+	})
+}
+
+func (p Pod) isReady() bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// jobNames returns the names of the Jobs of the TrainJob.
+func (v View) jobNames() []string {
+	names := jobNames(v.Job.Name)
+	for _, status := range v.Job.Status.JobsStatus {
+		names = append(names, fmt.Sprintf("%s-%s-0", v.Job.Name, status.Name))
+	}
+	return names
+}
+
+// podOf returns the name of the pod that an event is about, or an empty string if the pod does not belong to the TrainJob.
+// The name of a pod is the name of its Job, an index and five random characters, so deleted pods are recognized too.
+func (v View) podOf(e corev1.Event) string {
+	if e.InvolvedObject.Kind != "Pod" {
+		return ""
+	}
+	for _, job := range v.jobNames() {
+		rest, found := strings.CutPrefix(e.InvolvedObject.Name, job+"-")
+		index, random, hasIndex := strings.Cut(rest, "-")
+		if found && hasIndex && strings.Trim(index, "0123456789") == "" && !strings.Contains(random, "-") {
+			return e.InvolvedObject.Name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,133 @@
+package jobs
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/trainyard/trainyard/api/jobs/diagnosis"
+	"github.com/trainyard/trainyard/api/sanitize"
+)
+
+const (
+	// maxExcerptLines and maxExcerptLine limit an excerpt: the number of lines, and the number of characters of a line.
+	maxExcerptLines = 10
+	maxExcerptLine  = 300
+	// maxExcerpts is the maximum number of excerpts, and maxExcerptBytes is the maximum size of the end of a text that becomes an
+	// excerpt.
+	maxExcerpts     = 5
+	maxExcerptBytes = 64 << 10
+	// maxName is the maximum length of the name of a pod or of a source, in characters.
+	maxName = 200
+)
+
+// Explanation says why a TrainJob failed, or does not start. All texts are safe to show: secrets and control characters are
+// replaced.
+type Explanation struct {
+	Namespace string `json:"namespace"`
+	TrainJob  string `json:"trainJob"`
+	Phase     Phase  `json:"phase"`
+	// Summary describes the phase in one line, for example how many pods have no cluster node.
+	Summary string `json:"summary"`
+	// Causes lists the recognized failures, with the most probable cause first.
+	Causes []Cause `json:"causes"`
+	// Excerpts contains the texts that probably show the cause of a failed TrainJob, if nothing or only symptoms were
+	// recognized.
+	Excerpts []Excerpt `json:"excerpts,omitempty"`
+	// Missing lists what could not be read, such as a log for which the user has no permission.
+	Missing []string `json:"missing,omitempty"`
+}
+
+// Cause is a recognized failure.
+type Cause struct {
+	// Code is a stable name, such as OutOfMemory. docs/troubleshooting.md lists all codes.
+	Code string `json:"code"`
+	// Level is cause, general or symptom. A symptom always has another cause.
+	Level diagnosis.Level `json:"level"`
+	// Retry says whether the same TrainJob can succeed later: no, yes, or wait.
+	Retry diagnosis.Retry `json:"retry"`
+	// Cause and Remedy are sentences about the reason, and about what to do.
+	Cause  string `json:"cause"`
+	Remedy string `json:"remedy"`
+	// Pod is the pod in which the failure was seen, if any. Source says where, such as "log of container node of pod a".
+	Pod    string `json:"pod,omitempty"`
+	Source string `json:"source"`
+	// Line is the number of the line in the text that was read, counted from 1, and Evidence is this line.
+	Line     int    `json:"line"`
+	Evidence string `json:"evidence"`
+	// Count is the number of texts with the same failure.
+	Count int `json:"count"`
+}
+
+// Excerpt is the end of a text.
+type Excerpt struct {
+	Pod    string   `json:"pod,omitempty"`
+	Source string   `json:"source"`
+	Lines  []string `json:"lines"`
+}
+
+// Explain reads the status, the events and the logs of a TrainJob, and says why it failed or does not start. Explain needs
+// permission to get the TrainJob, and to list pods. Without permission for events or logs, Explain uses the other texts.
+func (j Jobs) Explain(ctx context.Context, key types.NamespacedName) (Explanation, error) {
+	view, err := j.Get(ctx, key)
+	if err != nil {
+		return Explanation{}, err
+	}
+	events, eventsErr := j.eventTexts(ctx, view)
+	logs, missing := j.logTexts(ctx, view)
+	if eventsErr != nil {
+		missing = append(missing, eventsErr)
+	}
+	return view.explain(append(view.statusTexts(time.Now()), events...), logs, missing), nil
+}
+
+// explain recognizes the failures in texts of the cluster and in logs.
+func (v View) explain(cluster, logs []diagnosis.Text, missing []error) Explanation {
+	e := Explanation{Namespace: v.Job.Namespace, TrainJob: v.Job.Name, Phase: v.Phase(), Summary: v.Summary(), Causes: []Cause{}}
+	for _, err := range missing {
+		e.Missing = append(e.Missing, sanitize.Line(err.Error(), maxExcerptLine))
+	}
+	if e.Phase == Succeeded {
+		return e // failures that were overcome need no explanation
+	}
+	isExplained := false
+	for _, d := range diagnosis.Diagnose(append(cluster, logs...)) {
+		isExplained = isExplained || d.Level != diagnosis.Symptom
+		e.Causes = append(e.Causes, Cause{
+			Code: d.Code, Level: d.Level, Retry: d.Retry, Cause: d.Cause, Remedy: d.Remedy,
+			Pod: sanitize.Line(d.Text.Pod, maxName), Source: sanitize.Line(d.Text.From, maxName), Line: d.Line, Evidence: d.Evidence, Count: d.Count,
+		})
+	}
+	if e.Phase == Failed && !isExplained {
+		e.Excerpts = excerpts(cluster, logs)
+	}
+	return e
+}
+
+// excerpts returns the end of the first log. Logs are sorted by the end of their containers, so this container failed first.
+// If there is no log, excerpts returns the texts of the cluster.
+func excerpts(cluster, logs []diagnosis.Text) []Excerpt {
+	for _, text := range logs {
+		if e := excerptOf(text); len(e.Lines) > 0 {
+			return []Excerpt{e}
+		}
+	}
+	var all []Excerpt
+	for _, text := range cluster[:min(len(cluster), maxExcerpts)] {
+		all = append(all, excerptOf(text))
+	}
+	return all
+}
+
+func excerptOf(text diagnosis.Text) Excerpt {
+	var lines []string
+	end := text.Message[max(0, len(text.Message)-maxExcerptBytes):]
+	for line := range strings.Lines(sanitize.Text(end)) {
+		if line = strings.TrimRight(line, " \n"); line != "" {
+			lines = append(lines, sanitize.Line(line, maxExcerptLine))
+		}
+	}
+	return Excerpt{Pod: sanitize.Line(text.Pod, maxName), Source: sanitize.Line(text.From, maxName), Lines: lines[max(0, len(lines)-maxExcerptLines):]}
+}

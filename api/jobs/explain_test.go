@@ -1,0 +1,133 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/trainyard/trainyard/api/jobs/diagnosis"
+)
+
+func logText(lines ...string) []diagnosis.Text {
+	return []diagnosis.Text{{Source: diagnosis.Log, From: "log of container node of pod bert-node-0-0-abcde", Pod: "bert-node-0-0-abcde", Message: strings.Join(lines, "\n")}}
+}
+
+// describe returns the codes of an explanation, and the lines of its excerpts.
+func describe(e Explanation) string {
+	var all []string
+	for _, c := range e.Causes {
+		all = append(all, fmt.Sprintf("%s x%d", c.Code, c.Count))
+	}
+	for _, x := range e.Excerpts {
+		all = append(all, fmt.Sprintf("%s: %s", x.Source, strings.Join(x.Lines, " / ")))
+	}
+	return strings.Join(all, "; ")
+}
+
+func TestExplain(t *testing.T) {
+	oom := []diagnosis.Text{{Source: diagnosis.Cluster, From: "state", Message: "OOMKilled: exit code 137"}}
+	jobFailed := []diagnosis.Text{{Source: diagnosis.Cluster, From: "condition", Message: "jobset failed due to one or more job failures"}}
+	isFailed, isComplete := newView(setCondition(trainer.TrainJobFailed)), newView(setCondition(trainer.TrainJobComplete))
+	for name, tc := range map[string]struct {
+		view          View
+		cluster, logs []diagnosis.Text
+		want          string
+	}{
+		"a cause":                {isFailed, append(oom, jobFailed...), logText("An MPI communication peer process has unexpectedly disconnected."), "OutOfMemory x1; JobFailed x1; PeerDisconnected x1"},
+		"nothing is wrong":       {newView(nil), nil, nil, ""},
+		"a TrainJob that passed": {isComplete, oom, nil, ""},
+		"one failure twice":      {isFailed, append(oom, oom...), nil, "OutOfMemory x2"},
+		"only a symptom":         {isFailed, jobFailed, logText("step 1", "", "my own error: HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz"), "JobFailed x1; log of container node of pod bert-node-0-0-abcde: step 1 / my own error: HF_TOKEN=[secret]"},
+		"only a symptom, no log": {isFailed, jobFailed, nil, "JobFailed x1; condition: jobset failed due to one or more job failures"},
+		"a long log":             {isFailed, nil, logText(strings.Repeat("a\n", 2000), "b", strings.Repeat("c", 1000)), "log of container node of pod bert-node-0-0-abcde: " + strings.Repeat("a / ", 8) + "b / " + strings.Repeat("c", 300) + "…"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, describe(tc.view.explain(tc.cluster, tc.logs, nil))); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+	missing := isFailed.explain(nil, nil, []error{errors.New("no\x1b[2J permission")}).Missing
+	if diff := cmp.Diff([]string{"no permission"}, missing); diff != "" {
+		t.Errorf("missing: -want +got:\n%s", diff)
+	}
+}
+
+// TestEventsOfTheTrainJob checks which events explain the TrainJob bert.
+func TestEventsOfTheTrainJob(t *testing.T) {
+	placed := newPod(Node, "a", waiting)
+	placed.UID = "1"
+	ready := newPod(Node, "a", running)
+	ready.UID, ready.Status.Conditions = "2", []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	view := newView(setRoles("launcher", "node"), placed, ready)
+	later := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(created.Add(time.Hour))}}
+	isRunning := newView(nil, newPod(Launcher, "a", later))
+	hasFailed := newView(setCondition(trainer.TrainJobFailed), placed)
+	for name, tc := range map[string]struct {
+		view             View
+		kind, object     string
+		uid              types.UID
+		reason           string
+		age              time.Duration // after the creation of the TrainJob
+		concerns, isOver bool
+	}{
+		"the TrainJob":                {view, "TrainJob", "bert", "", "TrainingRuntimeNotSupported", 0, true, false},
+		"a deleted TrainJob":          {view, "TrainJob", "bert", "x", "TrainingRuntimeNotSupported", 0, false, false},
+		"the JobSet of another":       {view, "JobSet", "bert-2", "x", "JobCreationFailed", 0, false, false},
+		"a Job":                       {view, "Job", "bert-node-0", "x", "FailedCreate", 0, true, false},
+		"a Job of another":            {view, "Job", "bert-2-node-0", "x", "FailedCreate", 0, false, false},
+		"before the training started": {isRunning, "Job", "bert-node-0", "x", "FailedCreate", 0, true, true},
+		"while the training runs":     {isRunning, "Job", "bert-node-0", "x", "FailedCreate", 2 * time.Hour, true, false},
+		"a pod":                       {view, "Pod", "bert-node-0-1-abcde", "x", "Failed", 0, true, false},
+		"a pod of another":            {view, "Pod", "bert-node-0-node-0-1-abcde", "x", "Failed", 0, false, false},
+		"a pod that was placed":       {view, "Pod", "bert-node-0-0-abcde", "1", "FailedScheduling", 0, true, true},
+		"a pod that was placed, pull": {view, "Pod", "bert-node-0-0-abcde", "1", "Failed", 0, true, false},
+		"a pod that has started":      {view, "Pod", "bert-node-0-0-abcde", "2", "Failed", 0, true, true},
+		"a pod that is ready":         {view, "Pod", "bert-node-0-0-abcde", "2", "Unhealthy", 0, true, true},
+		"a failed TrainJob, placed":   {hasFailed, "Pod", "bert-node-0-0-abcde", "1", "FailedScheduling", 0, true, true},
+		"a failed TrainJob, pull":     {hasFailed, "Pod", "bert-node-0-0-abcde", "1", "Failed", 0, true, false},
+		"a Workload":                  {view, "Workload", "trainjob-bert-1a2b3", "x", "Pending", 0, true, false},
+		"a Workload of another":       {view, "Workload", "trainjob-bert-2-1a2b3", "x", "Pending", 0, false, false},
+		"an earlier TrainJob":         {view, "TrainJob", "bert", "x", "TrainingRuntimeNotSupported", -time.Minute, false, false},
+		"another kind":                {view, "PersistentVolumeClaim", "bert", "x", "ProvisioningFailed", 0, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := corev1.Event{
+				Reason: tc.reason, LastTimestamp: metav1.NewTime(created.Add(tc.age)),
+				InvolvedObject: corev1.ObjectReference{Kind: tc.kind, Name: tc.object, UID: tc.uid},
+			}
+			if got := tc.view.concerns(e); got != tc.concerns {
+				t.Errorf("concerns() = %t", got)
+			}
+			if got := tc.view.isOver(e); got != tc.isOver {
+				t.Errorf("isOver() = %t", got)
+			}
+		})
+	}
+}
+
+// TestLatestEventOfASubjectCounts checks that a problem which was replaced by another one is not reported.
+func TestLatestEventOfASubjectCounts(t *testing.T) {
+	event := func(minute int, object, message string) corev1.Event {
+		return corev1.Event{
+			Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: message, LastTimestamp: metav1.NewTime(created.Add(time.Duration(minute) * time.Minute)),
+			InvolvedObject: corev1.ObjectReference{Kind: "Job", Name: object},
+		}
+	}
+	events := []corev1.Event{event(1, "bert-node-0", "exceeded quota"), event(2, "bert-launcher-0", "forbidden"), event(3, "bert-node-0", "violates PodSecurity")}
+	var got []string
+	for _, e := range newView(nil).failures(events) {
+		got = append(got, e.Message)
+	}
+	if diff := cmp.Diff([]string{"forbidden", "violates PodSecurity"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,115 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/trainyard/trainyard/api/jobs/diagnosis"
+)
+
+const (
+	// maxLogs is the maximum number of logs that are read to explain a failure.
+	maxLogs = 10
+	// logLines is the maximum number of lines that are read from the end of each log.
+	logLines = 2000
+	// logTimeout limits the time to read a log. The API server waits long for the kubelet of a lost cluster node.
+	logTimeout = 10 * time.Second
+)
+
+// candidate is a container whose log can explain a failure.
+type candidate struct {
+	pod       Pod
+	container string
+	ended     time.Time // zero if the container runs, or if the time is unknown
+	previous  bool      // whether the container was started again, so that the log of its previous run is needed
+}
+
+// logTexts reads the logs that can explain a failure, in the order in which their containers ended. If logs cannot be read,
+// the errors say why.
+func (j Jobs) logTexts(ctx context.Context, view View) (texts []diagnosis.Text, missing []error) {
+	candidates := view.candidates()
+	logs, failures := make([]string, len(candidates)), make([]error, len(candidates))
+	var reads sync.WaitGroup
+	for i, c := range candidates {
+		reads.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, logTimeout)
+			defer cancel()
+			logs[i], failures[i] = j.log(ctx, c.pod, c.container, logLines, c.previous)
+		})
+	}
+	reads.Wait()
+	for i, c := range candidates {
+		switch err := failures[i]; {
+		case apierrors.IsForbidden(err):
+			missing = append(missing, fmt.Errorf("logs: no permission to get pods/log in namespace %s", view.Job.Namespace))
+			return texts, missing // the other errors are the same
+		case err != nil:
+			missing = append(missing, err)
+		default:
+			texts = append(texts, diagnosis.Text{
+				Source: diagnosis.Log, From: fmt.Sprintf("log of container %s of pod %s", c.container, c.pod.Name),
+				Pod: c.pod.Name, Time: c.ended, Message: logs[i],
+			})
+		}
+	}
+	return texts, missing
+}
+
+// candidates returns the containers whose logs are read: first the containers that failed, in the order in which they ended,
+// and then the containers of the launcher that run, because mpirun can hang after a failure.
+func (v View) candidates() []candidate {
+	var failed, running []candidate
+	for _, pod := range v.Pods {
+		for _, c := range pod.containers() {
+			if ended, previous := failureOf(c); ended != nil {
+				failed = append(failed, candidate{pod, c.Name, ended.FinishedAt.Time, previous})
+			} else if c.State.Running != nil && pod.Role == Launcher {
+				running = append(running, candidate{pod, c.Name, time.Time{}, false})
+			}
+		}
+	}
+	slices.SortStableFunc(failed, func(a, b candidate) int {
+		return cmp.Or(compareEnds(a.ended, b.ended), -cmp.Compare(rank(a.pod.Role), rank(b.pod.Role)))
+	})
+	return append(limit(failed, maxLogs-len(running)), running...)
+}
+
+// failureOf returns how a container ended with an error, or nil. The result "previous" reports whether the container was started
+// again after that.
+func failureOf(c corev1.ContainerStatus) (ended *corev1.ContainerStateTerminated, previous bool) {
+	switch last := c.LastTerminationState.Terminated; {
+	case c.State.Terminated != nil && c.State.Terminated.ExitCode != 0:
+		return c.State.Terminated, false
+	case last != nil && last.ExitCode != 0:
+		return last, true
+	}
+	return nil, false
+}
+
+// limit returns at most n containers: the first ones, and the launcher's.
+func limit(all []candidate, n int) []candidate {
+	for len(all) > max(n, 0) {
+		last := len(all) - 1
+		for last > 0 && all[last].pod.Role == Launcher {
+			last--
+		}
+		all = slices.Delete(all, last, last+1)
+	}
+	return all
+}
+
+// compareEnds orders times. An unknown time comes last: the kubelet does not know when the containers of a lost cluster node
+// ended.
+func compareEnds(a, b time.Time) int {
+	if a.IsZero() || b.IsZero() {
+		return -a.Compare(b)
+	}
+	return a.Compare(b)
+}

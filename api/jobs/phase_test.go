@@ -1,0 +1,135 @@
+package jobs
+
+import (
+	"testing"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trainyard/trainyard/api/jobs/diagnosis"
+)
+
+// created is the creation time of the TrainJobs in these tests.
+var created = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// newView returns the TrainJob team/bert with pods.
+func newView(change func(*trainer.TrainJob), pods ...Pod) View {
+	v := View{Pods: pods}
+	v.Job.Namespace, v.Job.Name, v.Job.CreationTimestamp = "team", "bert", metav1.NewTime(created)
+	if change != nil {
+		change(&v.Job)
+	}
+	return v
+}
+
+// newPod returns a pod whose main container has the given state. An empty host means that the pod is not scheduled.
+func newPod(role Role, host string, main corev1.ContainerState) Pod {
+	p := Pod{Role: role}
+	p.Name, p.Spec.NodeName = "bert-"+string(role)+"-0-0-abcde", host
+	p.Spec.Containers = []corev1.Container{{Name: MainContainer, Image: "quay.io/acme/a:1"}}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: MainContainer, State: main}}
+	return p
+}
+
+// secondNode returns the node with index 1.
+func secondNode(host string, main corev1.ContainerState) Pod {
+	p := newPod(Node, host, main)
+	p.Index = 1
+	return p
+}
+
+var (
+	waiting = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}
+	running = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	failed  = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}}
+)
+
+func setCondition(kind string) func(*trainer.TrainJob) {
+	return func(j *trainer.TrainJob) {
+		j.Status.Conditions = []metav1.Condition{{Type: kind, Status: metav1.ConditionTrue}}
+	}
+}
+
+func suspend(j *trainer.TrainJob) { j.Spec.Suspend = new(true) }
+
+func setRoles(names ...string) func(*trainer.TrainJob) {
+	return func(j *trainer.TrainJob) {
+		for _, name := range names {
+			j.Status.JobsStatus = append(j.Status.JobsStatus, trainer.JobStatus{Name: name})
+		}
+	}
+}
+
+func TestPhase(t *testing.T) {
+	for name, tc := range map[string]struct {
+		view View
+		want Phase
+	}{
+		"new":                                 {newView(nil), Pending},
+		"suspended":                           {newView(suspend), Suspended},
+		"suspended after its pods started":    {newView(suspend, newPod(Launcher, "a", running)), Suspended},
+		"a node without a place":              {newView(nil, newPod(Launcher, "a", waiting), newPod(Node, "", waiting)), GangScheduling},
+		"images are pulled":                   {newView(nil, newPod(Launcher, "a", waiting), newPod(Node, "b", waiting)), Initializing},
+		"nodes run sshd":                      {newView(nil, newPod(Launcher, "a", waiting), newPod(Node, "b", running)), Initializing},
+		"nodes run sshd, and no launcher yet": {newView(setRoles("launcher", "node"), newPod(Node, "b", running)), Initializing},
+		"mpirun runs":                         {newView(nil, newPod(Launcher, "a", running), newPod(Node, "b", running)), Running},
+		"mpirun has ended":                    {newView(nil, newPod(Launcher, "a", failed), newPod(Node, "b", running)), Running},
+		"mpirun runs, and a node is replaced": {newView(nil, newPod(Launcher, "a", running), newPod(Node, "", waiting)), Running},
+		"no MPI":                              {newView(setRoles("node"), newPod(Node, "b", running)), Running},
+		"no MPI, a node waits":                {newView(setRoles("node"), newPod(Node, "b", running), secondNode("", waiting)), GangScheduling},
+		"no MPI, a node is missing":           {newView(func(j *trainer.TrainJob) { j.Spec.Trainer = &trainer.Trainer{NumNodes: new(int32(2))} }, newPod(Node, "b", running)), Initializing},
+		"an initializer runs":                 {newView(nil, newPod("dataset-initializer", "a", running)), Initializing},
+		"complete":                            {newView(setCondition(trainer.TrainJobComplete), newPod(Launcher, "a", running)), Succeeded},
+		"failed":                              {newView(setCondition(trainer.TrainJobFailed)), Failed},
+		"failed, and suspended before its deletion": {newView(func(j *trainer.TrainJob) { suspend(j); setCondition(trainer.TrainJobFailed)(j) }), Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.view.Phase(); got != tc.want {
+				t.Errorf("phase %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestStates checks that states without a message in the cluster are recognized.
+func TestStates(t *testing.T) {
+	inQueue := func(j *trainer.TrainJob) {
+		suspend(j)
+		j.Labels = map[string]string{queueLabel: "gpus"}
+	}
+	preflight := newPod(Launcher, "a", waiting)
+	preflight.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: PreflightContainer, State: corev1.ContainerState{
+		Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Message: `{"hosts":2,"reached":1,"failed":[{"host":"bert-node-0-0","cause":"timeout","detail":"no answer"}]}`},
+	}}}
+	sidecar := newPod(Launcher, "a", failed)
+	sidecar.Status.ContainerStatuses = append(sidecar.Status.ContainerStatuses, corev1.ContainerStatus{Name: "istio-proxy", State: running})
+	other := newPod(Node, "b", running)
+	other.Spec.Containers[0].Image = "quay.io/acme/b:1"
+	for name, tc := range map[string]struct {
+		view View
+		age  time.Duration
+		want string
+	}{
+		"suspended":              {newView(suspend), time.Second, "Suspended"},
+		"waits in a queue":       {newView(inQueue), time.Second, "QueueWaiting"},
+		"new":                    {newView(nil), time.Second, ""},
+		"without status":         {newView(nil), time.Minute, "TrainerSilent"},
+		"without pods":           {newView(setCondition("Created")), time.Minute, "PodsMissing"},
+		"running":                {newView(nil, newPod(Launcher, "a", running), newPod(Node, "b", running)), time.Hour, ""},
+		"different images":       {newView(nil, newPod(Launcher, "a", running), other), time.Hour, "ImagesDiffer"},
+		"a node is unreachable":  {newView(nil, preflight, newPod(Node, "b", running)), time.Minute, "SSHBlocked"},
+		"a sidecar does not end": {newView(nil, sidecar), time.Hour, "SidecarRunning"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if found := diagnosis.Diagnose(tc.view.stateTexts(created.Add(tc.age))); len(found) > 0 {
+				got = found[0].Code
+			}
+			if got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+}

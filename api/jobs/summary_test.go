@@ -1,0 +1,45 @@
+package jobs
+
+import (
+	"testing"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestSummary(t *testing.T) {
+	unplaced := newPod(Node, "", waiting)
+	unplaced.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/6 nodes are available: 6 Insufficient nvidia.com/gpu."}}
+	pulling := newPod(Node, "b", corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "Back-off pulling image"}})
+	ready := newPod(Node, "b", running)
+	ready.Index, ready.Status.Conditions = 1, []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	launcher := newPod(Launcher, "a", waiting)
+	jobFailed := func(j *trainer.TrainJob) {
+		j.Status.Conditions = []metav1.Condition{{Type: trainer.TrainJobFailed, Status: "True", Reason: "JobsFailed", Message: "jobset failed\nTOKEN=abcdefgh1jk"}}
+	}
+	inQueue := func(j *trainer.TrainJob) {
+		suspend(j)
+		j.Labels = map[string]string{queueLabel: "gpus"}
+	}
+	for name, tc := range map[string]struct {
+		view View
+		want string
+	}{
+		"new":                 {newView(nil), "Waiting for pods to be created"},
+		"suspended":           {newView(suspend), "Suspended, because spec.suspend is true"},
+		"in a queue":          {newView(inQueue), "Waiting in queue gpus"},
+		"no room":             {newView(nil, launcher, ready, unplaced), "Waiting for cluster nodes: 2 of 3 pods are scheduled; 0/6 nodes are available: 6 Insufficient nvidia.com/gpu."},
+		"an image is pulled":  {newView(nil, launcher, pulling, ready), "Starting: 1 of 3 pods are ready; node 0: ImagePullBackOff: Back-off pulling image"},
+		"runs":                {newView(nil, newPod(Launcher, "a", running), ready), "Running on 2 pods"},
+		"complete":            {newView(setCondition(trainer.TrainJobComplete)), "Succeeded"},
+		"failed":              {newView(jobFailed), "Failed: JobsFailed: jobset failed TOKEN=[secret]"},
+		"failed, no messages": {newView(setCondition(trainer.TrainJobFailed)), "Failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.view.Summary(); got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,111 @@
+package jobs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trainyard/trainyard/api/jobs/diagnosis"
+)
+
+// statusTexts returns the texts in the status of the TrainJob and of its pods, and descriptions of states that have no
+// message.
+func (v View) statusTexts(now time.Time) []diagnosis.Text {
+	texts := append(v.stateTexts(now), conditionTexts("TrainJob "+v.Job.Name, v.Job.Status.Conditions)...)
+	for _, pod := range v.Pods {
+		texts = append(texts, podTexts(pod)...)
+	}
+	return texts
+}
+
+func conditionTexts(object string, conditions []metav1.Condition) []diagnosis.Text {
+	var texts []diagnosis.Text
+	for _, c := range conditions {
+		if c.Message != "" {
+			texts = append(texts, diagnosis.Text{
+				Source: diagnosis.Cluster, From: fmt.Sprintf("condition %s of %s", c.Type, object),
+				Time: c.LastTransitionTime.Time, Message: joinReason(c.Reason, c.Message),
+			})
+		}
+	}
+	return texts
+}
+
+func joinReason(reason, message string) string { return strings.Trim(reason+": "+message, ": ") }
+
+// podTexts returns the message of a pod, its conditions, and the states of its containers.
+func podTexts(pod Pod) []diagnosis.Text {
+	var texts []diagnosis.Text
+	add := func(from string, at time.Time, reason, message string) {
+		if reason+message != "" {
+			texts = append(texts, diagnosis.Text{
+				Source: diagnosis.Cluster, From: from + " of pod " + pod.Name, Pod: pod.Name, Time: at, Message: joinReason(reason, message),
+			})
+		}
+	}
+	add("status", pod.stoppedAt(), pod.Status.Reason, pod.Status.Message)
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.DisruptionTarget || c.Status == corev1.ConditionFalse {
+			add("condition "+string(c.Type), c.LastTransitionTime.Time, c.Reason, c.Message)
+		}
+	}
+	for _, c := range pod.containers() {
+		if c.State.Waiting != nil {
+			add("state of container "+c.Name, time.Time{}, c.State.Waiting.Reason, c.State.Waiting.Message)
+		}
+		for _, ended := range []*corev1.ContainerStateTerminated{c.State.Terminated, c.LastTerminationState.Terminated} {
+			if ended != nil && ended.ExitCode != 0 {
+				texts = append(texts, endTexts(pod, c.Name, *ended)...)
+			}
+		}
+	}
+	return texts
+}
+
+// endTexts returns the reason for which a container ended, and the message that its program left.
+func endTexts(pod Pod, container string, ended corev1.ContainerStateTerminated) []diagnosis.Text {
+	text := diagnosis.Text{
+		Source: diagnosis.Cluster, From: fmt.Sprintf("state of container %s of pod %s", container, pod.Name), Pod: pod.Name, Time: ended.FinishedAt.Time,
+		Message: joinReason(ended.Reason, fmt.Sprintf("exit code %d", ended.ExitCode)),
+	}
+	if slices.Contains(runtimeReasons, ended.Reason) {
+		text.Message = joinReason(ended.Reason, ended.Message)
+		return []diagnosis.Text{text}
+	}
+	if ended.Message == "" {
+		return []diagnosis.Text{text}
+	}
+	left := text
+	left.Source, left.Message = diagnosis.Log, ended.Message
+	left.From = fmt.Sprintf("termination message of container %s of pod %s", container, pod.Name)
+	return []diagnosis.Text{text, left}
+}
+
+// runtimeReasons are the reasons for which a container did not start. The container runtime writes their message. Messages with
+// other reasons are written by programs.
+var runtimeReasons = []string{"StartError", "ContainerCannotRun", "CreateContainerError"}
+
+// stoppedAt returns when the pod was stopped by Kubernetes, or zero if the time is unknown.
+func (p Pod) stoppedAt() time.Time {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.DisruptionTarget {
+			return c.LastTransitionTime.Time
+		}
+	}
+	var latest time.Time
+	for _, c := range p.containers() {
+		if ended := c.State.Terminated; ended != nil && ended.FinishedAt.After(latest) {
+			latest = ended.FinishedAt.Time
+		}
+	}
+	return latest
+}
+
+// containers returns the states of all containers of a pod, in the order in which they start.
+func (p Pod) containers() []corev1.ContainerStatus {
+	return slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses)
+}
