@@ -44,7 +44,7 @@ Data goes to standard output, and messages go to standard error. Exit codes:
   trainyard generate -f platform.yaml --env dev`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-	}, newInit(s), newVet(s, r), newGenerate(s, r), newPublish(s, r), newExplain(s, r), newSchema(s), newRuntime(s), newPolicy(s, r), newSource(s), newDoctor(s), newVersion(s), newEvaluate(s))
+	}, newInit(s), newVet(s, r), newGenerate(s, r), newPublish(s, r), newExplain(s, r), newSchema(s), newRuntime(s), newWhy(s), newPolicy(s, r), newSource(s), newDoctor(s), newVersion(s), newEvaluate(s))
 	root.SetFlagErrorFunc(flagError)
 	return root
 }

@@ -1,0 +1,80 @@
+package docs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/trainyard/trainyard/api/jobs/diagnosis"
+)
+
+// TestTroubleshootingPage checks that docs/troubleshooting.md equals the page generated from the catalogue of failures.
+// TRAINYARD_UPDATE=1 writes the page.
+func TestTroubleshootingPage(t *testing.T) {
+	expectPage(t, "docs/troubleshooting.md", "api/jobs/diagnosis/catalogue.yaml", troubleshootingPage(diagnosis.Catalogue()))
+}
+
+const troubleshootingIntroduction = `# Troubleshooting
+
+This page lists all failures of TrainJobs that trainyard recognizes. ` + "`trainyard why TRAINJOB`" + ` reads the status of the TrainJob and of its
+pods, warning events, and the logs of failed containers, and prints the most probable cause, its evidence, and what to do:
+
+` + "```" + `text
+$ trainyard why bert --namespace team-vision
+TrainJob team-vision/bert
+Phase:   Failed
+Summary: Failed: JobsFailed: jobset failed due to one or more job failures
+
+Cause: A GPU has too little memory for the program. (GPUOutOfMemory)
+  Evidence, in log of container node of pod bert-node-0-1-x7k2p:
+    torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB.
+  To do: Use a smaller batch, or split the model.
+  Running the same TrainJob again will probably not help.
+` + "```" + `
+
+The command works with any TrainJob, including those whose runtime trainyard did not generate. It needs permission to get TrainJobs and
+to list pods; without permission to list events or to get logs, it uses the rest. Secrets in the output are replaced by
+` + "`[secret]`" + `. With ` + "`-o json`" + `, scripts can read the result; the codes are stable.
+
+A symptom always has another cause, so the command never prints a symptom as the cause. If it finds only symptoms, it also prints
+the end of the log of the container that failed first. A general failure has many possible causes, and is printed as the cause only
+if no more specific failure is found.
+
+` + "`make update`" + ` generates this page from the [catalogue](../api/jobs/diagnosis/catalogue.yaml). To add a failure, add it to the catalogue,
+and add a line that shows it to ` + "`testdata/samples.yaml`" + ` beside the catalogue.
+`
+
+func troubleshootingPage(all []diagnosis.Failure) string {
+	var b strings.Builder
+	b.WriteString(troubleshootingIntroduction)
+	for _, section := range []struct {
+		source diagnosis.Source
+		title  string
+	}{
+		{diagnosis.Cluster, "Messages of Kubernetes"},
+		{diagnosis.Log, "Lines in logs"},
+		{diagnosis.State, "States without a message"},
+	} {
+		fmt.Fprintf(&b, "\n## %s\n\n| code | cause | what to do | run again? |\n|---|---|---|---|\n", section.title)
+		for _, f := range all {
+			if f.Sources[0] == section.source {
+				fmt.Fprintf(&b, "| <a id=%q></a>`%s`%s | %s | %s | %s |\n", strings.ToLower(f.Code), f.Code, levelCell(f.Level), escapeCell(f.Cause), escapeCell(f.Remedy), retryCell(f.Retry))
+			}
+		}
+	}
+	return b.String()
+}
+
+func levelCell(level diagnosis.Level) string {
+	if slices.Contains([]diagnosis.Level{diagnosis.Symptom, diagnosis.General}, level) {
+		return ", " + string(level)
+	}
+	return ""
+}
+
+func retryCell(retry diagnosis.Retry) string {
+	return map[diagnosis.Retry]string{
+		diagnosis.RetryNever: "no", diagnosis.RetryAgain: "yes", diagnosis.RetryWait: "starts by itself",
+	}[retry]
+}
