@@ -123,7 +123,8 @@ type JobProblem struct {
 	// file is the path of the file in the repository.
 	// +optional
 	File string `json:"file,omitempty"`
-	// line is the line of the mistake in the file, counted from 1; 0 if the whole file is meant.
+	// line is the line of the mistake in the file, or the first line of a TrainJob that was refused, counted from 1; 0 if the whole
+	// file is meant.
 	// +optional
 	Line int32 `json:"line,omitempty"`
 	// message says what is wrong, and what is allowed.

@@ -179,7 +179,7 @@ type Verification struct {
 	// signature of one of these keys.
 	// +optional
 	SecretRef *LocalReference `json:"secretRef,omitempty"`
-	// linearHistory requires that a new commit descends from the commit that was applied last, so that a forced push cannot
+	// linearHistory requires that a new commit descends from the commit that was fetched last, so that a forced push cannot
 	// bring back an old state. A revert creates a new commit, which is applied.
 	// +optional
 	LinearHistory bool `json:"linearHistory,omitempty"`

@@ -52,7 +52,7 @@ Messages go to standard error. Exit codes:
   trainyard-controller
 
   # On a workstation: use a kubeconfig, and serve no metrics, health checks and webhooks
-  trainyard-controller --kubeconfig ~/.kube/config --metrics-address= --health-address= --webhook-address=
+  trainyard-controller --kubeconfig controller.kubeconfig --metrics-address= --health-address= --webhook-address=
 
   # Handle the TrainJobSources with the label trainyard.dev/shard=a
   trainyard-controller --shard a
@@ -60,7 +60,7 @@ Messages go to standard error. Exit codes:
   # Read settings from a file, which can contain lines such as "workers: 8"
   trainyard-controller --config controller.yaml
 
-  # Fetch over http from one host of the cluster, and from no host in another network
+  # Allow http for one Git server, and refuse all Git servers in a network
   trainyard-controller --allow-http git.git.svc:80 --deny-address 10.20.0.0/16`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -80,7 +80,7 @@ Messages go to standard error. Exit codes:
 
 func (f *flags) add(cmd *cobra.Command) {
 	set, o := cmd.Flags(), &f.options
-	set.StringVar(&f.config, "config", "", "path of a YAML file with settings: its keys are the names of flags without dashes; a flag on the command line takes precedence")
+	set.StringVar(&f.config, "config", "", "path of a YAML file with settings: its keys are the names of flags without the leading --; a flag on the command line takes precedence")
 	set.StringVar(&f.kubeconfig, "kubeconfig", "", "path of a kubeconfig (default $KUBECONFIG, ~/.kube/config, or the pod's service account)")
 	set.StringVar(&f.context, "context", "", "context of the kubeconfig (default the current context)")
 	set.StringVar(&o.Shard, "shard", "", "handle the TrainJobSources whose label trainyard.dev/shard has this value (default those without the label); all TrainJobSources of a namespace need the same value")

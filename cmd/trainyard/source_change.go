@@ -34,8 +34,8 @@ output has the fields of trainyard source status.`,
   # Do not wait for the result
   trainyard source sync jobs --wait=false
 
-  # In a pipeline: which commit was applied?
-  trainyard source sync jobs -o json | jq -r .applied.commit`,
+  # In a script: print the reason if the TrainJobSource is not ready
+  state=$(trainyard source sync jobs -o json) || echo "$state" | jq -r .message`,
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return f.check(cmd) },
 	}
 	f.source.add(cmd, func(ctx context.Context, client sources.Sources, _ []string) error { return f.run(ctx, client, s) })

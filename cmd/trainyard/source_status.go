@@ -24,7 +24,7 @@ The exit code is 0 if the condition Ready is True for the newest spec, and 7 if 
 		Example: `  trainyard source status jobs --namespace team-vision
 
   # In a pipeline: which files have mistakes?
-  trainyard source status jobs -o json | jq -r '.problems[] | "\(.file):\(.line): \(.message)"'`,
+  trainyard source status jobs -o json | jq -r '.problems[] | "\(.file // ""):\(.line // 1): \(.message)"'`,
 	}
 	f.add(cmd, func(ctx context.Context, client sources.Sources, _ []string) error {
 		view, err := client.Get(ctx, f.key())

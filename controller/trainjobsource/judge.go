@@ -15,7 +15,8 @@ import (
 )
 
 // judge evaluates the rules of the platform on all TrainJobs in Git. The API server evaluates the same rules when a
-// TrainJob is created; judge finds the line of a mistake, and finds it also while the job waits.
+// TrainJob is created; judge finds the file and the line of the
+// TrainJob, also while the job waits.
 func (r *round) judge(ctx context.Context) bool {
 	rules, err := r.readRules(ctx)
 	if err != nil {
