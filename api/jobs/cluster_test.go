@@ -19,8 +19,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// createFailure creates the TrainJob sum with a warning event, and a node whose container was killed a minute later. Neither Kubernetes'
-// controllers nor a kubelet run, so the test writes the status of the pod.
+// createFailure creates the TrainJob sum, a warning event, and a pod whose container was killed a minute after the event. Neither
+// Kubernetes' controllers nor a kubelet run, so the test writes the status of the pod.
 func createFailure(t *testing.T, cp *controlplane.ControlPlane) client.ObjectKey {
 	t.Helper()
 	deliver(t, cp)

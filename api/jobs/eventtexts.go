@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/api/jobs/diagnosis"
 )
 
-// stopReasons are the reasons of normal events that explain why pods stopped. Kueue and Kubernetes do not write warnings about
-// them.
+// stopReasons are the reasons of events that say why pods were stopped. Kueue and Kubernetes write these events as normal events,
+// not as warnings.
 var stopReasons = []string{"Stopped", "Preempted", "EvictedDueToPreempted", "EvictedDueToPodsReadyTimeout", "TaintManagerEviction"}
 
 // eventTexts returns the messages of events that can explain a failure of the TrainJob.
@@ -27,14 +27,14 @@ func (j Jobs) eventTexts(ctx context.Context, view View) ([]diagnosis.Text, erro
 	for _, e := range view.failures(events) {
 		texts = append(texts, diagnosis.Text{
 			Source: diagnosis.Cluster, From: fmt.Sprintf("event %s of %s %s", e.Reason, e.InvolvedObject.Kind, e.InvolvedObject.Name),
-			Pod: view.podOf(e), Time: lastSeen(e), Message: joinReason(e.Reason, e.Message),
+			Pod: view.podNameOf(e), Time: lastSeen(e), Message: joinReason(e.Reason, e.Message),
 		})
 	}
 	return texts, nil
 }
 
-// failures returns the events about failures of the TrainJob that are not over. The events must be sorted by time. Of several
-// events with the same reason about the same object, only the latest is returned, because the earlier problem is solved.
+// failures returns the events about problems that the TrainJob still has. The events must be sorted by time. If several events
+// about one object have the same reason, only the latest is returned, because the problem in the earlier ones is solved.
 func (v View) failures(events []corev1.Event) []corev1.Event {
 	type subject struct{ kind, name, reason string }
 	seen := map[subject]bool{}
@@ -60,7 +60,7 @@ func (v View) concerns(e corev1.Event) bool {
 	object := e.InvolvedObject
 	switch object.Kind {
 	case "Pod":
-		return v.podOf(e) != ""
+		return v.podNameOf(e) != ""
 	case trainer.TrainJobKind:
 		return object.Name == v.Job.Name && (object.UID == "" || object.UID == v.Job.UID)
 	case "JobSet", "PodGroup":
@@ -74,11 +74,11 @@ func (v View) concerns(e corev1.Event) bool {
 	return false
 }
 
-// startReasons are the reasons of events about a pod that cannot start its containers.
+// startReasons are the reasons of events which say that a container of a pod cannot start.
 var startReasons = []string{"Failed", "BackOff", "ErrImageNeverPull", "InspectFailed", "FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox"}
 
-// isOver reports whether the problem in an event was overcome: the training has started later, or the pod was scheduled, or
-// its containers have started.
+// isOver reports whether the problem in an event is solved: the training started after the event, or the pod was scheduled, or its
+// containers have started.
 func (v View) isOver(e corev1.Event) bool {
 	if started := v.startedAt(); !started.IsZero() && lastSeen(e).Before(started) {
 		return true
@@ -148,9 +148,9 @@ func (v View) jobNames() []string {
 	return names
 }
 
-// podOf returns the name of the pod that an event is about, or an empty string if the pod does not belong to the TrainJob.
+// podNameOf returns the name of the pod that an event is about, or an empty string if the pod does not belong to the TrainJob.
 // The name of a pod is the name of its Job, an index and five random characters, so deleted pods are recognized too.
-func (v View) podOf(e corev1.Event) string {
+func (v View) podNameOf(e corev1.Event) string {
 	if e.InvolvedObject.Kind != "Pod" {
 		return ""
 	}

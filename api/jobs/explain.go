@@ -33,10 +33,10 @@ type Explanation struct {
 	Summary string `json:"summary"`
 	// Causes lists the recognized failures, with the most probable cause first.
 	Causes []Cause `json:"causes"`
-	// Excerpts contains the texts that probably show the cause of a failed TrainJob, if nothing or only symptoms were
-	// recognized.
+	// Excerpts shows the end of the log of the container that failed first, if the TrainJob has failed and no cause was recognized.
+	// Without logs, it shows messages of Kubernetes.
 	Excerpts []Excerpt `json:"excerpts,omitempty"`
-	// Missing lists what could not be read, such as a log for which the user has no permission.
+	// Missing says which logs and events could not be read, and why. For example, the user may lack a permission.
 	Missing []string `json:"missing,omitempty"`
 }
 
@@ -44,7 +44,7 @@ type Explanation struct {
 type Cause struct {
 	// Code is a stable name, such as OutOfMemory. docs/troubleshooting.md lists all codes.
 	Code string `json:"code"`
-	// Level is cause, general or symptom. A symptom always has another cause.
+	// Level is cause, general or symptom. A symptom is the consequence of another failure.
 	Level diagnosis.Level `json:"level"`
 	// Retry says whether the same TrainJob can succeed later: no, yes, or wait.
 	Retry diagnosis.Retry `json:"retry"`
@@ -90,7 +90,7 @@ func (v View) explain(cluster, logs []diagnosis.Text, missing []error) Explanati
 		e.Missing = append(e.Missing, sanitize.Line(err.Error(), maxExcerptLine))
 	}
 	if e.Phase == Succeeded {
-		return e // failures that were overcome need no explanation
+		return e // earlier failures need no explanation, because the TrainJob succeeded nevertheless
 	}
 	isExplained := false
 	for _, d := range diagnosis.Diagnose(append(cluster, logs...)) {

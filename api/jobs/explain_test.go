@@ -61,7 +61,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestEventsOfTheTrainJob checks which events explain the TrainJob bert.
+// TestEventsOfTheTrainJob checks which events belong to the TrainJob bert, and which problems are solved.
 func TestEventsOfTheTrainJob(t *testing.T) {
 	placed := newPod(Node, "a", waiting)
 	placed.UID = "1"
@@ -114,7 +114,7 @@ func TestEventsOfTheTrainJob(t *testing.T) {
 	}
 }
 
-// TestLatestEventOfASubjectCounts checks that a problem which was replaced by another one is not reported.
+// TestLatestEventOfASubjectCounts checks that only the latest of several events about one object is reported.
 func TestLatestEventOfASubjectCounts(t *testing.T) {
 	event := func(minute int, object, message string) corev1.Event {
 		return corev1.Event{

@@ -24,9 +24,5 @@ func (j Jobs) log(ctx context.Context, pod Pod, container string, lines int64, p
 	if err != nil {
 		return "", fmt.Errorf("reading the log of %s in %s: %w", container, pod.Name, err)
 	}
-	// The kubelet stops after limitBytes. If the lines are longer, their end is missing, so fewer lines are read.
-	if len(text) >= maxLog && lines > 1 {
-		return j.log(ctx, pod, container, lines/10+1, previous)
-	}
 	return string(text), nil
 }

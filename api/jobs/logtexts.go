@@ -17,9 +17,9 @@ import (
 const (
 	// maxLogs is the maximum number of logs that are read to explain a failure.
 	maxLogs = 10
-	// logLines is the maximum number of lines that are read from the end of each log.
+	// logLines is the number of lines that are read from the end of each log.
 	logLines = 2000
-	// logTimeout limits the time to read a log. The API server waits long for the kubelet of a lost cluster node.
+	// logTimeout limits the time to read one log. If a cluster node does not respond, the API server waits long for its kubelet.
 	logTimeout = 10 * time.Second
 )
 
@@ -41,7 +41,7 @@ func (j Jobs) logTexts(ctx context.Context, view View) (texts []diagnosis.Text, 
 		reads.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, logTimeout)
 			defer cancel()
-			logs[i], failures[i] = j.log(ctx, c.pod, c.container, logLines, c.previous)
+			logs[i], failures[i] = j.endOfLog(ctx, c)
 		})
 	}
 	reads.Wait()
@@ -60,6 +60,19 @@ func (j Jobs) logTexts(ctx context.Context, view View) (texts []diagnosis.Text, 
 		}
 	}
 	return texts, missing
+}
+
+// endOfLog reads the last lines of a log. The kubelet stops after maxLog bytes, so the end of long lines can be missing. In this
+// case, endOfLog reads fewer lines.
+func (j Jobs) endOfLog(ctx context.Context, c candidate) (string, error) {
+	lines := int64(logLines)
+	for {
+		text, err := j.log(ctx, c.pod, c.container, lines, c.previous)
+		if err != nil || len(text) < maxLog || lines == 1 {
+			return text, err
+		}
+		lines = max(1, lines/10)
+	}
 }
 
 // candidates returns the containers whose logs are read: first the containers that failed, in the order in which they ended,
@@ -93,7 +106,8 @@ func failureOf(c corev1.ContainerStatus) (ended *corev1.ContainerStateTerminated
 	return nil, false
 }
 
-// limit returns at most n containers: the first ones, and the launcher's.
+// limit shortens a list to n containers. It removes the last containers, but keeps containers of the launcher as long as there are
+// others.
 func limit(all []candidate, n int) []candidate {
 	for len(all) > max(n, 0) {
 		last := len(all) - 1

@@ -12,20 +12,21 @@ import (
 type Phase string
 
 const (
-	// Pending means that the TrainJob has no pods yet.
+	// Pending means that no pod of the TrainJob exists yet.
 	Pending Phase = "Pending"
-	// GangScheduling means that at least one pod waits for a cluster node.
+	// GangScheduling means that the scheduler has not assigned all pods to cluster nodes.
 	GangScheduling Phase = "GangScheduling"
-	// Initializing means that all pods have a cluster node, and that the training has not started: images are pulled, nodes
-	// start sshd, and the launcher waits for them.
+	// Initializing means that all pods are assigned to cluster nodes, but mpirun has not started. In this phase, the kubelet pulls
+	// images, and the launcher waits for sshd on the nodes.
 	Initializing Phase = "Initializing"
-	// Running means that mpirun runs. Without a launcher, it means that a main container runs.
+	// Running means that mpirun has started. If the TrainJob has no launcher, it means that the programs on all nodes have started.
 	Running Phase = "Running"
 	// Succeeded means that the TrainJob has ended without a failure.
 	Succeeded Phase = "Succeeded"
 	// Failed means that the TrainJob has ended with a failure.
 	Failed Phase = "Failed"
-	// Suspended means that spec.suspend is true: somebody stopped the TrainJob, or it waits until Kueue admits it.
+	// Suspended means that spec.suspend is true. Users set this field to stop a TrainJob, and Kueue sets it until the TrainJob is
+	// admitted.
 	Suspended Phase = "Suspended"
 )
 
@@ -76,7 +77,7 @@ func (v View) hasLauncher() bool {
 		slices.ContainsFunc(v.Job.Status.JobsStatus, func(s trainer.JobStatus) bool { return s.Name == string(Launcher) })
 }
 
-// isScheduled reports whether the pod has a cluster node.
+// isScheduled reports whether the pod is assigned to a cluster node.
 func (p Pod) isScheduled() bool { return p.Spec.NodeName != "" }
 
 func (p Pod) mainHasStarted() bool {

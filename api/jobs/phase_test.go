@@ -14,7 +14,7 @@ import (
 // created is the creation time of the TrainJobs in these tests.
 var created = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// newView returns the TrainJob team/bert with pods.
+// newView returns a View of the TrainJob team/bert with the given pods. The function "change" can change the TrainJob; it can be nil.
 func newView(change func(*trainer.TrainJob), pods ...Pod) View {
 	v := View{Pods: pods}
 	v.Job.Namespace, v.Job.Name, v.Job.CreationTimestamp = "team", "bert", metav1.NewTime(created)

@@ -13,8 +13,7 @@ import (
 	"github.com/trainyard/trainyard/api/jobs/diagnosis"
 )
 
-// silentTime is the time after which a TrainJob without pods is a failure. Trainer and JobSet normally create pods in a
-// second.
+// silentTime is the time after which missing pods are reported as a failure. Normally, the first pods exist after a second.
 const silentTime = 30 * time.Second
 
 // queueLabel is the label with the name of a queue of Kueue (kueue/pkg/controller/constants).
@@ -63,7 +62,8 @@ func (v View) describeDelay(now time.Time) string {
 	return fmt.Sprintf("the TrainJob has no pods after %s", age.Round(time.Second))
 }
 
-// pendingSince returns the time since when the TrainJob should have pods: its creation, or the time at which it was resumed.
+// pendingSince returns the time from which Trainer should create pods: the creation of the TrainJob, or the time at which the
+// TrainJob was resumed.
 func (v View) pendingSince() time.Time {
 	since := v.Job.CreationTimestamp.Time
 	if c := meta.FindStatusCondition(v.Job.Status.Conditions, trainer.TrainJobSuspended); c != nil && c.LastTransitionTime.After(since) {

@@ -54,7 +54,7 @@ var secretKinds = []struct {
 	{"openai.AuthenticationError: Incorrect API key provided: %s", "sk-", urlSafe, 48},
 	{"slack: posting with %s", "xoxb-", upperAndDigits, 40},
 	{"POST https://hooks.slack.com/services/%s", "", upperAndDigits + "/", 40},
-	{"//registry.npmjs.org/:_authToken=%s", "npm_", lettersAndDigits, 36},
+	{"//npm.example.com/:_authToken=%s", "npm_", lettersAndDigits, 36},
 	{"twine upload -u __token__ -p %s", "pypi-", urlSafe, 80},
 	{"NGC_API_KEY is %s", "nvapi-", urlSafe, 60},
 	{"docker login -u acme -p %s", "dckr_pat_", urlSafe, 27},
@@ -91,7 +91,8 @@ func TestSecretsAreReplaced(t *testing.T) {
 	}
 }
 
-// remaining returns eight consecutive characters of a secret that a text contains, or an empty string.
+// remaining returns the first eight consecutive characters of a secret that also stand in the text. If there are none, the result
+// is empty.
 func remaining(text, secret string) string {
 	const length = 8
 	for i := 0; i+length <= len(secret); i++ {

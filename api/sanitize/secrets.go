@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// secret describes a kind of secrets. A scanner for repositories, such as gitleaks, reports only texts that are secrets with
+// secret describes one kind of secret. A scanner for repositories, such as gitleaks, reports only texts that are secrets with
 // a high probability. These patterns replace more, because a replaced word in a log does little harm.
 type secret struct {
 	// hints are texts in lower case. Every match contains at least one of them. Searching for texts is many times faster than
@@ -27,13 +27,13 @@ const (
 	credentialNames = `credentials?`
 )
 
-// Parts of expressions.
+// Parts of the regular expressions below.
 const (
 	// separator stands between a name and its value, in JSON, YAML, shells, URLs and programs.
 	separator = `(?:[_-]?\d+)?\\*["']?[ \t]*(?:=>|:=|[:=]|%3[dDaA]|\\u003[dDaA])[ \t]*`
-	// value is a value in quotes, which can contain escaped quotes, or without quotes. Python writes letters before quotes.
+	// value is a text with or without quotes. A quoted text can contain escaped quotes, and Python writes letters before quotes.
 	value = `(?:[\[({][ \t]*)?(?:[brufBRUF]{0,2}\\*"(?P<value1>(?:[^"\\\n]|\\.)+)|[brufBRUF]{0,2}\\*'(?P<value2>(?:[^'\\\n]|\\.)+)|(?P<value3>[^\s"'\[({]\S*|[\[({][^\s"']\S*))`
-	// edge comes before a secret that is recognized by its own beginning. It can be an escaped line break or percent code.
+	// edge stands before secrets that begin in a known way, such as "ghp_". It can be an escaped line break or a percent code.
 	edge = `(?:^|[^A-Za-z0-9]|\\[nrt]|%[0-9A-Fa-f]{2})`
 	// linePrefix stands between the lines of a private key: line breaks, and the rank that mpirun writes before each line.
 	linePrefix = `(?:\\n|\s|\[[^\]\s]*\](?:<\w+>)?:?)*`
@@ -63,7 +63,7 @@ var secrets = sync.OnceValue(func() []secret {
 	for _, kind := range []struct {
 		names      string
 		isHarmless func(string) bool
-	}{{passwordNames, isPlaceholder}, {tokenNames, isNoToken}, {credentialNames, isNoCredential}} {
+	}{{passwordNames, isNoValue}, {tokenNames, isNoToken}, {credentialNames, isNoCredential}} {
 		names, isHarmless := kind.names, kind.isHarmless
 		all = append(
 			all,
@@ -127,29 +127,29 @@ func (s secret) valueIn(match []int) (from, to int) {
 }
 
 var (
-	placeholder = regexp.MustCompile(`(?i)^(?:true|false|none|null|nil|yes|no|unset|missing|empty|secret|configmap|<[^>]*>|\*+|\.\.\.|[|>][+-]?|(?-i:\$[A-Z_][A-Z0-9_]*)|\$\{[^}]*\})$`)
-	number      = regexp.MustCompile(`(?i)^[-+]?[\d.,_]+(?:e[-+]?\d+)?%?$`)
-	word        = regexp.MustCompile(`^(?:[a-zA-Z]+|\[[A-Z]+\]?)$`)
-	path        = regexp.MustCompile(`^\.{0,2}/[\w./-]+$`)
-	port        = regexp.MustCompile(`^\d{1,5}/`)
+	noValue = regexp.MustCompile(`(?i)^(?:true|false|none|null|nil|yes|no|unset|missing|empty|secret|configmap|<[^>]*>|\*+|\.\.\.|[|>][+-]?|(?-i:\$[A-Z_][A-Z0-9_]*)|\$\{[^}]*\})$`)
+	number  = regexp.MustCompile(`(?i)^[-+]?[\d.,_]+(?:e[-+]?\d+)?%?$`)
+	word    = regexp.MustCompile(`^(?:[a-zA-Z]+|\[[A-Z]+\]?)$`)
+	path    = regexp.MustCompile(`^\.{0,2}/[\w./-]+$`)
+	port    = regexp.MustCompile(`^\d{1,5}/`)
 )
 
 // trim removes punctuation after a value.
 func trim(value string) string { return strings.TrimRight(value, `,;&.)]}:\`) }
 
-// isPlaceholder reports whether a value stands for a missing or hidden value.
-func isPlaceholder(value string) bool { return placeholder.MatchString(trim(value)) }
+// isNoValue reports whether a setting has no value, such as "None", or whether its value is hidden, such as "***".
+func isNoValue(value string) bool { return noValue.MatchString(trim(value)) }
 
 // isNoToken reports whether a value is no token. Numbers of tokens and words of sentences follow the word "token" in logs.
 func isNoToken(value string) bool {
 	value = trim(value)
-	return placeholder.MatchString(value) || number.MatchString(value) || word.MatchString(value)
+	return noValue.MatchString(value) || number.MatchString(value) || word.MatchString(value)
 }
 
 // isNoCredential reports whether a value is no credential. Paths of files with credentials are no secrets.
 func isNoCredential(value string) bool {
 	value = trim(value)
-	return placeholder.MatchString(value) || word.MatchString(value) || path.MatchString(value)
+	return noValue.MatchString(value) || word.MatchString(value) || path.MatchString(value)
 }
 
 // isWord reports whether the text after a word such as "basic" is a word of a sentence, such as "basic authentication".

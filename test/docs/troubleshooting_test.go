@@ -37,9 +37,9 @@ The command works with any TrainJob, including those whose runtime trainyard did
 to list pods; without permission to list events or to get logs, it uses the rest. Secrets in the output are replaced by
 ` + "`[secret]`" + `. With ` + "`-o json`" + `, scripts can read the result; the codes are stable.
 
-A symptom always has another cause, so the command never prints a symptom as the cause. If it finds only symptoms, it also prints
-the end of the log of the container that failed first. A general failure has many possible causes, and is printed as the cause only
-if no more specific failure is found.
+Failures with the word "symptom" are consequences of other failures. If the command finds only symptoms, it says so, and prints the
+end of the log of the container that failed first. Failures with the word "general" have many possible causes. The command prints
+a general failure as the cause only if it finds no specific one.
 
 ` + "`make update`" + ` generates this page from the [catalogue](../api/jobs/diagnosis/catalogue.yaml). To add a failure, add it to the catalogue,
 and add a line that shows it to ` + "`testdata/samples.yaml`" + ` beside the catalogue.

@@ -75,7 +75,8 @@ func TestWhyShowsTheEndOfTheLog(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
 	namespace := s.makeNamespace(t)
-	const script = "for i in $(seq 100); do echo step $i; done; echo HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz; echo our license server said no; exit 3"
+	// The first command prints 2 MB in few lines, more than is read from a log.
+	const script = "head -c 2000000 /dev/zero | tr '\\0' x | fold -w 1500; for i in $(seq 100); do echo step $i; done; echo HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz; echo our license server said no; exit 3"
 	s.run(t, build.MakeTrainJob("odd", namespace).Runtime("openmpi").Nodes(2).Command("sh", "-c", script))
 	found, err := s.why(t.Context(), namespace, "odd")
 	if err != nil {

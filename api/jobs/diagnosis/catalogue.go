@@ -10,15 +10,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Level says whether a failure is a specific cause, has many possible causes, or is a symptom.
+// Level says how much a failure explains.
 type Level string
 
 const (
-	// Cause is a failure that explains others.
+	// Cause is a failure that explains why the TrainJob failed or does not start.
 	Cause Level = "cause"
-	// General is a failure with many possible causes. A Cause in the same TrainJob explains more.
+	// General is a failure that has many possible causes. If the same TrainJob also has a Cause, that explains more.
 	General Level = "general"
-	// Symptom is a failure that always has another cause, which may be unknown.
+	// Symptom is the consequence of another failure, which may be unknown.
 	Symptom Level = "symptom"
 )
 

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// sample is a line as a program prints it, and the code of its failure.
+// sample is a text as a program prints it, and the code of the failure that it shows.
 type sample struct {
 	Code   string `yaml:"code"`
 	Source Source `yaml:"source"`
@@ -79,7 +79,7 @@ func TestSymptomsComeLast(t *testing.T) {
 	}
 }
 
-// TestEvidence checks that evidence is one line without control characters and secrets, and not longer than 300 characters.
+// TestEvidence checks that evidence is one line of at most 300 characters, without control characters and secrets.
 func TestEvidence(t *testing.T) {
 	line := "\x1b[31mModuleNotFoundError: No module named 'a'\a HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz " + strings.Repeat("ü", 400)
 	found := Diagnose([]Text{{Source: Log, Message: "first\n" + line + "\nlast"}})
@@ -139,7 +139,8 @@ func TestLastTracebackExplains(t *testing.T) {
 	}
 }
 
-// TestEvidenceShowsTheMatch checks that the evidence of a long line contains the match, and no part of a secret before it.
+// TestEvidenceShowsTheMatch checks a line that is longer than evidence may be. The evidence must contain the text that matched
+// a pattern, and no part of a secret that stands earlier in the line.
 func TestEvidenceShowsTheMatch(t *testing.T) {
 	line := "HF_TOKEN=hf_" + strings.Repeat("a", 90) + strings.Repeat(" progress", 1000) + " ModuleNotFoundError: No module named 'a'" + strings.Repeat(" more", 1000)
 	found := Diagnose([]Text{{Source: Log, Message: line}})

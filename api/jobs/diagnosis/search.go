@@ -70,7 +70,8 @@ func isWarning(line string) bool {
 	return warning.MatchString(line) && !strings.Contains(line, "NCCL WARN")
 }
 
-// firstMatch returns the first failure that matches a line, and the byte at which the match begins.
+// firstMatch returns the first failure in the list with a pattern that matches the line, and the position of the match in bytes.
+// The failure is nil if no pattern matches.
 func firstMatch(failures []Failure, line string) (*Failure, int) {
 	lower := strings.ToLower(line)
 	for i := range failures {
@@ -94,7 +95,7 @@ const (
 	maxContext = 4096
 )
 
-// evidence returns the part of a line around a match, safe to show. The argument "at" is the byte at which the match begins.
+// evidence returns the part of a line around a match, safe to show. The argument "at" is the position of the match in bytes.
 func evidence(line string, at int) string {
 	before := []rune(sanitize.Text(line[max(0, at-maxContext):at]))
 	if len(before) > maxBefore {
