@@ -32,6 +32,12 @@ func (s *sandbox) why(ctx context.Context, namespace, job string) (found jobs.Ex
 	return found, errors.Join(err, json.Unmarshal(out, &found))
 }
 
+// killItself returns the command of ranks that send the given signal to themselves. It uses Python, because Kubernetes
+// replaces $$ in commands by $.
+func killItself(signal int) []string {
+	return []string{"mpirun", "python3", "-c", fmt.Sprintf("import os; os.kill(os.getpid(), %d)", signal)}
+}
+
 // TestWhyExplainsFailures runs TrainJobs that fail for different reasons, and checks the first cause, and a text in its
 // evidence.
 func TestWhyExplainsFailures(t *testing.T) {
@@ -43,12 +49,14 @@ func TestWhyExplainsFailures(t *testing.T) {
 		code, evidence string
 	}{
 		"a missing program, Open MPI 4": {"openmpi", []string{"mpirun", "/opt/missing"}, "ProgramMissing", "executable"},
-		"a missing program, Open MPI 5": {"openmpi5", []string{"mpirun", "/opt/missing"}, "ProgramMissing", "executable"},
+		"a missing program, Open MPI 5": {"openmpi5", []string{"mpirun", "/opt/missing"}, "ProgramMissing", "/opt/missing"},
 		"a missing program, MPICH":      {"mpich", []string{"mpirun", "/opt/missing"}, "ProgramMissing", "/opt/missing"},
 		"an exception":                  {"openmpi", []string{"mpirun", "python3", "-c", "raise ValueError('batch size 0')"}, "PythonException", "ValueError: batch size 0"},
 		"a missing module":              {"openmpi", []string{"mpirun", "python3", "-c", "import acme_data"}, "PythonModuleMissing", "acme_data"},
-		"a killed rank":                 {"openmpi", []string{"mpirun", "sh", "-c", "kill -9 $$"}, "ProcessKilled", "signal 9"},
-		"a crashed rank":                {"openmpi5", []string{"mpirun", "sh", "-c", "kill -11 $$"}, "ProcessCrashed", "signal 11"},
+		"a killed rank":                 {"openmpi", killItself(9), "ProcessKilled", "signal 9"},
+		"a killed rank, MPICH":          {"mpich", killItself(9), "ProcessKilled", "9"},
+		"a killed rank, Intel MPI":      {"intel", killItself(9), "ProcessKilled", "9"},
+		"a crashed rank":                {"openmpi5", killItself(11), "ProcessCrashed", "signal 11"},
 		"too many processes":            {"openmpi", []string{"mpirun", "-np", "64", "true"}, "TooFewSlots", "slots"},
 		"a missing command":             {"openmpi", []string{"mpirn", "true"}, "CommandMissing", "mpirn"},
 	} {
