@@ -98,8 +98,12 @@ sdk: cluster-packages cluster-tools images $(SDK) ## Train in real pods with the
 # SMOKE_TESTS selects these tests: one job of each MPI implementation, one job of the Kubeflow SDK, and the isolation of tenants.
 SMOKE_TESTS := TestRanksReachEachOther/ranks_on_the_launcher|TestSDKTrainsAFunction/openmpi$$|TestNetworkPoliciesIsolatePods
 
+# SMOKE_IMAGES lists the images of these tests. The image that is missing here, training, takes five minutes to build.
+SMOKE_IMAGES := intel mpich openmpi openmpi5
+
 .PHONY: smoke
-smoke: cluster-packages cluster-tools packets-tools images $(SDK) ## Run a few jobs in real pods (as root)
+smoke: cluster-packages cluster-tools packets-tools $(SDK) ## Run a few jobs in real pods (as root)
+	go run ./test/images/cmd/images .tools/images $(SMOKE_IMAGES)
 	$(LANE) smoke env TRAINYARD_E2E=1 TRAINYARD_SDK=$(CURDIR)/$(SDK)/bin/python go test -count=1 -parallel 3 -timeout 15m -run '$(SMOKE_TESTS)' ./test/e2e
 
 .PHONY: hosts
