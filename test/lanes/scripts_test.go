@@ -60,23 +60,27 @@ func TestLanesStaleRunsStaleLanes(t *testing.T) {
 	}
 }
 
-// TestContinuousIntegrationRunsSmoke runs .ci/run in a temporary folder. The test replaces make and the program that
-// checks whether the machine can run pods.
+// TestContinuousIntegrationRunsSmoke runs .ci/run in a temporary folder. The test replaces make and the programs that
+// list stale lanes and check whether the machine can run pods.
 func TestContinuousIntegrationRunsSmoke(t *testing.T) {
 	const (
-		before  = "make test, all trainers\nmake lint\n"
+		all     = "make test, all trainers\nmake lint\n"
+		stale   = `[ "$*" = "run ./test/lanes/cmd/lanes stale" ] && printf 'kueue\ntrainers\n' && exit; `
+		fresh   = `[ "$*" = "run ./test/lanes/cmd/lanes stale" ] && echo kueue && exit; `
 		compile = `[ "$*" = "build -o bin/sandbox ./test/cluster/cmd/sandbox" ] && mkdir bin && cp check bin/sandbox`
 		passes  = `echo "make $*${TRAINYARD_TRAINERS:+, all trainers}"`
 	)
 	for name, test := range map[string]struct {
-		make, compile, check string // scripts
+		make, program, check string // scripts
 		want                 string
 		fails                bool
 	}{
-		"the machine can run pods":    {passes, compile, "echo ready", before + "make smoke\n", false},
-		"the machine cannot run pods": {passes, compile, "echo needs root >&2; exit 1", before + "SKIP\tsmoke: needs root\n", false},
-		"the check does not compile":  {passes, "exit 1", "echo ready", before, true},
-		"make test fails":             {passes + "; exit 1", compile, "echo ready", "make test, all trainers\n", true},
+		"the machine can run pods":     {passes, stale + compile, "echo ready", all + "make smoke\n", false},
+		"the machine cannot run pods":  {passes, stale + compile, "echo needs root >&2; exit 1", all + "SKIP\tsmoke: needs root\n", false},
+		"the check does not compile":   {passes, stale + "exit 1", "echo ready", all, true},
+		"make test fails":              {passes + "; exit 1", stale + compile, "echo ready", "make test, all trainers\n", true},
+		"the lane trainers is fresh":   {passes, fresh + compile, "echo ready", "make test\nSKIP\ttrainers: passed with the present inputs (docs/lanes.md)\nmake lint\nmake smoke\n", false},
+		"the list of lanes is unknown": {passes, "exit 1", "echo ready", "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := Repository{t.TempDir()}
@@ -85,7 +89,7 @@ func TestContinuousIntegrationRunsSmoke(t *testing.T) {
 			if err := os.Chmod(filepath.Join(r.Root, "check"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			got, err := runWithPrograms(t, r.Root, map[string]string{"make": test.make, "go": test.compile}, "bash", ".ci/run")
+			got, err := runWithPrograms(t, r.Root, map[string]string{"make": test.make, "go": test.program}, "bash", ".ci/run")
 			expectResult(t, got, err, test.want, test.fails)
 		})
 	}
