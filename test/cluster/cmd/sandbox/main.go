@@ -128,7 +128,11 @@ func kubeconfig(o *cluster.Options) *cobra.Command {
 		Short: "Print the path of the administrator's kubeconfig",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), cluster.Kubeconfig(o.Dir))
+			path := cluster.Kubeconfig(o.Dir)
+			if _, err := os.Stat(path); err != nil {
+				return fmt.Errorf("%s has no kubeconfig: run `sandbox up`: %w", o.Dir, err)
+			}
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), path)
 			return err
 		},
 	})
