@@ -15,15 +15,14 @@ type serverFolder struct {
 	log    *os.File
 }
 
-// prepare creates the folder and the log of a server. With a larger heap, servers need a quarter less CPU time, because
-// the garbage collector runs less often.
+// prepare creates the folder and the log of a server.
 func (cp *ControlPlane) prepare(binary string) (serverFolder, error) {
 	name := filepath.Base(binary)
 	s := serverFolder{dir: filepath.Join(cp.dir, name), script: filepath.Join(cp.dir, name+".sh")}
 	if err := os.Mkdir(s.dir, 0o700); err != nil {
 		return s, fmt.Errorf("preparing %s: %w", name, err)
 	}
-	if err := os.WriteFile(s.script, []byte(process.WrapperScript(binary, "GOGC=400")), 0o700); err != nil {
+	if err := os.WriteFile(s.script, []byte(process.WrapperScript(binary)), 0o700); err != nil {
 		return s, fmt.Errorf("preparing %s: %w", name, err)
 	}
 	log, err := os.Create(filepath.Join(cp.dir, name+".log"))

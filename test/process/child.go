@@ -11,18 +11,14 @@ import (
 	"time"
 )
 
-// WrapperScript returns a shell script that replaces itself with the program at the path "binary", with additional
-// environment variables NAME=VALUE. On Linux, the kernel kills the program when its parent process ends. A test that
-// panics or times out runs no cleanup code, so the program would otherwise survive the test.
-func WrapperScript(binary string, env ...string) string {
-	script := "#!/bin/sh\n"
-	for _, variable := range env {
-		script += "export " + variable + "\n"
-	}
+// WrapperScript returns a shell script that replaces itself with the program at the path "binary". On Linux, the kernel
+// kills the program when its parent process ends. A test that panics or times out runs no cleanup code, so the program
+// would otherwise survive the test.
+func WrapperScript(binary string) string {
 	if setpriv, err := exec.LookPath("setpriv"); err == nil {
-		return script + fmt.Sprintf("exec '%s' --pdeathsig KILL -- '%s' \"$@\"\n", setpriv, binary)
+		return fmt.Sprintf("#!/bin/sh\nexec '%s' --pdeathsig KILL -- '%s' \"$@\"\n", setpriv, binary)
 	}
-	return script + fmt.Sprintf("exec '%s' \"$@\"\n", binary)
+	return fmt.Sprintf("#!/bin/sh\nexec '%s' \"$@\"\n", binary)
 }
 
 // Child is a server that this program started as a child process.
