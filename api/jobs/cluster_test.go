@@ -19,8 +19,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// createFailure creates the TrainJob sum, a warning event, and a pod whose container was killed a minute after the event. Neither
-// Kubernetes' controllers nor a kubelet run, so the test writes the status of the pod.
+// createFailure creates the TrainJob sum, a warning event, and a pod whose container was killed a minute after the event. The
+// test writes the status of the pod itself, because there is no kubelet.
 func createFailure(t *testing.T, cp *controlplane.ControlPlane) client.ObjectKey {
 	t.Helper()
 	deliver(t, cp)

@@ -44,7 +44,7 @@ type Explanation struct {
 type Cause struct {
 	// Code is a stable name, such as OutOfMemory. docs/troubleshooting.md lists all codes.
 	Code string `json:"code"`
-	// Level is cause, general or symptom. A symptom is the consequence of another failure.
+	// Level is cause, general or symptom. A symptom was caused by another failure.
 	Level diagnosis.Level `json:"level"`
 	// Retry says whether the same TrainJob can succeed later: no, yes, or wait.
 	Retry diagnosis.Retry `json:"retry"`

@@ -16,8 +16,8 @@ const (
 	Pending Phase = "Pending"
 	// GangScheduling means that the scheduler has not assigned all pods to cluster nodes.
 	GangScheduling Phase = "GangScheduling"
-	// Initializing means that all pods are assigned to cluster nodes, but mpirun has not started. In this phase, the kubelet pulls
-	// images, and the launcher waits for sshd on the nodes.
+	// Initializing means that all pods are assigned to cluster nodes, but mpirun has not started. In this phase, images
+	// are pulled, and the launcher waits until sshd listens on the nodes.
 	Initializing Phase = "Initializing"
 	// Running means that mpirun has started. If the TrainJob has no launcher, it means that the programs on all nodes have started.
 	Running Phase = "Running"
@@ -25,8 +25,8 @@ const (
 	Succeeded Phase = "Succeeded"
 	// Failed means that the TrainJob has ended with a failure.
 	Failed Phase = "Failed"
-	// Suspended means that spec.suspend is true. Users set this field to stop a TrainJob, and Kueue sets it until the TrainJob is
-	// admitted.
+	// Suspended means that spec.suspend is true. Users set this field to stop a TrainJob. Kueue sets it while a TrainJob waits in a
+	// queue.
 	Suspended Phase = "Suspended"
 )
 

@@ -33,7 +33,8 @@ const (
 	separator = `(?:[_-]?\d+)?\\*["']?[ \t]*(?:=>|:=|[:=]|%3[dDaA]|\\u003[dDaA])[ \t]*`
 	// value is a text with or without quotes. A quoted text can contain escaped quotes, and Python writes letters before quotes.
 	value = `(?:[\[({][ \t]*)?(?:[brufBRUF]{0,2}\\*"(?P<value1>(?:[^"\\\n]|\\.)+)|[brufBRUF]{0,2}\\*'(?P<value2>(?:[^'\\\n]|\\.)+)|(?P<value3>[^\s"'\[({]\S*|[\[({][^\s"']\S*))`
-	// edge stands before secrets that begin in a known way, such as "ghp_". It can be an escaped line break or a percent code.
+	// edge is the text before a token with a known prefix, such as "ghp_": the start of the line, a character other than a letter
+	// or digit, an escape such as \n, or a percent-encoded character such as %3D.
 	edge = `(?:^|[^A-Za-z0-9]|\\[nrt]|%[0-9A-Fa-f]{2})`
 	// linePrefix stands between the lines of a private key: line breaks, and the rank that mpirun writes before each line.
 	linePrefix = `(?:\\n|\s|\[[^\]\s]*\](?:<\w+>)?:?)*`

@@ -60,8 +60,8 @@ func TestLanesStaleRunsStaleLanes(t *testing.T) {
 	}
 }
 
-// TestContinuousIntegrationRunsSmoke runs .ci/run in a temporary folder. The test replaces make and the programs that
-// list stale lanes and check whether the machine can run pods.
+// TestContinuousIntegrationRunsSmoke runs .ci/run in a temporary folder, and checks which make targets it runs. Scripts replace
+// make, the list of stale lanes, and the check whether the machine can run pods.
 func TestContinuousIntegrationRunsSmoke(t *testing.T) {
 	const (
 		all     = "make test, all trainers\nmake lint\n"

@@ -16,9 +16,9 @@ type Level string
 const (
 	// Cause is a failure that explains why the TrainJob failed or does not start.
 	Cause Level = "cause"
-	// General is a failure that has many possible causes. If the same TrainJob also has a Cause, that explains more.
+	// General is a failure that has many possible causes. A Cause of the same TrainJob explains more.
 	General Level = "general"
-	// Symptom is the consequence of another failure, which may be unknown.
+	// Symptom is a failure that another failure has caused. The text does not say which.
 	Symptom Level = "symptom"
 )
 

@@ -139,8 +139,8 @@ func TestLastTracebackExplains(t *testing.T) {
 	}
 }
 
-// TestEvidenceShowsTheMatch checks a line that is longer than evidence may be. The evidence must contain the text that matched
-// a pattern, and no part of a secret that stands earlier in the line.
+// TestEvidenceShowsTheMatch checks a line of a log that is longer than the limit of evidence. The evidence must contain the text
+// that matched a pattern, and no part of a secret from the start of the line.
 func TestEvidenceShowsTheMatch(t *testing.T) {
 	line := "HF_TOKEN=hf_" + strings.Repeat("a", 90) + strings.Repeat(" progress", 1000) + " ModuleNotFoundError: No module named 'a'" + strings.Repeat(" more", 1000)
 	found := Diagnose([]Text{{Source: Log, Message: line}})
