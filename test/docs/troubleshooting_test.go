@@ -37,8 +37,8 @@ The command works with any TrainJob, including those whose runtime trainyard did
 to list pods; without permission to list events or to get logs, it uses the rest. Secrets in the output are replaced by
 ` + "`[secret]`" + `. With ` + "`-o json`" + `, scripts can read the result; the codes are stable.
 
-Failures with the word "symptom" are consequences of other failures. If the command finds only symptoms, it says so, and prints the
-end of the log of the container that failed first. Failures with the word "general" have many possible causes. The command prints
+Failures marked as symptoms were caused by other failures. If the command finds only symptoms, it says so, and prints the
+end of the log of the container that failed first. Failures marked as general have many possible causes. The command prints
 a general failure as the cause only if it finds no specific one.
 
 ` + "`make update`" + ` generates this page from the [catalogue](../api/jobs/diagnosis/catalogue.yaml). To add a failure, add it to the catalogue,
