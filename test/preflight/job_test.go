@@ -153,7 +153,7 @@ func (j *job) startNodes(nodes ...*host) {
 	}
 }
 
-// awaitReady waits until a node is ready. awaitReady checks the same condition as the node's readiness probe, but more
+// awaitReady waits until a node is ready. awaitReady checks the same condition as the node's startup probe, but more
 // often.
 func (j *job) awaitReady(h *host) {
 	j.t.Helper()
