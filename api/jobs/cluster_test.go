@@ -19,8 +19,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// createFailure creates the TrainJob sum, a warning event, and a pod whose container was killed a minute after the event. The
-// test writes the status of the pod itself, because there is no kubelet.
+// createFailure creates the TrainJob sum, a warning event, and a pod whose container was killed a minute after the event. No
+// kubelet runs here, so the function also writes the status of the pod.
 func createFailure(t *testing.T, cp *controlplane.ControlPlane) client.ObjectKey {
 	t.Helper()
 	deliver(t, cp)

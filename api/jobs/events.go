@@ -48,6 +48,11 @@ func (j Jobs) Warnings(ctx context.Context, pod Pod) ([]corev1.Event, error) {
 	return j.listEvents(ctx, pod.Namespace, fields.Set{"involvedObject.uid": string(pod.UID), "type": corev1.EventTypeWarning})
 }
 
+// Events lists the events of a namespace, from the oldest to the latest.
+func (j Jobs) Events(ctx context.Context, namespace string) ([]corev1.Event, error) {
+	return j.listEvents(ctx, namespace, nil)
+}
+
 // listEvents lists the events of a namespace that match the field selector, from the oldest to the latest.
 func (j Jobs) listEvents(ctx context.Context, namespace string, selector fields.Set) ([]corev1.Event, error) {
 	var events corev1.EventList

@@ -18,16 +18,16 @@ import (
 var stopReasons = []string{"Stopped", "Preempted", "EvictedDueToPreempted", "EvictedDueToPodsReadyTimeout", "TaintManagerEviction"}
 
 // eventTexts returns the messages of events that can explain a failure of the TrainJob.
-func (j Jobs) eventTexts(ctx context.Context, view View) ([]diagnosis.Text, error) {
-	events, err := j.listEvents(ctx, view.Job.Namespace, nil)
+func (s Snapshot) eventTexts(ctx context.Context, reader Reader) ([]diagnosis.Text, error) {
+	events, err := reader.Events(ctx, s.Job.Namespace)
 	if err != nil {
 		return nil, err
 	}
 	var texts []diagnosis.Text
-	for _, e := range view.failures(events) {
+	for _, e := range s.failures(events) {
 		texts = append(texts, diagnosis.Text{
 			Source: diagnosis.Cluster, From: fmt.Sprintf("event %s of %s %s", e.Reason, e.InvolvedObject.Kind, e.InvolvedObject.Name),
-			Pod: view.podNameOf(e), Time: lastSeen(e), Message: joinReason(e.Reason, e.Message),
+			Pod: s.podNameOf(e), Time: lastSeen(e), Message: joinReason(e.Reason, e.Message),
 		})
 	}
 	return texts, nil
@@ -35,14 +35,14 @@ func (j Jobs) eventTexts(ctx context.Context, view View) ([]diagnosis.Text, erro
 
 // failures returns the events about problems that the TrainJob still has. The events must be sorted by time. If several events
 // about one object have the same reason, only the latest is returned, because the problem in the earlier ones is solved.
-func (v View) failures(events []corev1.Event) []corev1.Event {
+func (s Snapshot) failures(events []corev1.Event) []corev1.Event {
 	type subject struct{ kind, name, reason string }
 	seen := map[subject]bool{}
 	var found []corev1.Event
 	for _, e := range slices.Backward(events) {
 		isFailure := e.Type == corev1.EventTypeWarning || slices.Contains(stopReasons, e.Reason)
 		about := subject{e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Reason}
-		if isFailure && v.concerns(e) && !v.isOver(e) && !seen[about] {
+		if isFailure && s.concerns(e) && !s.isOver(e) && !seen[about] {
 			seen[about] = true
 			found = append(found, e)
 		}
@@ -53,22 +53,22 @@ func (v View) failures(events []corev1.Event) []corev1.Event {
 
 // concerns reports whether an event is about the TrainJob or an object that belongs to it. Events stay after their object is
 // deleted, so an earlier TrainJob with the same name can have events.
-func (v View) concerns(e corev1.Event) bool {
-	if lastSeen(e).Before(v.Job.CreationTimestamp.Time) {
+func (s Snapshot) concerns(e corev1.Event) bool {
+	if lastSeen(e).Before(s.Job.CreationTimestamp.Time) {
 		return false
 	}
 	object := e.InvolvedObject
 	switch object.Kind {
 	case "Pod":
-		return v.podNameOf(e) != ""
+		return s.podNameOf(e) != ""
 	case trainer.TrainJobKind:
-		return object.Name == v.Job.Name && (object.UID == "" || object.UID == v.Job.UID)
+		return object.Name == s.Job.Name && (object.UID == "" || object.UID == s.Job.UID)
 	case "JobSet", "PodGroup":
-		return object.Name == v.Job.Name
+		return object.Name == s.Job.Name
 	case "Job":
-		return slices.Contains(v.jobNames(), object.Name)
+		return slices.Contains(s.jobNames(), object.Name)
 	case "Workload": // Kueue appends a hash to the name
-		hash, found := strings.CutPrefix(object.Name, "trainjob-"+v.Job.Name+"-")
+		hash, found := strings.CutPrefix(object.Name, "trainjob-"+s.Job.Name+"-")
 		return found && !strings.Contains(hash, "-")
 	}
 	return false
@@ -79,32 +79,32 @@ var startReasons = []string{"Failed", "BackOff", "ErrImageNeverPull", "InspectFa
 
 // isOver reports whether the problem in an event is solved: the training started after the event, or the pod was scheduled, or its
 // containers have started.
-func (v View) isOver(e corev1.Event) bool {
-	if started := v.startedAt(); !started.IsZero() && lastSeen(e).Before(started) {
+func (s Snapshot) isOver(e corev1.Event) bool {
+	if started := s.startedAt(); !started.IsZero() && lastSeen(e).Before(started) {
 		return true
 	}
-	i := slices.IndexFunc(v.Pods, func(p Pod) bool { return p.UID == e.InvolvedObject.UID })
+	i := slices.IndexFunc(s.Pods, func(p Pod) bool { return p.UID == e.InvolvedObject.UID })
 	switch {
 	case i < 0:
 		return false
 	case e.Reason == "FailedScheduling":
-		return v.Pods[i].isScheduled()
+		return s.Pods[i].isScheduled()
 	case slices.Contains(startReasons, e.Reason):
-		return v.Pods[i].hasStarted()
+		return s.Pods[i].hasStarted()
 	}
-	return v.Pods[i].isReady()
+	return s.Pods[i].isReady()
 }
 
 // startedAt returns when the training started: the latest start of a main container. The time is zero if the training has not
 // started, or if its pods are gone.
-func (v View) startedAt() time.Time {
-	pods := v.LatestAttempts()
-	if !v.hasStarted(pods) {
+func (s Snapshot) startedAt() time.Time {
+	pods := s.LatestAttempts()
+	if !s.hasStarted(pods) {
 		return time.Time{}
 	}
 	var latest time.Time
 	for _, pod := range pods {
-		if pod.Role != Launcher && v.hasLauncher() {
+		if pod.Role != Launcher && s.hasLauncher() {
 			continue
 		}
 		for _, c := range pod.Status.ContainerStatuses {
@@ -140,21 +140,21 @@ func (p Pod) isReady() bool {
 }
 
 // jobNames returns the names of the Jobs of the TrainJob.
-func (v View) jobNames() []string {
-	names := jobNames(v.Job.Name)
-	for _, status := range v.Job.Status.JobsStatus {
-		names = append(names, fmt.Sprintf("%s-%s-0", v.Job.Name, status.Name))
+func (s Snapshot) jobNames() []string {
+	names := jobNames(s.Job.Name)
+	for _, status := range s.Job.Status.JobsStatus {
+		names = append(names, fmt.Sprintf("%s-%s-0", s.Job.Name, status.Name))
 	}
 	return names
 }
 
 // podNameOf returns the name of the pod that an event is about, or an empty string if the pod does not belong to the TrainJob.
 // The name of a pod is the name of its Job, an index and five random characters, so deleted pods are recognized too.
-func (v View) podNameOf(e corev1.Event) string {
+func (s Snapshot) podNameOf(e corev1.Event) string {
 	if e.InvolvedObject.Kind != "Pod" {
 		return ""
 	}
-	for _, job := range v.jobNames() {
+	for _, job := range s.jobNames() {
 		rest, found := strings.CutPrefix(e.InvolvedObject.Name, job+"-")
 		index, random, hasIndex := strings.Cut(rest, "-")
 		if found && hasIndex && strings.Trim(index, "0123456789") == "" && !strings.Contains(random, "-") {

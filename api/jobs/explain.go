@@ -44,8 +44,10 @@ type Explanation struct {
 type Cause struct {
 	// Code is a stable name, such as OutOfMemory. docs/troubleshooting.md lists all codes.
 	Code string `json:"code"`
-	// Level is cause, general or symptom. A symptom was caused by another failure.
+	// Level says how well the failure explains the state of the TrainJob: cause, general or symptom. diagnosis.Level describes them.
 	Level diagnosis.Level `json:"level"`
+	// Origin is the part of the system in which the failure begins, such as user or platform.
+	Origin diagnosis.Origin `json:"origin"`
 	// Retry says whether the same TrainJob can succeed later: no, yes, or wait.
 	Retry diagnosis.Retry `json:"retry"`
 	// Cause and Remedy are sentences about the reason, and about what to do.
@@ -71,21 +73,32 @@ type Excerpt struct {
 // Explain reads the status, the events and the logs of a TrainJob, and says why it failed or does not start. Explain needs
 // permission to get the TrainJob, and to list pods. Without permission for events or logs, Explain uses the other texts.
 func (j Jobs) Explain(ctx context.Context, key types.NamespacedName) (Explanation, error) {
-	view, err := j.Get(ctx, key)
+	snapshot, err := j.Get(ctx, key)
 	if err != nil {
 		return Explanation{}, err
 	}
-	events, eventsErr := j.eventTexts(ctx, view)
-	logs, missing := j.logTexts(ctx, view)
-	if eventsErr != nil {
-		missing = append(missing, eventsErr)
+	if snapshot.Wanted, err = j.wantedPods(ctx, key); err != nil {
+		return Explanation{}, err
 	}
-	return view.explain(append(view.statusTexts(time.Now()), events...), logs, missing), nil
+	return snapshot.Explain(ctx, j, time.Now()), nil
+}
+
+// Explain says why the TrainJob failed or does not start. Texts that the reader cannot read are listed as missing.
+func (s Snapshot) Explain(ctx context.Context, reader Reader, now time.Time) Explanation {
+	events, eventsErr := s.eventTexts(ctx, reader)
+	logs, missing := s.logTexts(ctx, reader)
+	s, queueErr := s.WithWorkload(ctx, reader)
+	for _, err := range []error{eventsErr, queueErr} {
+		if err != nil {
+			missing = append(missing, err)
+		}
+	}
+	return s.explain(append(s.statusTexts(now), events...), logs, missing)
 }
 
 // explain recognizes the failures in texts of the cluster and in logs.
-func (v View) explain(cluster, logs []diagnosis.Text, missing []error) Explanation {
-	e := Explanation{Namespace: v.Job.Namespace, TrainJob: v.Job.Name, Phase: v.Phase(), Summary: v.Summary(), Causes: []Cause{}}
+func (s Snapshot) explain(cluster, logs []diagnosis.Text, missing []error) Explanation {
+	e := Explanation{Namespace: s.Job.Namespace, TrainJob: s.Job.Name, Phase: s.Phase(), Summary: s.Summary(), Causes: []Cause{}}
 	for _, err := range missing {
 		e.Missing = append(e.Missing, sanitize.Line(err.Error(), maxExcerptLine))
 	}
@@ -96,7 +109,7 @@ func (v View) explain(cluster, logs []diagnosis.Text, missing []error) Explanati
 	for _, d := range diagnosis.Diagnose(append(cluster, logs...)) {
 		isExplained = isExplained || d.Level != diagnosis.Symptom
 		e.Causes = append(e.Causes, Cause{
-			Code: d.Code, Level: d.Level, Retry: d.Retry, Cause: d.Cause, Remedy: d.Remedy,
+			Code: d.Code, Level: d.Level, Origin: d.Origin, Retry: d.Retry, Cause: d.Cause, Remedy: d.Remedy,
 			Pod: sanitize.Line(d.Text.Pod, maxName), Source: sanitize.Line(d.Text.From, maxName), Line: d.Line, Evidence: d.Evidence, Count: d.Count,
 		})
 	}

@@ -37,7 +37,7 @@ func TestExplain(t *testing.T) {
 	jobFailed := []diagnosis.Text{{Source: diagnosis.Cluster, From: "condition", Message: "jobset failed due to one or more job failures"}}
 	isFailed, isComplete := newView(setCondition(trainer.TrainJobFailed)), newView(setCondition(trainer.TrainJobComplete))
 	for name, tc := range map[string]struct {
-		view          View
+		snapshot      Snapshot
 		cluster, logs []diagnosis.Text
 		want          string
 	}{
@@ -50,7 +50,7 @@ func TestExplain(t *testing.T) {
 		"a long log":             {isFailed, nil, logText(strings.Repeat("a\n", 2000), "b", strings.Repeat("c", 1000)), "log of container node of pod bert-node-0-0-abcde: " + strings.Repeat("a / ", 8) + "b / " + strings.Repeat("c", 300) + "…"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, describe(tc.view.explain(tc.cluster, tc.logs, nil))); diff != "" {
+			if diff := cmp.Diff(tc.want, describe(tc.snapshot.explain(tc.cluster, tc.logs, nil))); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -67,47 +67,47 @@ func TestEventsOfTheTrainJob(t *testing.T) {
 	placed.UID = "1"
 	ready := newPod(Node, "a", running)
 	ready.UID, ready.Status.Conditions = "2", []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-	view := newView(setRoles("launcher", "node"), placed, ready)
+	snapshot := newView(setRoles("launcher", "node"), placed, ready)
 	later := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(created.Add(time.Hour))}}
 	isRunning := newView(nil, newPod(Launcher, "a", later))
 	hasFailed := newView(setCondition(trainer.TrainJobFailed), placed)
 	for name, tc := range map[string]struct {
-		view             View
+		snapshot         Snapshot
 		kind, object     string
 		uid              types.UID
 		reason           string
 		age              time.Duration // after the creation of the TrainJob
 		concerns, isOver bool
 	}{
-		"the TrainJob":                {view, "TrainJob", "bert", "", "TrainingRuntimeNotSupported", 0, true, false},
-		"a deleted TrainJob":          {view, "TrainJob", "bert", "x", "TrainingRuntimeNotSupported", 0, false, false},
-		"the JobSet of another":       {view, "JobSet", "bert-2", "x", "JobCreationFailed", 0, false, false},
-		"a Job":                       {view, "Job", "bert-node-0", "x", "FailedCreate", 0, true, false},
-		"a Job of another":            {view, "Job", "bert-2-node-0", "x", "FailedCreate", 0, false, false},
+		"the TrainJob":                {snapshot, "TrainJob", "bert", "", "TrainingRuntimeNotSupported", 0, true, false},
+		"a deleted TrainJob":          {snapshot, "TrainJob", "bert", "x", "TrainingRuntimeNotSupported", 0, false, false},
+		"the JobSet of another":       {snapshot, "JobSet", "bert-2", "x", "JobCreationFailed", 0, false, false},
+		"a Job":                       {snapshot, "Job", "bert-node-0", "x", "FailedCreate", 0, true, false},
+		"a Job of another":            {snapshot, "Job", "bert-2-node-0", "x", "FailedCreate", 0, false, false},
 		"before the training started": {isRunning, "Job", "bert-node-0", "x", "FailedCreate", 0, true, true},
 		"while the training runs":     {isRunning, "Job", "bert-node-0", "x", "FailedCreate", 2 * time.Hour, true, false},
-		"a pod":                       {view, "Pod", "bert-node-0-1-abcde", "x", "Failed", 0, true, false},
-		"a pod of another":            {view, "Pod", "bert-node-0-node-0-1-abcde", "x", "Failed", 0, false, false},
-		"a pod that was placed":       {view, "Pod", "bert-node-0-0-abcde", "1", "FailedScheduling", 0, true, true},
-		"a pod that was placed, pull": {view, "Pod", "bert-node-0-0-abcde", "1", "Failed", 0, true, false},
-		"a pod that has started":      {view, "Pod", "bert-node-0-0-abcde", "2", "Failed", 0, true, true},
-		"a pod that is ready":         {view, "Pod", "bert-node-0-0-abcde", "2", "Unhealthy", 0, true, true},
+		"a pod":                       {snapshot, "Pod", "bert-node-0-1-abcde", "x", "Failed", 0, true, false},
+		"a pod of another":            {snapshot, "Pod", "bert-node-0-node-0-1-abcde", "x", "Failed", 0, false, false},
+		"a pod that was placed":       {snapshot, "Pod", "bert-node-0-0-abcde", "1", "FailedScheduling", 0, true, true},
+		"a pod that was placed, pull": {snapshot, "Pod", "bert-node-0-0-abcde", "1", "Failed", 0, true, false},
+		"a pod that has started":      {snapshot, "Pod", "bert-node-0-0-abcde", "2", "Failed", 0, true, true},
+		"a pod that is ready":         {snapshot, "Pod", "bert-node-0-0-abcde", "2", "Unhealthy", 0, true, true},
 		"a failed TrainJob, placed":   {hasFailed, "Pod", "bert-node-0-0-abcde", "1", "FailedScheduling", 0, true, true},
 		"a failed TrainJob, pull":     {hasFailed, "Pod", "bert-node-0-0-abcde", "1", "Failed", 0, true, false},
-		"a Workload":                  {view, "Workload", "trainjob-bert-1a2b3", "x", "Pending", 0, true, false},
-		"a Workload of another":       {view, "Workload", "trainjob-bert-2-1a2b3", "x", "Pending", 0, false, false},
-		"an earlier TrainJob":         {view, "TrainJob", "bert", "x", "TrainingRuntimeNotSupported", -time.Minute, false, false},
-		"another kind":                {view, "PersistentVolumeClaim", "bert", "x", "ProvisioningFailed", 0, false, false},
+		"a Workload":                  {snapshot, "Workload", "trainjob-bert-1a2b3", "x", "Pending", 0, true, false},
+		"a Workload of another":       {snapshot, "Workload", "trainjob-bert-2-1a2b3", "x", "Pending", 0, false, false},
+		"an earlier TrainJob":         {snapshot, "TrainJob", "bert", "x", "TrainingRuntimeNotSupported", -time.Minute, false, false},
+		"another kind":                {snapshot, "PersistentVolumeClaim", "bert", "x", "ProvisioningFailed", 0, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := corev1.Event{
 				Reason: tc.reason, LastTimestamp: metav1.NewTime(created.Add(tc.age)),
 				InvolvedObject: corev1.ObjectReference{Kind: tc.kind, Name: tc.object, UID: tc.uid},
 			}
-			if got := tc.view.concerns(e); got != tc.concerns {
+			if got := tc.snapshot.concerns(e); got != tc.concerns {
 				t.Errorf("concerns() = %t", got)
 			}
-			if got := tc.view.isOver(e); got != tc.isOver {
+			if got := tc.snapshot.isOver(e); got != tc.isOver {
 				t.Errorf("isOver() = %t", got)
 			}
 		})

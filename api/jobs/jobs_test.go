@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -14,6 +15,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -163,12 +165,12 @@ func TestOrderOfPods(t *testing.T) {
 	} {
 		createPod(t, cp, namespace, name, of[0], of[1])
 	}
-	view, err := all.Get(t.Context(), client.ObjectKeyFromObject(job))
+	snapshot, err := all.Get(t.Context(), client.ObjectKeyFromObject(job))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, pod := range view.Pods {
+	for _, pod := range snapshot.Pods {
 		got = append(got, pod.Name+" is "+pod.String())
 	}
 	want := []string{"c is launcher", "b is node 2", "a is node 10", "d is dataset-initializer"}
@@ -223,12 +225,56 @@ func TestVerdict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: tc.message}}
 			pod := corev1.Pod{Status: corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{{Name: tc.container, State: ended}}}}
-			got, err := jobs.View{Pods: []jobs.Pod{{Role: jobs.Launcher, Pod: pod}}}.Verdict()
+			got, err := jobs.Snapshot{Pods: []jobs.Pod{{Role: jobs.Launcher, Pod: pod}}}.Verdict()
 			if diff := cmp.Diff(tc.want, got); diff != "" || (err != nil) != tc.fails {
 				t.Errorf("error %v, -want +got:\n%s", err, diff)
 			}
 		})
 	}
+}
+
+// TestWatch checks that Watch reports changes of a TrainJob and of its pods. It must not report changes of other TrainJobs.
+func TestWatch(t *testing.T) {
+	cp := controlplane.Start(t)
+	deliver(t, cp)
+	all, namespace := connect(t, cp, ""), cp.Namespace(t)
+	changes := jobs.Watch(all, t.Context(), types.NamespacedName{Namespace: namespace, Name: "watched"})
+	expect := func(what string, want bool) {
+		t.Helper()
+		timeout := 10 * time.Second
+		if !want {
+			timeout = time.Second
+		}
+		select {
+		case <-changes:
+			if !want {
+				t.Errorf("%s is reported", what)
+			}
+		case <-time.After(timeout):
+			if want {
+				t.Errorf("%s is not reported", what)
+			}
+		}
+	}
+	submit(t, all, build.MakeTrainJob("other", namespace).Runtime(runtimeName).Suspended().Obj())
+	expect("another TrainJob", false)
+	submit(t, all, build.MakeTrainJob("watched", namespace).Runtime(runtimeName).Suspended().Obj())
+	expect("the TrainJob", true)
+	for quiet := false; !quiet; { // Trainer writes the status of the TrainJob
+		select {
+		case <-changes:
+		case <-time.After(2 * time.Second):
+			quiet = true
+		}
+	}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "watched-node-0-0", Labels: map[string]string{jobs.JobSetLabel: "watched"}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "node", Image: "localhost/none"}}},
+	}
+	if err := cp.Client().Create(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	expect("the pod", true)
 }
 
 // TestWait: if the context is cancelled, Wait returns the cause of the cancellation.
@@ -240,7 +286,7 @@ func TestWait(t *testing.T) {
 	submit(t, all, job)
 	enough := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	err := all.Wait(ctx, client.ObjectKeyFromObject(job), func(jobs.View) (bool, error) {
+	err := all.Wait(ctx, client.ObjectKeyFromObject(job), func(jobs.Snapshot) (bool, error) {
 		cancel(enough)
 		return false, nil
 	})
@@ -250,7 +296,7 @@ func TestWait(t *testing.T) {
 	if err := all.Delete(t.Context(), client.ObjectKeyFromObject(job)); err != nil {
 		t.Error(err)
 	}
-	err = all.Wait(t.Context(), client.ObjectKeyFromObject(job), func(jobs.View) (bool, error) { return false, nil })
+	err = all.Wait(t.Context(), client.ObjectKeyFromObject(job), func(jobs.Snapshot) (bool, error) { return false, nil })
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("Wait() of a deleted job = %v, want a NotFound error", err)
 	}

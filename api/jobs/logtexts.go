@@ -33,22 +33,22 @@ type candidate struct {
 
 // logTexts reads the logs that can explain a failure, in the order in which their containers ended. If logs cannot be read,
 // the errors say why.
-func (j Jobs) logTexts(ctx context.Context, view View) (texts []diagnosis.Text, missing []error) {
-	candidates := view.candidates()
+func (s Snapshot) logTexts(ctx context.Context, reader Reader) (texts []diagnosis.Text, missing []error) {
+	candidates := s.candidates()
 	logs, failures := make([]string, len(candidates)), make([]error, len(candidates))
 	var reads sync.WaitGroup
 	for i, c := range candidates {
 		reads.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, logTimeout)
 			defer cancel()
-			logs[i], failures[i] = j.endOfLog(ctx, c)
+			logs[i], failures[i] = endOfLog(ctx, reader, c)
 		})
 	}
 	reads.Wait()
 	for i, c := range candidates {
 		switch err := failures[i]; {
 		case apierrors.IsForbidden(err):
-			missing = append(missing, fmt.Errorf("logs: no permission to get pods/log in namespace %s", view.Job.Namespace))
+			missing = append(missing, fmt.Errorf("logs: no permission to get pods/log in namespace %s", s.Job.Namespace))
 			return texts, missing // the other errors are the same
 		case err != nil:
 			missing = append(missing, err)
@@ -64,10 +64,10 @@ func (j Jobs) logTexts(ctx context.Context, view View) (texts []diagnosis.Text, 
 
 // endOfLog reads the last lines of a log. The kubelet stops after maxLog bytes, so the end of long lines can be missing. In this
 // case, endOfLog reads fewer lines.
-func (j Jobs) endOfLog(ctx context.Context, c candidate) (string, error) {
+func endOfLog(ctx context.Context, reader Reader, c candidate) (string, error) {
 	lines := int64(logLines)
 	for {
-		text, err := j.log(ctx, c.pod, c.container, lines, c.previous)
+		text, err := reader.EndOfLog(ctx, c.pod, c.container, lines, c.previous)
 		if err != nil || len(text) < maxLog || lines == 1 {
 			return text, err
 		}
@@ -77,9 +77,9 @@ func (j Jobs) endOfLog(ctx context.Context, c candidate) (string, error) {
 
 // candidates returns the containers whose logs are read: first the containers that failed, in the order in which they ended,
 // and then the containers of the launcher that run, because mpirun can hang after a failure.
-func (v View) candidates() []candidate {
+func (s Snapshot) candidates() []candidate {
 	var failed, running []candidate
-	for _, pod := range v.Pods {
+	for _, pod := range s.Pods {
 		for _, c := range pod.containers() {
 			if ended, previous := failureOf(c); ended != nil {
 				failed = append(failed, candidate{pod, c.Name, ended.FinishedAt.Time, previous})

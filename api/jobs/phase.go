@@ -14,7 +14,7 @@ type Phase string
 const (
 	// Pending means that no pod of the TrainJob exists yet.
 	Pending Phase = "Pending"
-	// GangScheduling means that the scheduler has not assigned all pods to cluster nodes.
+	// GangScheduling means that some pods do not exist, or that the scheduler has not assigned all pods to cluster nodes.
 	GangScheduling Phase = "GangScheduling"
 	// Initializing means that all pods are assigned to cluster nodes, but mpirun has not started. In this phase, images
 	// are pulled, and the launcher waits until sshd listens on the nodes.
@@ -31,50 +31,50 @@ const (
 )
 
 // Phase returns the current phase of the TrainJob.
-func (v View) Phase() Phase {
-	pods := v.LatestAttempts()
-	switch outcome := v.Outcome(); {
+func (s Snapshot) Phase() Phase {
+	pods := s.LatestAttempts()
+	switch outcome := s.Outcome(); {
 	case outcome.Condition == trainer.TrainJobComplete:
 		return Succeeded
 	case outcome.Condition == trainer.TrainJobFailed:
 		return Failed
-	case v.isSuspended():
+	case s.isSuspended():
 		return Suspended
 	case len(pods) == 0:
 		return Pending
-	case v.hasStarted(pods):
+	case s.hasStarted(pods):
 		return Running
-	case slices.ContainsFunc(pods, func(p Pod) bool { return !p.isScheduled() }):
+	case s.missingPods() > 0 || slices.ContainsFunc(pods, func(p Pod) bool { return !p.isScheduled() }):
 		return GangScheduling
 	}
 	return Initializing
 }
 
-func (v View) isSuspended() bool { return v.Job.Spec.Suspend != nil && *v.Job.Spec.Suspend }
+func (s Snapshot) isSuspended() bool { return s.Job.Spec.Suspend != nil && *s.Job.Spec.Suspend }
 
 // hasStarted reports whether mpirun runs or has ended. TrainJobs without MPI have no launcher; for them, hasStarted reports
 // whether the main containers of all nodes run or have ended.
-func (v View) hasStarted(pods []Pod) bool {
-	if v.hasLauncher() {
+func (s Snapshot) hasStarted(pods []Pod) bool {
+	if s.hasLauncher() {
 		return slices.ContainsFunc(pods, func(p Pod) bool { return p.Role == Launcher && p.mainHasStarted() })
 	}
 	nodes := slices.DeleteFunc(slices.Clone(pods), func(p Pod) bool { return p.Role != Node })
 	waiting := slices.ContainsFunc(nodes, func(p Pod) bool { return !p.mainHasStarted() })
-	return len(nodes) >= v.wantedNodes() && !waiting
+	return len(nodes) >= s.wantedNodes() && !waiting
 }
 
 // wantedNodes returns the number of nodes that the TrainJob requests, or 1 if the runtime decides about the number.
-func (v View) wantedNodes() int {
-	if v.Job.Spec.Trainer == nil {
+func (s Snapshot) wantedNodes() int {
+	if s.Job.Spec.Trainer == nil {
 		return 1
 	}
-	return int(ptr.Deref(v.Job.Spec.Trainer.NumNodes, 1))
+	return int(ptr.Deref(s.Job.Spec.Trainer.NumNodes, 1))
 }
 
 // hasLauncher reports whether the TrainJob has a launcher, which may not have a pod yet.
-func (v View) hasLauncher() bool {
-	return len(v.PodsOf(Launcher)) > 0 ||
-		slices.ContainsFunc(v.Job.Status.JobsStatus, func(s trainer.JobStatus) bool { return s.Name == string(Launcher) })
+func (s Snapshot) hasLauncher() bool {
+	return len(s.PodsOf(Launcher)) > 0 ||
+		slices.ContainsFunc(s.Job.Status.JobsStatus, func(s trainer.JobStatus) bool { return s.Name == string(Launcher) })
 }
 
 // isScheduled reports whether the pod is assigned to a cluster node.

@@ -14,9 +14,9 @@ import (
 // created is the creation time of the TrainJobs in these tests.
 var created = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// newView returns a View of the TrainJob team/bert with the given pods. The function "change" can change the TrainJob; it can be nil.
-func newView(change func(*trainer.TrainJob), pods ...Pod) View {
-	v := View{Pods: pods}
+// newView returns a Snapshot of the TrainJob team/bert with the given pods. The function "change" can change the TrainJob; it can be nil.
+func newView(change func(*trainer.TrainJob), pods ...Pod) Snapshot {
+	v := Snapshot{Pods: pods}
 	v.Job.Namespace, v.Job.Name, v.Job.CreationTimestamp = "team", "bert", metav1.NewTime(created)
 	if change != nil {
 		change(&v.Job)
@@ -64,8 +64,8 @@ func setRoles(names ...string) func(*trainer.TrainJob) {
 
 func TestPhase(t *testing.T) {
 	for name, tc := range map[string]struct {
-		view View
-		want Phase
+		snapshot Snapshot
+		want     Phase
 	}{
 		"new":                                 {newView(nil), Pending},
 		"suspended":                           {newView(suspend), Suspended},
@@ -86,7 +86,7 @@ func TestPhase(t *testing.T) {
 		"failed, and suspended before its deletion": {newView(func(j *trainer.TrainJob) { suspend(j); setCondition(trainer.TrainJobFailed)(j) }), Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := tc.view.Phase(); got != tc.want {
+			if got := tc.snapshot.Phase(); got != tc.want {
 				t.Errorf("phase %s, want %s", got, tc.want)
 			}
 		})
@@ -108,9 +108,9 @@ func TestStates(t *testing.T) {
 	other := newPod(Node, "b", running)
 	other.Spec.Containers[0].Image = "quay.io/acme/b:1"
 	for name, tc := range map[string]struct {
-		view View
-		age  time.Duration
-		want string
+		snapshot Snapshot
+		age      time.Duration
+		want     string
 	}{
 		"suspended":              {newView(suspend), time.Second, "Suspended"},
 		"waits in a queue":       {newView(inQueue), time.Second, "QueueWaiting"},
@@ -124,7 +124,7 @@ func TestStates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			if found := diagnosis.Diagnose(tc.view.stateTexts(created.Add(tc.age))); len(found) > 0 {
+			if found := diagnosis.Diagnose(tc.snapshot.stateTexts(created.Add(tc.age))); len(found) > 0 {
 				got = found[0].Code
 			}
 			if got != tc.want {

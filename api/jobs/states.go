@@ -8,36 +8,45 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/trainyard/trainyard/api/jobs/diagnosis"
+	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
 // silentTime is the time after which missing pods are reported as a failure. Normally, the first pods exist after a second.
 const silentTime = 30 * time.Second
 
-// queueLabel is the label with the name of a queue of Kueue (kueue/pkg/controller/constants).
-const queueLabel = "kueue.x-k8s.io/queue-name"
+// Queue returns the name of the queue of Kueue in which the TrainJob is, or an empty string.
+func (s Snapshot) Queue() string { return s.Job.Labels[queueLabel] }
 
 // stateTexts describes failures that have no message in the cluster. The catalogue of failures recognizes these
 // descriptions.
-func (v View) stateTexts(now time.Time) []diagnosis.Text {
+func (s Snapshot) stateTexts(now time.Time) []diagnosis.Text {
 	var texts []diagnosis.Text
 	add := func(pod, description string) {
-		texts = append(texts, diagnosis.Text{Source: diagnosis.State, From: "state of TrainJob " + v.Job.Name, Pod: pod, Message: description})
+		texts = append(texts, diagnosis.Text{Source: diagnosis.State, From: "state of TrainJob " + s.Job.Name, Pod: pod, Message: description})
 	}
-	if text := v.describeDelay(now); text != "" {
+	if text := s.describeDelay(now); text != "" {
 		add("", text)
 	}
-	if verdict, _ := v.Verdict(); verdict != nil { // if the verdict is invalid, logTexts reads the log of preflight
+	if text := s.Job.Annotations[v1alpha1.TimedOutAnnotation]; text != "" && s.isSuspended() {
+		add("", text)
+		texts[len(texts)-1].Time = s.Job.CreationTimestamp.Time // the timeout comes before the problems of single pods
+	}
+	if verdict, _ := s.Verdict(); verdict != nil { // if the verdict is invalid, logTexts reads the log of preflight
 		for _, host := range verdict.Failed {
-			add(v.latestLauncher(), fmt.Sprintf("preflight of host %s: %s: %s", host.Host, host.Cause, host.Detail))
+			add(s.latestLauncher(), host.Text())
 		}
 	}
-	if images := v.mainImages(); len(images) > 1 {
+	if s.lostLauncher() {
+		add("", "the TrainJob failed, and its launcher has no pod any more")
+	}
+	if images := s.mainImages(); len(images) > 1 {
 		add("", "the pods run different images: "+strings.Join(images, ", "))
 	}
-	for _, pod := range v.Pods {
+	for _, pod := range s.Pods {
 		if sidecar := pod.sidecar(); sidecar != "" {
 			add(pod.Name, fmt.Sprintf("container %s still runs after the main container has ended", sidecar))
 		}
@@ -46,40 +55,62 @@ func (v View) stateTexts(now time.Time) []diagnosis.Text {
 }
 
 // describeDelay says why a TrainJob has no pods, or returns an empty string.
-func (v View) describeDelay(now time.Time) string {
-	phase, age := v.Phase(), now.Sub(v.pendingSince())
-	queue := v.Job.Labels[queueLabel]
+func (s Snapshot) describeDelay(now time.Time) string {
+	phase, age := s.Phase(), s.pendingTime(now)
+	queue := s.Queue()
 	switch {
+	case phase == Suspended && s.Job.Annotations[v1alpha1.TimedOutAnnotation] != "":
+		return "" // stateTexts adds this reason
 	case phase == Suspended && queue != "":
 		return fmt.Sprintf("queue %s has not admitted the TrainJob", queue)
 	case phase == Suspended:
 		return "spec.suspend is true, and the TrainJob has no queue"
-	case phase != Pending || age <= silentTime || v.hasActiveJobs():
+	case phase != Pending || age <= silentTime || s.hasActiveJobs():
 		return ""
-	case len(v.Job.Status.Conditions)+len(v.Job.Status.JobsStatus) == 0:
-		return fmt.Sprintf("the TrainJob has no status and no pods after %s", age.Round(time.Second))
+	case len(s.Job.Status.Conditions)+len(s.Job.Status.JobsStatus) == 0:
+		return fmt.Sprintf("the TrainJob has no status and no pods after %s", silentTime)
 	}
-	return fmt.Sprintf("the TrainJob has no pods after %s", age.Round(time.Second))
+	return fmt.Sprintf("the TrainJob has no pods after %s", silentTime)
 }
 
-// pendingSince returns the time from which Trainer should create pods: the creation of the TrainJob, or the time at which the
-// TrainJob was resumed.
-func (v View) pendingSince() time.Time {
-	since := v.Job.CreationTimestamp.Time
-	if c := meta.FindStatusCondition(v.Job.Status.Conditions, trainer.TrainJobSuspended); c != nil && c.LastTransitionTime.After(since) {
+// pendingTime returns how long Trainer could have created pods.
+func (s Snapshot) pendingTime(now time.Time) time.Duration {
+	if since := s.resumedAt(); !since.IsZero() {
+		return now.Sub(since)
+	}
+	return 0
+}
+
+// resumedAt returns the time from which Trainer should create pods: the creation of the TrainJob, or the time at which it was resumed.
+// The time is zero if the TrainJob is suspended, or if Trainer has not noticed yet that it was resumed.
+func (s Snapshot) resumedAt() time.Time {
+	c := meta.FindStatusCondition(s.Job.Status.Conditions, trainer.TrainJobSuspended)
+	switch {
+	case s.isSuspended(), c != nil && c.Status == metav1.ConditionTrue:
+		return time.Time{}
+	case c != nil && c.LastTransitionTime.After(s.Job.CreationTimestamp.Time):
 		return c.LastTransitionTime.Time
 	}
-	return since
+	return s.Job.CreationTimestamp.Time
 }
 
 // hasActiveJobs reports whether a Job of the TrainJob has pods, according to the status of the TrainJob.
-func (v View) hasActiveJobs() bool {
-	return slices.ContainsFunc(v.Job.Status.JobsStatus, func(s trainer.JobStatus) bool { return ptr.Deref(s.Active, 0) > 0 })
+func (s Snapshot) hasActiveJobs() bool {
+	return slices.ContainsFunc(s.Job.Status.JobsStatus, func(s trainer.JobStatus) bool { return ptr.Deref(s.Active, 0) > 0 })
+}
+
+// lostLauncher reports whether the launcher's Job failed, but no pod of the launcher exists. Kubernetes keeps pods that failed, but a
+// deleted pod leaves nothing.
+func (s Snapshot) lostLauncher() bool {
+	failed := slices.ContainsFunc(s.Job.Status.JobsStatus, func(j trainer.JobStatus) bool {
+		return j.Name == string(Launcher) && ptr.Deref(j.Failed, 0) > 0
+	})
+	return failed && s.Phase() == Failed && len(s.PodsOf(Launcher)) == 0
 }
 
 // latestLauncher returns the name of the latest pod of the launcher, or an empty string.
-func (v View) latestLauncher() string {
-	for _, pod := range v.LatestAttempts() {
+func (s Snapshot) latestLauncher() string {
+	for _, pod := range s.LatestAttempts() {
 		if pod.Role == Launcher {
 			return pod.Name
 		}
@@ -88,10 +119,10 @@ func (v View) latestLauncher() string {
 }
 
 // mainImages returns the images of the main containers of the launcher and the nodes, each with the first role that runs it.
-func (v View) mainImages() []string {
+func (s Snapshot) mainImages() []string {
 	var found []string
 	seen := map[string]bool{}
-	for _, pod := range v.Pods {
+	for _, pod := range s.Pods {
 		if pod.Role != Launcher && pod.Role != Node {
 			continue
 		}

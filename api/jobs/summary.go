@@ -8,43 +8,53 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trainyard/trainyard/api/sanitize"
+	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
 // maxSummary is the maximum length of a summary, in characters.
 const maxSummary = 300
 
 // Summary describes the phase in one line: how many pods are missing, and why. It is safe to show.
-func (v View) Summary() string { return sanitize.Line(v.summary(), maxSummary) }
+func (s Snapshot) Summary() string { return sanitize.Line(s.summary(), maxSummary) }
 
-func (v View) summary() string {
-	pods := v.LatestAttempts()
-	switch v.Phase() {
+func (s Snapshot) summary() string {
+	pods := s.LatestAttempts()
+	switch s.Phase() {
 	case Suspended:
-		if queue := v.Job.Labels[queueLabel]; queue != "" {
-			return "Waiting in queue " + queue
+		if s.Queue() != "" {
+			return s.describeQueue()
+		}
+		if text := s.Job.Annotations[v1alpha1.TimedOutAnnotation]; text != "" {
+			return text
 		}
 		return "Suspended, because spec.suspend is true"
 	case Pending:
 		return "Waiting for pods to be created"
 	case GangScheduling:
-		return describeUnscheduled(pods)
+		return s.describeUnscheduled(pods)
 	case Initializing:
 		return describeStarting(pods)
 	case Running:
 		return "Running on " + countNoun(len(pods), "pod")
 	case Failed:
-		return strings.TrimSuffix("Failed: "+joinReason(v.Outcome().Reason, v.Outcome().Message), ": ")
+		return strings.TrimSuffix("Failed: "+joinReason(s.Outcome().Reason, s.Outcome().Message), ": ")
 	}
-	return string(v.Phase())
+	return string(s.Phase())
 }
 
-// describeUnscheduled counts the pods without a cluster node, and quotes the scheduler's reason for the first of them.
-func describeUnscheduled(pods []Pod) string {
-	missing := slices.DeleteFunc(slices.Clone(pods), Pod.isScheduled)
-	text := fmt.Sprintf("Waiting for cluster nodes: %d of %s are scheduled", len(pods)-len(missing), countNoun(len(pods), "pod"))
-	for _, c := range missing[0].Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Message != "" {
-			return text + "; " + c.Message
+// describeUnscheduled counts the pods without a cluster node and the pods that do not exist, and quotes the scheduler's reason for
+// the first of them.
+func (s Snapshot) describeUnscheduled(pods []Pod) string {
+	scheduled, waiting := s.CountScheduled()
+	text := fmt.Sprintf("Waiting for cluster nodes: %d of %s are scheduled", scheduled, countNoun(scheduled+waiting, "pod"))
+	if missing := s.missingPods(); missing > 0 {
+		text += fmt.Sprintf(", %d do not exist", missing)
+	}
+	for _, pod := range pods {
+		for _, c := range pod.Status.Conditions {
+			if !pod.isScheduled() && c.Type == corev1.PodScheduled && c.Message != "" {
+				return text + "; " + c.Message
+			}
 		}
 	}
 	return text

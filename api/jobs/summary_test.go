@@ -23,8 +23,8 @@ func TestSummary(t *testing.T) {
 		j.Labels = map[string]string{queueLabel: "gpus"}
 	}
 	for name, tc := range map[string]struct {
-		view View
-		want string
+		snapshot Snapshot
+		want     string
 	}{
 		"new":                 {newView(nil), "Waiting for pods to be created"},
 		"suspended":           {newView(suspend), "Suspended, because spec.suspend is true"},
@@ -37,7 +37,7 @@ func TestSummary(t *testing.T) {
 		"failed, no messages": {newView(setCondition(trainer.TrainJobFailed)), "Failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := tc.view.Summary(); got != tc.want {
+			if got := tc.snapshot.Summary(); got != tc.want {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
 		})

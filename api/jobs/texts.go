@@ -14,9 +14,12 @@ import (
 
 // statusTexts returns the texts in the status of the TrainJob and of its pods, and descriptions of states that have no
 // message.
-func (v View) statusTexts(now time.Time) []diagnosis.Text {
-	texts := append(v.stateTexts(now), conditionTexts("TrainJob "+v.Job.Name, v.Job.Status.Conditions)...)
-	for _, pod := range v.Pods {
+func (s Snapshot) statusTexts(now time.Time) []diagnosis.Text {
+	texts := append(s.stateTexts(now), conditionTexts("TrainJob "+s.Job.Name, s.Job.Status.Conditions)...)
+	if obstacles := s.Workload.obstacles(); len(obstacles) > 0 {
+		texts = append(texts, conditionTexts("Workload "+s.Workload.Name, obstacles)...)
+	}
+	for _, pod := range s.Pods {
 		texts = append(texts, podTexts(pod)...)
 	}
 	return texts

@@ -3,6 +3,9 @@ package jobs
 import (
 	"encoding/json"
 	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // PreflightContainer is the init container of the launcher that tries to reach every host
@@ -37,26 +40,46 @@ type HostFailure struct {
 // String returns the host, the cause and the detail, separated by colons.
 func (f HostFailure) String() string { return fmt.Sprintf("%s: %s: %s", f.Host, f.Cause, f.Detail) }
 
+// Text describes the failure for package diagnosis, as a text of the source State.
+func (f HostFailure) Text() string { return "preflight of host " + f.String() }
+
 // Verdict reads the verdict from the termination message of the launcher's preflight. The verdict is nil until
 // preflight ends. If the message is not a verdict, Verdict returns an error.
-func (v View) Verdict() (*Verdict, error) {
-	for _, launcher := range v.LatestAttempts() {
+func (s Snapshot) Verdict() (*Verdict, error) {
+	ended := s.preflight()
+	if ended == nil || ended.Message == "" {
+		return nil, nil
+	}
+	found := &Verdict{}
+	if err := json.Unmarshal([]byte(ended.Message), found); err != nil {
+		return nil, fmt.Errorf("reading the verdict of preflight: %w", err)
+	}
+	if found.Hosts < 1 || found.Reached > found.Hosts {
+		return nil, fmt.Errorf("reading the verdict of preflight: the numbers of hosts are missing or wrong: %s", ended.Message)
+	}
+	return found, nil
+}
+
+// PreflightDuration returns how long the launcher's preflight ran, in whole seconds, or 0 if it has not ended.
+func (s Snapshot) PreflightDuration() time.Duration {
+	ended := s.preflight()
+	if ended == nil {
+		return 0
+	}
+	return ended.FinishedAt.Sub(ended.StartedAt.Time)
+}
+
+// preflight returns how the preflight of the latest launcher ended, or nil.
+func (s Snapshot) preflight() *corev1.ContainerStateTerminated {
+	for _, launcher := range s.LatestAttempts() {
 		if launcher.Role != Launcher {
 			continue
 		}
 		for _, c := range launcher.Status.InitContainerStatuses {
-			if c.Name != PreflightContainer || c.State.Terminated == nil || c.State.Terminated.Message == "" {
-				continue
+			if c.Name == PreflightContainer {
+				return c.State.Terminated
 			}
-			found := &Verdict{}
-			if err := json.Unmarshal([]byte(c.State.Terminated.Message), found); err != nil {
-				return nil, fmt.Errorf("reading the verdict of %s: %w", launcher.Name, err)
-			}
-			if found.Hosts < 1 || found.Reached > found.Hosts {
-				return nil, fmt.Errorf("reading the verdict of %s: the numbers of hosts are missing or wrong: %s", launcher.Name, c.State.Terminated.Message)
-			}
-			return found, nil
 		}
 	}
-	return nil, nil
+	return nil
 }

@@ -33,6 +33,9 @@ const (
 	MPILabel = Group + "/mpi"
 	// KeepLabel is "true" on objects that several platforms share. When a platform is removed, its shared objects stay.
 	KeepLabel = Group + "/keep"
+	// IsolationLabel is "job" on a NetworkPolicy that isolates the TrainJobs of a namespace from each other. trainyard-controller
+	// adds a policy for each of these TrainJobs.
+	IsolationLabel = Group + "/isolation"
 	// AccessLabel is "true" on RoleBindings and ClusterRoleBindings, which are applied last and deleted first.
 	AccessLabel = Group + "/access"
 )
@@ -47,9 +50,18 @@ const (
 	GangAnnotation = Group + "/gang"
 	// NetworkAnnotation holds a runtime's network settings, as JSON.
 	NetworkAnnotation = Group + "/network"
-	// TTLAnnotation holds the time to live of a runtime's TrainJobs after their end, in seconds. At present, no
-	// program reads this annotation.
+	// TTLAnnotation holds the time to live of a runtime's TrainJobs after their end, in seconds. trainyard-controller deletes
+	// these TrainJobs.
 	TTLAnnotation = Group + "/ttl-seconds-after-finished"
+	// PhaseAnnotation and MessageAnnotation hold the phase of a TrainJob, such as Running, and a description of the phase or of
+	// the failure. trainyard-controller writes them on TrainJobs.
+	PhaseAnnotation   = Group + "/phase"
+	MessageAnnotation = Group + "/message"
+	// ObservedAnnotation holds the UID of the TrainJob to which PhaseAnnotation and MessageAnnotation belong. A copy of a TrainJob
+	// has another UID.
+	ObservedAnnotation = Group + "/observed"
+	// TimedOutAnnotation says on a TrainJob that trainyard-controller suspended it, because its pods were not scheduled in time.
+	TimedOutAnnotation = Group + "/timed-out"
 	// LeftOutAnnotation names the panels that a Grafana dashboard lacks, and the reason.
 	LeftOutAnnotation = Group + "/left-out"
 	// EnvironmentKey is the key of an annotation in a KRM function's configuration, and of a label on OLM payloads.

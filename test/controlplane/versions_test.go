@@ -116,13 +116,13 @@ func on(t *testing.T, versions []version, test func(*testing.T, version, *contro
 	}
 }
 
-// skipUnlessAllTrainers skips a test of an older release of Trainer, unless TRAINYARD_TRAINERS is set. Together, these tests
-// would lengthen `make test` by more than ten minutes. `make trainers` always runs them, because OpenShift AI contains older
-// releases. CI runs them if the lane "trainers" is stale.
+// skipUnlessAllTrainers skips a test unless TRAINYARD_TRAINERS is set. It is called by tests of older releases of Trainer, and by one
+// test that submits thousands of TrainJobs. Together, they take more than ten minutes. `make trainers` always runs them, and CI runs
+// them if the lane "trainers" is stale. Older releases must be tested because OpenShift AI contains them.
 func skipUnlessAllTrainers(t *testing.T) {
 	t.Helper()
 	if os.Getenv("TRAINYARD_TRAINERS") == "" {
-		t.Skip("the tests of older releases of Trainer take more than ten minutes: run `make trainers`, or set TRAINYARD_TRAINERS=1")
+		t.Skip("only in `make trainers`, or with TRAINYARD_TRAINERS=1, because the tests of all releases of Trainer take more than ten minutes longer")
 	}
 }
 

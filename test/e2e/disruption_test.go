@@ -57,9 +57,9 @@ func (i interruptedTraining) outputPath(name string) string {
 }
 
 // whenTraining runs the function "act" in the background, as soon as the ranks have started.
-func (i interruptedTraining) whenTraining(t *testing.T, act func(jobs.View) error) {
+func (i interruptedTraining) whenTraining(t *testing.T, act func(jobs.Snapshot) error) {
 	t.Helper()
-	i.afterCreation(t, i.key(), func(view jobs.View) error {
+	i.afterCreation(t, i.key(), func(view jobs.Snapshot) error {
 		for _, launcher := range view.PodsOf(jobs.Launcher) {
 			if log, err := i.jobs.Log(t.Context(), launcher, jobs.MainContainer, 10); err == nil && log != "" {
 				time.Sleep(3 * time.Second) // some steps
@@ -132,7 +132,7 @@ func TestRanksSaveBeforeSuspension(t *testing.T) {
 		t.Run(runtime, func(t *testing.T) {
 			t.Parallel()
 			i := useCluster(t).newTraining(t, runtime)
-			i.whenTraining(t, func(jobs.View) error { return i.suspendAndResume(t) })
+			i.whenTraining(t, func(jobs.Snapshot) error { return i.suspendAndResume(t) })
 			i.expectUndisturbedLosses(t, i.run(t, i.job))
 			if _, err := os.Stat(i.outputPath("losses.json.checkpoint")); err != nil {
 				t.Errorf("the ranks saved no work: %v", err)
@@ -170,7 +170,7 @@ func TestSuspensionSignalsEveryRank(t *testing.T) {
 			t.Parallel()
 			i := useCluster(t).newTraining(t, runtime)
 			i.job.Command("mpirun", "python3", "-m", "mpi4py", "-c", waitingRanks, "/mnt/results/losses.json")
-			i.whenTraining(t, func(jobs.View) error { return i.suspendAndResume(t) })
+			i.whenTraining(t, func(jobs.Snapshot) error { return i.suspendAndResume(t) })
 			if got := i.run(t, i.job); got.condition != trainer.TrainJobComplete {
 				t.Errorf("the job has condition %q, want Complete", got.condition)
 			}
@@ -219,7 +219,7 @@ func TestTrainingSurvivesEviction(t *testing.T) {
 			t.Run(runtime+" "+string(role), func(t *testing.T) {
 				t.Parallel()
 				i := useCluster(t).newTraining(t, runtime)
-				i.whenTraining(t, func(view jobs.View) error { return i.evict(t.Context(), view.PodsOf(role)[0]) })
+				i.whenTraining(t, func(view jobs.Snapshot) error { return i.evict(t.Context(), view.PodsOf(role)[0]) })
 				i.expectUndisturbedLosses(t, i.run(t, i.job))
 				if n := i.countRestarts(t); n != 1 {
 					t.Errorf("the training started again %d times, want once", n)
@@ -247,7 +247,7 @@ func TestTrainingSurvivesLostClusterNode(t *testing.T) {
 				}}
 			})
 			i := s.newTraining(t, runtime)
-			i.whenTraining(t, func(jobs.View) error { return i.loseNode(t, expendableNode) })
+			i.whenTraining(t, func(jobs.Snapshot) error { return i.loseNode(t, expendableNode) })
 			i.expectUndisturbedLosses(t, i.run(t, i.job))
 			if n := i.countRestarts(t); n != 1 {
 				t.Errorf("the training started again %d times, want once", n)

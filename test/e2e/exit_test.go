@@ -78,7 +78,7 @@ func (s *sandbox) exitCode(t *testing.T, job *build.TrainJob) string {
 		t.Fatal(err)
 	}
 	var ready time.Time
-	err := s.jobs.Wait(ctx, client.ObjectKeyFromObject(obj), func(view jobs.View) (bool, error) {
+	err := s.jobs.Wait(ctx, client.ObjectKeyFromObject(obj), func(view jobs.Snapshot) (bool, error) {
 		for _, launcher := range view.PodsOf(jobs.Launcher) {
 			if log, err := s.jobs.Log(ctx, launcher, jobs.MainContainer, 100); ready.IsZero() && err == nil && strings.Contains(log, "is ready") {
 				ready = time.Now()

@@ -93,8 +93,8 @@ func (s *sandbox) runWithin(t testing.TB, timeout time.Duration, job *build.Trai
 	var got outcome
 	ctx, cancel := context.WithTimeoutCause(t.Context(), timeout, errors.New("the job still runs"))
 	defer cancel()
-	var view jobs.View
-	err := s.jobs.Wait(ctx, client.ObjectKeyFromObject(obj), func(live jobs.View) (bool, error) {
+	var view jobs.Snapshot
+	err := s.jobs.Wait(ctx, client.ObjectKeyFromObject(obj), func(live jobs.Snapshot) (bool, error) {
 		view, got.condition = live, live.Outcome().Condition
 		return got.condition != "", nil
 	})
@@ -107,7 +107,7 @@ func (s *sandbox) runWithin(t testing.TB, timeout time.Duration, job *build.Trai
 
 // rankLines returns the lines that ranks printed, without the lines that mpirun printed. The lines are sorted, because
 // ranks print them in varying order.
-func (s *sandbox) rankLines(t testing.TB, view jobs.View) []string {
+func (s *sandbox) rankLines(t testing.TB, view jobs.Snapshot) []string {
 	t.Helper()
 	launcher := view.PodsOf(jobs.Launcher)
 	if len(launcher) != 1 {
@@ -124,7 +124,7 @@ func (s *sandbox) rankLines(t testing.TB, view jobs.View) []string {
 	return lines
 }
 
-func verdictOf(t testing.TB, view jobs.View) verdict {
+func verdictOf(t testing.TB, view jobs.Snapshot) verdict {
 	t.Helper()
 	found, err := view.Verdict()
 	if err != nil {

@@ -36,7 +36,7 @@ func (s *sandbox) findPod(t testing.TB, namespace, job string, role jobs.Role, i
 // whenNodesRun runs the function "act" in the background, as soon as all nodes of a job run.
 func (s *sandbox) whenNodesRun(t *testing.T, namespace, job string, act func(nodes []jobs.Pod) error) {
 	t.Helper()
-	s.afterCreation(t, client.ObjectKey{Namespace: namespace, Name: job}, func(view jobs.View) error {
+	s.afterCreation(t, client.ObjectKey{Namespace: namespace, Name: job}, func(view jobs.Snapshot) error {
 		nodes := view.PodsOf(jobs.Node)
 		for _, pod := range nodes {
 			if pod.Status.Phase != corev1.PodRunning {

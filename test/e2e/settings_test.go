@@ -146,7 +146,7 @@ func TestRanksNeedTheStopHook(t *testing.T) {
 		}
 	})
 	i := s.newTraining(t, name)
-	i.whenTraining(t, func(jobs.View) error { return i.suspendAndResume(t) })
+	i.whenTraining(t, func(jobs.Snapshot) error { return i.suspendAndResume(t) })
 	i.expectUndisturbedLosses(t, i.run(t, i.job))
 	if signals, err := filepath.Glob(i.outputPath("losses.json.signal.[23]")); err != nil || len(signals) > 0 {
 		t.Errorf("ranks of the node got SIGTERM: %v %v", signals, err)

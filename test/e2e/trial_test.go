@@ -139,27 +139,27 @@ func TestRuntimeTestReportsBrokenRuntimes(t *testing.T) {
 			"openmpi", func(_ *testing.T, spec *trainer.TrainingRuntimeSpec) {
 				setImage(spec, "localhost/nowhere:1", corev1.PullNever)
 			},
-			"image", []string{"ErrImageNeverPull", "localhost/nowhere:1", "imagePullPolicy Never"}, false,
+			"image", []string{"ErrImageNeverPull", "localhost/nowhere:1", "imagePullPolicy Never forbids"}, false,
 		},
 		"an image of an unreachable registry": {
 			"openmpi", func(_ *testing.T, spec *trainer.TrainingRuntimeSpec) {
 				setImage(spec, "127.0.0.1:9/nowhere:1", corev1.PullIfNotPresent)
 			},
-			"image", []string{"ImagePullBackOff", "whether the registry can be reached"}, false,
+			"image", []string{"ImagePullBackOff", "cannot reach the registry"}, false,
 		},
 		"another path of sshd": {
 			"openmpi", func(t *testing.T, spec *trainer.TrainingRuntimeSpec) {
 				rewrite(t, findContainer(spec, jobs.Node, jobs.MainContainer), `exec "$sshd"`, `exec /opt/ssh/sbin/sshd`)
 			},
-			"sshd", []string{"node ", "/opt/ssh/sbin/sshd: not found", "no sshd where the runtime looks"}, false, // "node " without a number, because any node can fail first
+			"sshd", []string{"node ", "/opt/ssh/sbin/sshd: not found", "no sshd where the runtime expects it"}, false, // "node " without a number, because any node can fail first
 		},
 		"a user that the namespace forbids": {
 			"openmpi", func(_ *testing.T, spec *trainer.TrainingRuntimeSpec) { setUser(spec, asRoot) },
-			"placed", []string{"violates PodSecurity", "runAsUser=0", "comply with level restricted"}, false,
+			"placed", []string{"violates PodSecurity", "runAsUser=0", "Pod Security level"}, false,
 		},
 		"a user that the pod forbids": {
 			"openmpi", func(_ *testing.T, spec *trainer.TrainingRuntimeSpec) { setUser(spec, asRoot) },
-			"user", []string{"CreateContainerConfigError", "non-root", "set the runtime's user"}, true,
+			"user", []string{"CreateContainerConfigError", "non-root", "Set runAsUser"}, true,
 		},
 		"a user that cannot read the key": {
 			"openmpi", func(_ *testing.T, spec *trainer.TrainingRuntimeSpec) {
@@ -177,14 +177,14 @@ func TestRuntimeTestReportsBrokenRuntimes(t *testing.T) {
 			"openmpi", func(_ *testing.T, spec *trainer.TrainingRuntimeSpec) {
 				setEnv(findContainer(spec, jobs.Launcher, jobs.MainContainer), "PATH", "/usr/sbin")
 			},
-			"mpirun", []string{`"mpirun": executable file not found`, "not on the image's PATH"}, false,
+			"mpirun", []string{`"mpirun": executable file not found`, "not on the PATH"}, false,
 		},
 		"Open MPI 5 without its variables": {
 			"openmpi5", func(_ *testing.T, spec *trainer.TrainingRuntimeSpec) {
 				launcher := findContainer(spec, jobs.Launcher, jobs.MainContainer)
 				launcher.Env = slices.DeleteFunc(launcher.Env, func(v corev1.EnvVar) bool { return strings.HasPrefix(v.Name, "PRTE_MCA_") })
 			},
-			"ranks", []string{"1 host, want 3", "begin with PRTE_MCA_ for Open MPI 5"}, false,
+			"ranks", []string{"1 host, want 3", "PRTE_MCA_ for Open MPI 5"}, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -33,7 +33,7 @@ func TestSuspendedJobsRunAfterResume(t *testing.T) {
 		t.Parallel()
 		job := build.MakeTrainJob("sum", s.makeNamespace(t)).Runtime("openmpi").Nodes(2).Suspended()
 		key := client.ObjectKeyFromObject(job.Obj())
-		s.afterCreation(t, key, func(view jobs.View) error {
+		s.afterCreation(t, key, func(view jobs.Snapshot) error {
 			if !meta.IsStatusConditionTrue(view.Job.Status.Conditions, trainer.TrainJobSuspended) {
 				return errors.New("the job is not suspended yet")
 			}
@@ -50,7 +50,7 @@ func TestSuspendedJobsRunAfterResume(t *testing.T) {
 			Command("sh", "-c", "sleep 5; exec mpirun python3 /opt/allreduce.py")
 		key := client.ObjectKeyFromObject(job.Obj())
 		suspended := false
-		s.afterCreation(t, key, func(view jobs.View) error {
+		s.afterCreation(t, key, func(view jobs.Snapshot) error {
 			switch launcher := view.PodsOf(jobs.Launcher); {
 			case suspended && len(view.Pods) == 0:
 				return s.suspend(key, false)
@@ -73,14 +73,14 @@ func TestSuspendedJobsRunAfterResume(t *testing.T) {
 
 // afterCreation calls the function "act" repeatedly in the background, from the creation of the job until the function
 // returns nil.
-func (s *sandbox) afterCreation(t *testing.T, key client.ObjectKey, act func(jobs.View) error) {
+func (s *sandbox) afterCreation(t *testing.T, key client.ObjectKey, act func(jobs.Snapshot) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), jobTimeout)
 	done := make(chan error, 1)
 	go func() {
 		err := errors.New("the job was never created")
 		for ; err != nil && ctx.Err() == nil; time.Sleep(200 * time.Millisecond) {
-			var view jobs.View
+			var view jobs.Snapshot
 			if view, err = s.jobs.Get(ctx, key); err == nil {
 				err = act(view)
 			}

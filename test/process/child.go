@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// WrapperScript returns a shell script that replaces itself with the program at the path "binary". On Linux, the kernel
-// kills the program when its parent process ends. A test that panics or times out runs no cleanup code, so the program
-// would otherwise survive the test.
+// WrapperScript returns a shell script that starts the program at the path "binary" in its own process, with exec. On Linux, the
+// kernel kills the program when the process that started the script ends. Without this, the program would survive a test that
+// panics or times out, because such a test runs no cleanup code.
 func WrapperScript(binary string) string {
 	if setpriv, err := exec.LookPath("setpriv"); err == nil {
 		return fmt.Sprintf("#!/bin/sh\nexec '%s' --pdeathsig KILL -- '%s' \"$@\"\n", setpriv, binary)

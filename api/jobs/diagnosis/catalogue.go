@@ -16,9 +16,10 @@ type Level string
 const (
 	// Cause is a failure that explains why the TrainJob failed or does not start.
 	Cause Level = "cause"
-	// General is a failure that has many possible causes. A Cause of the same TrainJob explains more.
+	// General is a failure that has many possible causes. If the same TrainJob also has a failure of level Cause, that failure comes
+	// first.
 	General Level = "general"
-	// Symptom is a failure that another failure has caused. The text does not say which.
+	// Symptom is a failure that was caused by another failure. Its message does not name the other failure.
 	Symptom Level = "symptom"
 )
 

@@ -34,7 +34,9 @@ type Check struct {
 	Pod string `json:"pod,omitempty"`
 	// Evidence is a message of Kubernetes, or the last lines of a log.
 	Evidence string `json:"evidence,omitempty"`
-	// Hint describes a possible solution of the problem.
+	// Code is the name of the recognized failure, such as ImageNeverPulled. docs/troubleshooting.md lists all codes.
+	Code string `json:"code,omitempty"`
+	// Hint says what the failure means, and what to do.
 	Hint string `json:"hint,omitempty"`
 }
 
@@ -44,6 +46,8 @@ type finding struct {
 	detail   string
 	pod      *jobs.Pod
 	evidence string
+	// hosts lists the hosts that preflight could not use.
+	hosts []jobs.HostFailure
 }
 
 func open(detail string) finding   { return finding{status: Open, detail: detail} }

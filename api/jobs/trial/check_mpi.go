@@ -77,17 +77,20 @@ func (o *observation) checkVerdict(concerns func(cause string) bool, detail func
 	if verdict == nil {
 		return o.noVerdict(launcher)
 	}
-	var bad []string
+	var bad []jobs.HostFailure
+	var lines []string
 	for _, f := range verdict.Failed {
 		if concerns(f.Cause) {
-			bad = append(bad, f.String())
+			bad, lines = append(bad, f), append(lines, f.String())
 		}
 	}
 	if len(bad) > 0 && o.startedPods() < o.expectedPods() {
 		return open("") // a pod that has not started cannot be reached yet
 	}
 	if len(bad) > 0 {
-		return failedFinding(launcher, bad[0], strings.Join(bad, "\n"))
+		found := failedFinding(launcher, lines[0], strings.Join(lines, "\n"))
+		found.hosts = bad
+		return found
 	}
 	if len(verdict.Failed) == 0 && verdict.Reached < verdict.Hosts {
 		return failedFinding(launcher, fmt.Sprintf("%d of %s reached", verdict.Reached, countNoun(verdict.Hosts, "host")), "")

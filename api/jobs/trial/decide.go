@@ -57,7 +57,8 @@ func (t *trial) resolve(c *check, found finding) {
 	c.Status, c.Seconds, c.Detail = found.status, seconds(time.Since(t.began)), oneLine(found.detail)
 	t.waiting = ""
 	if found.status == Failed {
-		c.Evidence, c.Hint = makePrintable(found.evidence), findHint(found.detail+"\n"+found.evidence)
+		c.Evidence = makePrintable(found.evidence)
+		c.Code, c.Hint = found.diagnose()
 	}
 	if found.pod != nil {
 		c.Pod = found.pod.Name

@@ -17,7 +17,7 @@ import (
 // Kubernetes deletes the other pods, but the checks still need their status.
 type observation struct {
 	*trial
-	view jobs.View
+	view jobs.Snapshot
 	pods map[string]jobs.Pod // by UID
 	logs map[string]string   // logs of ended containers, by pod UID and container name
 	// mountWarnings are the latest mount errors of pods, by UID.
@@ -43,7 +43,7 @@ const (
 	logGracePeriod = 3 * time.Second
 )
 
-func (o *observation) update(ctx context.Context, view jobs.View) error {
+func (o *observation) update(ctx context.Context, view jobs.Snapshot) error {
 	o.view = view
 	if view.Outcome().Condition != "" && o.endedAt.IsZero() {
 		o.endedAt = time.Now()
@@ -159,7 +159,7 @@ func (o *observation) readCreationFailure(ctx context.Context) {
 // latestPods returns the latest pod for each role and index, sorted by role and index. latestPods includes only roles
 // for which the function "wanted" returns true.
 func (o *observation) latestPods(wanted func(jobs.Role) bool) []jobs.Pod {
-	var view jobs.View
+	var view jobs.Snapshot
 	for _, pod := range o.pods {
 		if wanted(pod.Role) {
 			view.Pods = append(view.Pods, pod)
@@ -208,7 +208,7 @@ func (o *observation) launcherPod() jobs.Pod {
 
 // readVerdict returns the verdict of the launcher's preflight, or nil if there is no verdict yet.
 func (o *observation) readVerdict() (*jobs.Verdict, error) {
-	return jobs.View{Pods: []jobs.Pod{o.launcherPod()}}.Verdict()
+	return jobs.Snapshot{Pods: []jobs.Pod{o.launcherPod()}}.Verdict()
 }
 
 // mainStatus returns the status of the container that runs mpirun or sshd, or an empty status before the container is

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -42,9 +41,9 @@ func jobNames(trainJob string) []string {
 const (
 	// MainContainer is the name of the container that runs mpirun on the launcher, and sshd on a node.
 	MainContainer = "node"
-	// jobSetLabel and roleLabel are labels of every pod of a JobSet (jobset/api/jobset/v1alpha2). The JobSet of a
+	// JobSetLabel and roleLabel are labels of every pod of a JobSet (jobset/api/jobset/v1alpha2). The JobSet of a
 	// TrainJob has the same name as the TrainJob.
-	jobSetLabel = "jobset.sigs.k8s.io/jobset-name"
+	JobSetLabel = "jobset.sigs.k8s.io/jobset-name"
 	roleLabel   = "jobset.sigs.k8s.io/replicatedjob-name"
 )
 
@@ -65,32 +64,42 @@ func (p Pod) String() string {
 	return string(p.Role)
 }
 
-// View is a TrainJob and its pods at one moment.
-type View struct {
+// Snapshot is a TrainJob and its pods at one moment.
+type Snapshot struct {
 	Job trainer.TrainJob
 	// Pods lists the pods, sorted by role and index. The launcher comes first, then the nodes, and then all other pods.
 	Pods []Pod
+	// Wanted holds the numbers of pods that the JobSet requests, or nil if they are unknown.
+	Wanted WantedPods
+	// Workload is the state of the TrainJob in a queue of Kueue, or nil if it is unknown.
+	Workload *Workload
 }
 
 // Get reads a TrainJob and its pods.
-func (j Jobs) Get(ctx context.Context, key types.NamespacedName) (View, error) {
-	var view View
-	if err := j.trainer.Get().Namespace(key.Namespace).Resource("trainjobs").Name(key.Name).Do(ctx).Into(&view.Job); err != nil {
-		return view, fmt.Errorf("reading TrainJob %s: %w", key, err)
+func (j Jobs) Get(ctx context.Context, key types.NamespacedName) (Snapshot, error) {
+	var snapshot Snapshot
+	if err := j.trainer.Get().Namespace(key.Namespace).Resource("trainjobs").Name(key.Name).Do(ctx).Into(&snapshot.Job); err != nil {
+		return snapshot, fmt.Errorf("reading TrainJob %s: %w", key, err)
 	}
 	var pods corev1.PodList
-	ofJob := labels.Set{jobSetLabel: key.Name}.String()
+	ofJob := labels.Set{JobSetLabel: key.Name}.String()
 	if err := j.core.Get().Namespace(key.Namespace).Resource("pods").Param("labelSelector", ofJob).Do(ctx).Into(&pods); err != nil {
-		return view, fmt.Errorf("listing the pods of TrainJob %s: %w", key, err)
+		return snapshot, fmt.Errorf("listing the pods of TrainJob %s: %w", key, err)
 	}
-	for _, pod := range pods.Items {
+	return MakeSnapshot(snapshot.Job, pods.Items), nil
+}
+
+// MakeSnapshot returns the snapshot of a TrainJob and the pods with the name of its JobSet.
+func MakeSnapshot(job trainer.TrainJob, pods []corev1.Pod) Snapshot {
+	snapshot := Snapshot{Job: job}
+	for _, pod := range pods {
 		// The pods of a deleted TrainJob with the same name can still terminate.
-		if !pod.CreationTimestamp.Before(&view.Job.CreationTimestamp) {
-			view.Pods = append(view.Pods, podOf(pod))
+		if !pod.CreationTimestamp.Before(&job.CreationTimestamp) {
+			snapshot.Pods = append(snapshot.Pods, podOf(pod))
 		}
 	}
-	slices.SortFunc(view.Pods, comparePods)
-	return view, nil
+	slices.SortFunc(snapshot.Pods, comparePods)
+	return snapshot
 }
 
 // Names returns the names of all TrainJobs in a namespace, in alphabetical order.
@@ -126,8 +135,8 @@ func comparePods(a, b Pod) int {
 
 // LatestAttempts returns the latest pod for each role and index, sorted by role and index. If a Job retries,
 // several pods have the same index.
-func (v View) LatestAttempts() []Pod {
-	sorted := slices.SortedFunc(slices.Values(v.Pods), comparePods)
+func (s Snapshot) LatestAttempts() []Pod {
+	sorted := slices.SortedFunc(slices.Values(s.Pods), comparePods)
 	var latest []Pod
 	for i, pod := range sorted {
 		last := i+1 == len(sorted)
@@ -139,9 +148,9 @@ func (v View) LatestAttempts() []Pod {
 }
 
 // PodsOf returns the pods of a role.
-func (v View) PodsOf(role Role) []Pod {
+func (s Snapshot) PodsOf(role Role) []Pod {
 	var found []Pod
-	for _, pod := range v.Pods {
+	for _, pod := range s.Pods {
 		if pod.Role == role {
 			found = append(found, pod)
 		}
@@ -158,35 +167,11 @@ type Outcome struct {
 }
 
 // Outcome reads the outcome from the conditions of the TrainJob.
-func (v View) Outcome() Outcome {
+func (s Snapshot) Outcome() Outcome {
 	for _, name := range []string{trainer.TrainJobComplete, trainer.TrainJobFailed} {
-		if c := meta.FindStatusCondition(v.Job.Status.Conditions, name); c != nil && c.Status == "True" {
+		if c := meta.FindStatusCondition(s.Job.Status.Conditions, name); c != nil && c.Status == "True" {
 			return Outcome{Condition: name, Reason: c.Reason, Message: c.Message}
 		}
 	}
 	return Outcome{}
-}
-
-// pollInterval is the time between two requests of Wait.
-const pollInterval = 500 * time.Millisecond
-
-// Wait reads a TrainJob repeatedly until the function "done" returns true or an error, or until the context ends. Wait
-// retries if the API server does not respond.
-func (j Jobs) Wait(ctx context.Context, key types.NamespacedName, done func(View) (bool, error)) error {
-	for {
-		view, err := j.Get(ctx, key)
-		if err != nil && !IsRetryable(err) {
-			return err
-		}
-		if err == nil {
-			if stop, err := done(view); stop || err != nil {
-				return err
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("waiting for TrainJob %s: %w", key, context.Cause(ctx))
-		case <-time.After(pollInterval):
-		}
-	}
 }

@@ -1,0 +1,153 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+)
+
+// queueLabel and jobUIDLabel are labels of Kueue: the queue of a TrainJob, and the UID of a Workload's TrainJob
+// (kueue/pkg/controller/constants).
+const (
+	queueLabel  = "kueue.x-k8s.io/queue-name"
+	jobUIDLabel = "kueue.x-k8s.io/job-uid"
+)
+
+// kueueVersions are the versions of Kueue's API, from the newest to the oldest. The fields below are the same in all versions.
+var kueueVersions = []string{"v1beta2", "v1beta1"}
+
+// Workload is the state of a TrainJob in a queue of Kueue.
+type Workload struct {
+	// Name is the name of the Workload object, and APIVersion is the version of Kueue's API in which it was read.
+	Name, APIVersion string
+	// Inactive is true if spec.active is false. Kueue does not admit an inactive Workload.
+	Inactive bool
+	// Conditions are the conditions of the Workload. They say why the TrainJob is not admitted.
+	Conditions []metav1.Condition
+	// Ahead is the number of Workloads of the same queue that Kueue tries to admit first, or nil if this Workload does not wait. With
+	// Kueue's admission fair sharing, the order can be different.
+	Ahead *int
+}
+
+// workloadList holds the fields of Workloads that Workloads reads. The types of Kueue would make every command slower.
+type workloadList struct {
+	APIVersion string         `json:"apiVersion"`
+	Items      []workloadItem `json:"items"`
+}
+
+type workloadItem struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Status            struct {
+		Conditions []metav1.Condition `json:"conditions"`
+	} `json:"status"`
+	Spec struct {
+		QueueName string `json:"queueName"`
+		Priority  int32  `json:"priority"`
+		Active    *bool  `json:"active"`
+	} `json:"spec"`
+}
+
+// Workloads returns the Workloads of all TrainJobs in a namespace, by the UID of the TrainJob. Without Kueue, there are none.
+func (j Jobs) Workloads(ctx context.Context, namespace string) (map[types.UID]Workload, error) {
+	var list workloadList
+	err := j.kueue(ctx, "kueue.x-k8s.io", namespace, "workloads", &list)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing Workloads of Kueue in %s: %w", namespace, err)
+	}
+	slices.SortFunc(list.Items, compareWaiting)
+	found, waiting := map[types.UID]Workload{}, map[string]int{}
+	for _, w := range list.Items {
+		workload := Workload{Name: w.Name, APIVersion: list.APIVersion, Inactive: !ptr.Deref(w.Spec.Active, true), Conditions: w.Status.Conditions}
+		if !workload.Inactive && !meta.IsStatusConditionTrue(w.Status.Conditions, "QuotaReserved") && !meta.IsStatusConditionTrue(w.Status.Conditions, "Finished") {
+			workload.Ahead = new(waiting[w.Spec.QueueName])
+			waiting[w.Spec.QueueName]++
+		}
+		found[types.UID(w.Labels[jobUIDLabel])] = workload
+	}
+	return found, nil
+}
+
+// compareWaiting orders Workloads as Kueue admits them by default: by priority, and then by the time since which they wait.
+func compareWaiting(a, b workloadItem) int {
+	return cmp.Or(cmp.Compare(b.Spec.Priority, a.Spec.Priority), a.waitsSince().Compare(b.waitsSince()), cmp.Compare(a.Name, b.Name))
+}
+
+// waitsSince returns the time since which a Workload waits: its creation, or the time at which Kueue evicted it because its pods were
+// not ready in time, or because of an admission check.
+func (w workloadItem) waitsSince() time.Time {
+	c := meta.FindStatusCondition(w.Status.Conditions, "Evicted")
+	if c != nil && c.Status == metav1.ConditionTrue && slices.Contains([]string{"PodsReadyTimeout", "AdmissionCheck"}, c.Reason) {
+		return c.LastTransitionTime.Time
+	}
+	return w.CreationTimestamp.Time
+}
+
+// kueue reads objects of Kueue, in the newest version of the API that the cluster serves.
+func (j Jobs) kueue(ctx context.Context, group, namespace, resource string, into any) (err error) {
+	for _, version := range kueueVersions {
+		var text []byte
+		text, err = j.core.Get().AbsPath("/apis", group, version, "namespaces", namespace, resource).DoRaw(ctx)
+		if err == nil {
+			return json.Unmarshal(text, into)
+		}
+		if !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return err
+}
+
+// WithWorkload returns the snapshot with the state of the TrainJob in its queue. A TrainJob without a queue has none.
+func (s Snapshot) WithWorkload(ctx context.Context, reader Reader) (Snapshot, error) {
+	if s.Queue() == "" {
+		return s, nil
+	}
+	all, err := reader.Workloads(ctx, s.Job.Namespace)
+	if found, ok := all[s.Job.UID]; ok {
+		s.Workload = &found
+	}
+	return s, err
+}
+
+// obstacles returns the conditions that say why a TrainJob is not admitted, or why it was stopped.
+func (w *Workload) obstacles() []metav1.Condition {
+	if w == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(w.Conditions), func(c metav1.Condition) bool {
+		isObstacle := c.Type == "QuotaReserved" && c.Status == metav1.ConditionFalse || c.Type == "Evicted" && c.Status == metav1.ConditionTrue
+		return !isObstacle
+	})
+}
+
+// describeQueue describes how a TrainJob waits in its queue.
+func (s Snapshot) describeQueue() string {
+	text := "Waiting in queue " + s.Queue()
+	if s.Workload == nil {
+		return text
+	}
+	if s.Workload.Inactive {
+		return cmp.Or(s.Job.Annotations[v1alpha1.TimedOutAnnotation], fmt.Sprintf("Suspended, because spec.active of Workload %s is false", s.Workload.Name))
+	}
+	if s.Workload.Ahead != nil {
+		text += fmt.Sprintf("; %s ahead, the waiting time is unknown", countNoun(*s.Workload.Ahead, "job"))
+	}
+	for _, c := range s.Workload.obstacles() {
+		text += "; " + c.Message
+	}
+	return text
+}

@@ -1,0 +1,19 @@
+package jobs
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Reader reads the texts about a TrainJob that are not in the status of the TrainJob and its pods. Jobs is a Reader.
+type Reader interface {
+	// Events lists the events of a namespace, from the oldest to the latest.
+	Events(ctx context.Context, namespace string) ([]corev1.Event, error)
+	// Workloads returns the Workloads of Kueue in a namespace, by the UID of the TrainJob.
+	Workloads(ctx context.Context, namespace string) (map[types.UID]Workload, error)
+	// EndOfLog reads the last lines of a container's log. The argument "previous" selects the log of the container that ran
+	// before the container was started again.
+	EndOfLog(ctx context.Context, pod Pod, container string, lines int64, previous bool) (string, error)
+}

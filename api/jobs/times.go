@@ -1,0 +1,151 @@
+package jobs
+
+import (
+	"slices"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+)
+
+// Times says when a TrainJob reached the stages of its life. A time is zero if the stage has not been reached, or if the pods that
+// recorded the time are gone.
+type Times struct {
+	// Created is the creation of the TrainJob, and Resumed is the latest moment from which it could have pods: its creation, or
+	// the time at which it was resumed. Resumed is zero while the TrainJob is suspended.
+	Created, Resumed time.Time
+	// Scheduled is the time at which the last pod was assigned to a cluster node.
+	Scheduled time.Time
+	// Started is the time at which mpirun started. Without a launcher, it is the time at which the last main container started.
+	Started time.Time
+	// Ended is the time at which the TrainJob succeeded or failed.
+	Ended time.Time
+}
+
+// Times returns the times of the current attempts of all pods.
+func (s Snapshot) Times() Times {
+	times := Times{Created: s.Job.CreationTimestamp.Time, Resumed: s.resumedAt(), Scheduled: s.scheduledAt(), Started: s.startedAt()}
+	if condition := meta.FindStatusCondition(s.Job.Status.Conditions, s.Outcome().Condition); condition != nil {
+		times.Ended = condition.LastTransitionTime.Time
+	}
+	return times
+}
+
+// scheduledAt returns when the last pod was assigned to a cluster node, or zero if a pod is not assigned.
+func (s Snapshot) scheduledAt() time.Time {
+	var latest time.Time
+	for _, pod := range s.LatestAttempts() {
+		if !pod.isScheduled() {
+			return time.Time{}
+		}
+		for _, c := range pod.Status.Conditions {
+			if c.Type == corev1.PodScheduled && c.LastTransitionTime.After(latest) {
+				latest = c.LastTransitionTime.Time
+			}
+		}
+	}
+	return latest
+}
+
+// CountScheduled returns the number of pods that are assigned to cluster nodes, and the number of pods that are not or do not exist.
+func (s Snapshot) CountScheduled() (scheduled, waiting int) {
+	for _, pod := range s.LatestAttempts() {
+		if pod.isScheduled() {
+			scheduled++
+		} else {
+			waiting++
+		}
+	}
+	return scheduled, waiting + s.missingPods()
+}
+
+// GangWait returns the time since which pods of the TrainJob wait for cluster nodes, or zero if no pod waits. If JobSet starts all
+// pods again, or creates pods after an initializer has ended, the time begins with these pods. Pods that do not exist have no time.
+func (s Snapshot) GangWait() time.Time {
+	if s.Phase() != GangScheduling {
+		return time.Time{}
+	}
+	var oldest time.Time
+	for _, pod := range s.LatestAttempts() {
+		if created := pod.CreationTimestamp.Time; !pod.isScheduled() && (oldest.IsZero() || created.Before(oldest)) {
+			oldest = created
+		}
+	}
+	if since := s.resumedAt(); !oldest.IsZero() && since.After(oldest) {
+		return since
+	}
+	return oldest
+}
+
+// HasPodSince reports whether a pod was created at the given time or later.
+func (s Snapshot) HasPodSince(at time.Time) bool {
+	return slices.ContainsFunc(s.Pods, func(p Pod) bool { return !p.CreationTimestamp.Time.Before(at) })
+}
+
+// Blocked returns the time at which the main container of a pod ended, if another container of the pod still runs, or zero. Such a
+// container, for example the proxy of a service mesh, prevents the end of the TrainJob.
+func (s Snapshot) Blocked() time.Time {
+	for _, pod := range s.Pods {
+		if pod.sidecar() == "" {
+			continue
+		}
+		for _, c := range pod.Status.ContainerStatuses {
+			if c.Name == MainContainer && c.State.Terminated != nil {
+				return c.State.Terminated.FinishedAt.Time
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// Strip removes the fields of a TrainJob that a Snapshot does not use. A cache of many TrainJobs then needs less memory.
+func Strip(job *trainer.TrainJob) {
+	kept := trainer.TrainJobSpec{RuntimeRef: job.Spec.RuntimeRef, Suspend: job.Spec.Suspend, ManagedBy: job.Spec.ManagedBy}
+	if t := job.Spec.Trainer; t != nil {
+		kept.Trainer = &trainer.Trainer{NumNodes: t.NumNodes}
+	}
+	job.ManagedFields, job.Spec = creation(job.ManagedFields), kept
+}
+
+// creation returns the managers of the oldest entries, which created the object, without their fields.
+func creation(fields []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
+	var oldest []metav1.ManagedFieldsEntry
+	for _, f := range fields {
+		if f.Subresource == "" && (len(oldest) == 0 || f.Time.Before(oldest[0].Time)) {
+			oldest = []metav1.ManagedFieldsEntry{{Manager: f.Manager, Operation: f.Operation, Time: f.Time}}
+		}
+	}
+	return oldest
+}
+
+// Creator returns the name of the program that created the TrainJob, such as "kubectl-create", or an empty string if it is unknown. Later
+// changes can hide the creator.
+func (s Snapshot) Creator() string {
+	for _, f := range creation(s.Job.ManagedFields) {
+		return f.Manager
+	}
+	return ""
+}
+
+// StripPod removes the fields of a pod that a Snapshot does not use.
+func StripPod(pod *corev1.Pod) {
+	var containers []corev1.Container
+	for _, c := range pod.Spec.Containers {
+		containers = append(containers, corev1.Container{Name: c.Name, Image: c.Image})
+	}
+	pod.ManagedFields, pod.Spec = nil, corev1.PodSpec{NodeName: pod.Spec.NodeName, Containers: containers}
+}
+
+// StripJobSet removes the fields of a JobSet that CountWanted does not use.
+func StripJobSet(set *jobset.JobSet) {
+	var kept []jobset.ReplicatedJob
+	for _, r := range set.Spec.ReplicatedJobs {
+		job := jobset.ReplicatedJob{Name: r.Name, Replicas: r.Replicas, DependsOn: r.DependsOn}
+		job.Template.Spec.Parallelism = r.Template.Spec.Parallelism
+		kept = append(kept, job)
+	}
+	set.ManagedFields, set.Spec, set.Status = nil, jobset.JobSetSpec{ReplicatedJobs: kept}, jobset.JobSetStatus{}
+}

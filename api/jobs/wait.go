@@ -1,0 +1,81 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// waitInterval is the time after which Wait reads a TrainJob again although no change was reported. The user may lack the permission
+	// to watch, and events and logs change without a change of a pod.
+	waitInterval = time.Second
+	// watchInterval is the time after which a watch that ended is repeated.
+	watchInterval = time.Second
+	// settleTime is the time that Wait waits after a change, because changes of several pods often come together.
+	settleTime = 100 * time.Millisecond
+)
+
+// Wait reads a TrainJob and its pods after each change, until the function "done" returns true or an error, or until the context
+// ends. Wait retries if the API server does not respond.
+func (j Jobs) Wait(ctx context.Context, key types.NamespacedName, done func(Snapshot) (bool, error)) error {
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	changes := j.watch(watching, key)
+	for {
+		snapshot, err := j.Get(ctx, key)
+		if err != nil && !IsRetryable(err) {
+			return err
+		}
+		if err == nil {
+			if stop, err := done(snapshot); stop || err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for TrainJob %s: %w", key, context.Cause(ctx))
+		case <-changes:
+			time.Sleep(settleTime)
+		case <-time.After(waitInterval):
+		}
+	}
+}
+
+// watch returns a channel that gets a value after changes of a TrainJob or its pods, until the context ends.
+func (j Jobs) watch(ctx context.Context, key types.NamespacedName) <-chan struct{} {
+	changes := make(chan struct{}, 1)
+	go notify(ctx, changes, func() *rest.Request {
+		return j.trainer.Get().Namespace(key.Namespace).Resource("trainjobs").Param("fieldSelector", "metadata.name="+key.Name)
+	})
+	go notify(ctx, changes, func() *rest.Request {
+		return j.core.Get().Namespace(key.Namespace).Resource("pods").Param("labelSelector", JobSetLabel+"="+key.Name)
+	})
+	return changes
+}
+
+// notify watches the objects of a request, and sends a value after each change. It returns early if the user has no permission to watch the objects.
+func notify(ctx context.Context, changes chan<- struct{}, request func() *rest.Request) {
+	for ctx.Err() == nil {
+		events, err := request().Param("watch", "true").Watch(ctx)
+		if apierrors.IsForbidden(err) {
+			return
+		}
+		if err == nil {
+			for range events.ResultChan() {
+				select {
+				case changes <- struct{}{}:
+				default: // Wait has not read the previous change yet
+				}
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(watchInterval):
+		}
+	}
+}

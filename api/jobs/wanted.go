@@ -1,0 +1,66 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+)
+
+// WantedPods are the numbers of pods that a JobSet requests, by role.
+type WantedPods map[Role]Wanted
+
+// Wanted is the number of pods of a role.
+type Wanted struct {
+	Pods int
+	// Later is true if JobSet creates the pods only after the pods of another role have started or ended.
+	Later bool
+}
+
+// CountWanted returns the pods that a JobSet requests.
+func CountWanted(set *jobset.JobSet) WantedPods {
+	wanted := WantedPods{}
+	for _, r := range set.Spec.ReplicatedJobs {
+		pods := r.Replicas * ptr.Deref(r.Template.Spec.Parallelism, 1)
+		wanted[Role(r.Name)] = Wanted{Pods: int(pods), Later: len(r.DependsOn) > 0}
+	}
+	return wanted
+}
+
+// missingPods returns the number of pods that JobSet should have created by now, but that do not exist.
+func (s Snapshot) missingPods() int {
+	exist := map[Role]int{}
+	for _, pod := range s.LatestAttempts() {
+		exist[pod.Role]++
+	}
+	missing := 0
+	for role, wanted := range s.Wanted {
+		if exist[role] > 0 || !wanted.Later {
+			missing += max(0, wanted.Pods-exist[role])
+		}
+	}
+	return missing
+}
+
+// LacksPods reports whether JobSet should have created pods that do not exist.
+func (s Snapshot) LacksPods() bool { return s.missingPods() > 0 }
+
+// wantedPods reads the JobSet of a TrainJob. The numbers are unknown if it does not exist yet, or if the user may not read it.
+func (j Jobs) wantedPods(ctx context.Context, key types.NamespacedName) (WantedPods, error) {
+	text, err := j.core.Get().AbsPath("/apis", jobset.GroupVersion.Group, jobset.GroupVersion.Version, "namespaces", key.Namespace, "jobsets", key.Name).DoRaw(ctx)
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading JobSet %s: %w", key, err)
+	}
+	var set jobset.JobSet
+	if err := json.Unmarshal(text, &set); err != nil {
+		return nil, fmt.Errorf("reading JobSet %s: %w", key, err)
+	}
+	return CountWanted(&set), nil
+}
