@@ -1,21 +1,50 @@
 package controller
 
 import (
+	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/trainyard/trainyard/api/jobs"
+	"github.com/trainyard/trainyard/controller/trainjob"
 	"github.com/trainyard/trainyard/controller/trainjobsource"
 	"github.com/trainyard/trainyard/controller/trainjobsource/fetch"
 	"github.com/trainyard/trainyard/controller/trainjobsource/receiver"
 )
 
+// The names of the controllers.
+const (
+	// TrainJobs is the name of the controller that reports the state of TrainJobs.
+	TrainJobs = "trainjob"
+	// TrainJobSources is the name of the controller that runs the TrainJobs of Git repositories.
+	TrainJobSources = "trainjobsource"
+)
+
 // setups lists all controllers: the name of each controller, and the function that adds it to a manager.
 var setups = map[string]func(ctrl.Manager, Options) error{
-	"runtimes":       setupRuntimes,
-	"trainjobsource": setupTrainJobSource,
+	TrainJobs:       setupTrainJob,
+	TrainJobSources: setupTrainJobSource,
+}
+
+// Names returns the names of all controllers, in alphabetical order.
+func Names() []string { return slices.Sorted(maps.Keys(setups)) }
+
+// setupTrainJob adds the controller that reports the state of TrainJobs.
+func setupTrainJob(mgr ctrl.Manager, o Options) error {
+	texts, err := jobs.Connect(mgr.GetConfig())
+	if err != nil {
+		return err
+	}
+	values := trainjob.NewMetrics(time.Now)
+	if err := register(mgr, values); err != nil {
+		return err
+	}
+	return trainjob.New(mgr, texts, values, o.ReadOnly).Setup(context.Background(), mgr, o.Workers)
 }
 
 // setupTrainJobSource adds the controller of TrainJobSources, and the receiver of webhooks.
@@ -38,7 +67,7 @@ func setupTrainJobSource(mgr ctrl.Manager, o Options) error {
 }
 
 // setupRuntimes adds the metric of the runtimes in the cluster.
-func setupRuntimes(mgr ctrl.Manager, _ Options) error {
+func setupRuntimes(mgr ctrl.Manager) error {
 	values, err := newRuntimes(mgr)
 	if err != nil {
 		return err

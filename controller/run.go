@@ -3,13 +3,16 @@ package controller
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
@@ -22,12 +25,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainyard/trainyard/api/jobs"
 	"github.com/trainyard/trainyard/api/v1alpha1"
-	"github.com/trainyard/trainyard/controller/trainjobsource"
 	"github.com/trainyard/trainyard/controller/trainjobsource/fetch"
 	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
-	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
 )
 
 // name is the name of the program in leases and in requests to the API server.
@@ -39,6 +42,8 @@ const shutdownTimeout = 20 * time.Second
 
 // Options are the settings of the controllers.
 type Options struct {
+	// Controllers are the names of the controllers that run. The function Names lists all controllers.
+	Controllers []string
 	// Shard selects the TrainJobSources with this value of the label v1alpha1.ShardLabel. An empty Shard selects the
 	// TrainJobSources without the label. All TrainJobSources of a namespace must have the same shard.
 	Shard string
@@ -49,6 +54,8 @@ type Options struct {
 	Burst int
 	// The addresses of the servers, as HOST:PORT. An empty address switches a server off.
 	MetricsAddress, HealthAddress, HookAddress string
+	// ReadOnly lets the program only observe: it writes nothing to the cluster, and serves metrics.
+	ReadOnly bool
 	// LeaderElection lets only one of several replicas work.
 	LeaderElection bool
 	// Network restricts the Git servers.
@@ -58,13 +65,26 @@ type Options struct {
 	Log               logr.Logger
 }
 
-// Run runs all controllers until the context ends. It returns nil after an orderly end.
+// runs reports whether a controller runs. Only the program without a shard reports the state of TrainJobs, because shards divide the
+// TrainJobSources, and not the TrainJobs. A program that only observes does not run TrainJobs from Git.
+func (o Options) runs(name string) bool {
+	switch {
+	case name == TrainJobs && o.Shard != "", name == TrainJobSources && o.ReadOnly:
+		return false
+	}
+	return slices.Contains(o.Controllers, name)
+}
+
+// Run runs the controllers until the context ends. It returns nil after an orderly end.
 func Run(ctx context.Context, cluster *rest.Config, o Options) error {
 	mgr, err := newManager(cluster, o)
 	if err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(setups)) {
+	if err := setupRuntimes(mgr); err != nil {
+		return fmt.Errorf("setting up the metric of runtimes: %w", err)
+	}
+	for _, name := range slices.DeleteFunc(Names(), func(name string) bool { return !o.runs(name) }) {
 		if err := setups[name](mgr, o); err != nil {
 			return fmt.Errorf("setting up %s: %w", name, err)
 		}
@@ -81,7 +101,7 @@ func newManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	caches, err := newCaches(o.Shard)
+	caches, err := newCaches(o)
 	if err != nil {
 		return nil, err
 	}
@@ -93,13 +113,13 @@ func newManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
 	mgr, err := ctrl.NewManager(cluster, ctrl.Options{
 		Scheme: scheme, Cache: caches, Logger: o.Log,
 		Metrics: server.Options{BindAddress: orOff(o.MetricsAddress)}, HealthProbeBindAddress: orOff(o.HealthAddress),
-		LeaderElection: o.LeaderElection, LeaderElectionID: leaseName(o.Shard), LeaderElectionNamespace: v1alpha1.SystemNamespace,
+		LeaderElection: o.LeaderElection && !o.ReadOnly, LeaderElectionID: leaseName(o.Shard), LeaderElectionNamespace: v1alpha1.SystemNamespace,
 		LeaderElectionReleaseOnCancel: true, // the program ends right after the manager
 		GracefulShutdownTimeout:       new(shutdownTimeout),
 		Controller:                    config.Controller{SkipNameValidation: new(true)}, // setups has unique names
 	})
 	if err != nil {
-		return nil, fmt.Errorf("connecting to the cluster: %w", err)
+		return nil, describeConnection(err)
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return nil, fmt.Errorf("adding the health check: %w", err)
@@ -108,6 +128,14 @@ func newManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
 		return nil, fmt.Errorf("adding the readiness check: %w", err)
 	}
 	return mgr, nil
+}
+
+// describeConnection describes why the manager could not connect to a cluster.
+func describeConnection(err error) error {
+	if meta.IsNoMatchError(err) {
+		return fmt.Errorf("the cluster lacks a kind; install Kubeflow Trainer with JobSet, and the CRD of TrainJobSource: %w", err)
+	}
+	return fmt.Errorf("connecting to the cluster: %w", err)
 }
 
 // leaseName returns the name of the lease of a shard.
@@ -141,7 +169,7 @@ func cachesReady(mgr ctrl.Manager) healthz.Checker {
 // newScheme returns the kinds that the controllers use.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, trainer.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, trainer.AddToScheme, jobset.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("registering kinds: %w", err)
 		}
@@ -149,26 +177,60 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// newCaches returns the settings of the caches. The caches hold the TrainJobSources of the shard, and the TrainJobs of
-// all TrainJobSources without the fields that StripTrainJob removes.
-func newCaches(shard string) (cache.Options, error) {
+// newCaches returns the settings of the caches. The caches hold only what the controllers read: the TrainJobSources of the shard, all
+// TrainJobs, and the pods of JobSets. The manager does not start if a kind in the settings does not exist in the cluster.
+func newCaches(o Options) (cache.Options, error) {
+	objects := map[client.Object]cache.ByObject{&trainer.TrainJob{}: {Transform: strip}}
+	if o.runs(TrainJobSources) {
+		ofShard, err := selectShard(o.Shard)
+		if err != nil {
+			return cache.Options{}, fmt.Errorf("shard %q: %w", o.Shard, err)
+		}
+		objects[&v1alpha1.TrainJobSource{}] = cache.ByObject{Label: ofShard}
+	}
+	if o.runs(TrainJobs) {
+		objects[&jobset.JobSet{}] = cache.ByObject{Transform: strip}
+		objects[&corev1.Pod{}] = cache.ByObject{Label: hasLabel(jobs.JobSetLabel), Transform: strip}
+		objects[networkPolicies()] = cache.ByObject{Label: hasLabel(v1alpha1.IsolationLabel)}
+	}
+	return cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: objects}, nil
+}
+
+// selectShard returns the selector of the TrainJobSources of a shard.
+func selectShard(shard string) (labels.Selector, error) {
 	operator, values := selection.DoesNotExist, []string(nil)
 	if shard != "" {
 		operator, values = selection.Equals, []string{shard}
 	}
-	ofShard, err := labels.NewRequirement(v1alpha1.ShardLabel, operator, values)
+	requirement, err := labels.NewRequirement(v1alpha1.ShardLabel, operator, values)
 	if err != nil {
-		return cache.Options{}, fmt.Errorf("shard %q: %w", shard, err)
+		return nil, err
 	}
-	fromGit, err := labels.NewRequirement(trainjobs.SourceLabel, selection.Exists, nil)
-	if err != nil {
-		return cache.Options{}, err
+	return labels.NewSelector().Add(*requirement), nil
+}
+
+// hasLabel returns the selector of objects with a label. The key must be valid.
+func hasLabel(key string) labels.Selector {
+	selector, _ := labels.Parse(key) // all callers pass a constant
+	return selector
+}
+
+// networkPolicies returns the metadata of NetworkPolicies as a kind of a cache.
+func networkPolicies() client.Object {
+	kind := &metav1.PartialObjectMetadata{}
+	kind.SetGroupVersionKind(networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"))
+	return kind
+}
+
+// strip removes fields from an object before a cache stores it.
+func strip(object any) (any, error) {
+	switch o := object.(type) {
+	case *trainer.TrainJob:
+		jobs.Strip(o)
+	case *jobset.JobSet:
+		jobs.StripJobSet(o)
+	case *corev1.Pod:
+		jobs.StripPod(o)
 	}
-	return cache.Options{
-		DefaultTransform: cache.TransformStripManagedFields(),
-		ByObject: map[client.Object]cache.ByObject{
-			&v1alpha1.TrainJobSource{}: {Label: labels.NewSelector().Add(*ofShard)},
-			&trainer.TrainJob{}:        {Label: labels.NewSelector().Add(*fromGit), Transform: trainjobsource.StripTrainJob},
-		},
-	}, nil
+	return object, nil
 }

@@ -2,21 +2,34 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/trainyard/trainyard/controller"
 )
 
 // checks maps the name of a flag to a function that checks one value of the flag. A flag that is missing here accepts all
 // values of its type.
 var checks = map[string]func(text string) error{
+	"controllers":    checkController,
 	"workers":        checkPositive,
 	"kube-api-qps":   checkPositive,
 	"kube-api-burst": checkPositive,
 	"log-format":     checkLogFormat,
 	"allow-address":  checkNetwork,
 	"deny-address":   checkNetwork,
+}
+
+func checkController(text string) error {
+	if !slices.Contains(controller.Names(), text) {
+		return fmt.Errorf("want %s", strings.Join(controller.Names(), " or "))
+	}
+	return nil
 }
 
 func checkPositive(text string) error {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainyard/trainyard/controller"
 )
 
 // parse reads a configuration file and flags, and returns the flags.
@@ -42,13 +44,14 @@ allow-http: [git.git.svc:80, "git:81"]
 metrics-address: ""
 log-format: json
 allow-address: [10.0.0.0/8]
+controllers: [trainjob]
 `, "--log-format", "text", "--allow-address", "127.0.0.0/8")
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := f.options
-	got := []any{o.Workers, o.QPS, o.LeaderElection, o.Shard, o.Network.PlainHTTPHosts, o.MetricsAddress, f.logFormat, f.allow, o.Burst}
-	want := []any{8, float32(12.5), false, "a", []string{"git.git.svc:80", "git:81"}, "", "text", []string{"127.0.0.0/8"}, 400}
+	got := []any{o.Workers, o.QPS, o.LeaderElection, o.Shard, o.Network.PlainHTTPHosts, o.MetricsAddress, f.logFormat, f.allow, o.Burst, o.Controllers}
+	want := []any{8, float32(12.5), false, "a", []string{"git.git.svc:80", "git:81"}, "", "text", []string{"127.0.0.0/8"}, 400, []string{controller.TrainJobs}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("settings: -want +got:\n%s", diff)
 	}
@@ -73,6 +76,7 @@ func TestConfigFileErrors(t *testing.T) {
 		"two documents":        {"shard: a\n---\nshard: b\n", "controller.yaml:2:1: want one YAML document"},
 		"no YAML":              {"shard: a\n\tb\n", "controller.yaml:2: found a tab character"},
 		"no YAML afterwards":   {"shard: a\n---\nshard: [\n", "controller.yaml:3: did not find expected node content"},
+		"no controller":        {"controllers: [trainjobs]\n", `:1:15: controllers: "trainjobs": want trainjob or trainjobsource`},
 		"no worker":            {"workers: 0\n", `:1:10: workers: "0": want a number greater than 0`},
 		"an unknown format":    {"log-format: xml\n", `:1:13: log-format: "xml": want text or json`},
 		"no network":           {"deny-address: [10.0.0.0/8, 10.0.0.0]\n", `:1:28: deny-address: "10.0.0.0": want a network`},

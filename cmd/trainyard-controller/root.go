@@ -40,9 +40,10 @@ func newRoot(messages io.Writer) *cobra.Command {
 	f := &flags{}
 	root := &cobra.Command{
 		Use:   "trainyard-controller",
-		Short: "Run the TrainJobs of Git repositories in a cluster",
+		Short: "Run the TrainJobs of Git repositories, and report the state of TrainJobs",
 		Long: `trainyard-controller runs in a cluster. For each TrainJobSource, it fetches a Git repository, and
-creates the TrainJobs that the repository contains.
+creates the TrainJobs that the repository contains. For each TrainJob, it writes the phase, and the
+cause of a failure or of a wait, into annotations and events.
 
 Messages go to standard error. Exit codes:
   0  stopped by a signal
@@ -56,6 +57,9 @@ Messages go to standard error. Exit codes:
 
   # Handle the TrainJobSources with the label trainyard.dev/shard=a
   trainyard-controller --shard a
+
+  # Only report the state of TrainJobs
+  trainyard-controller --controllers trainjob
 
   # Read settings from a file, which can contain lines such as "workers: 8"
   trainyard-controller --config controller.yaml
@@ -83,14 +87,16 @@ func (f *flags) add(cmd *cobra.Command) {
 	set.StringVar(&f.config, "config", "", "path of a YAML file with settings: its keys are the names of flags without the leading --; a flag on the command line takes precedence")
 	set.StringVar(&f.kubeconfig, "kubeconfig", "", "path of a kubeconfig (default $KUBECONFIG, ~/.kube/config, or the pod's service account)")
 	set.StringVar(&f.context, "context", "", "context of the kubeconfig (default the current context)")
+	set.StringSliceVar(&o.Controllers, "controllers", controller.Names(), "controllers that run: trainjob reports the state of TrainJobs, and trainjobsource runs the TrainJobs of Git repositories")
 	set.StringVar(&o.Shard, "shard", "", "handle the TrainJobSources whose label trainyard.dev/shard has this value (default those without the label); all TrainJobSources of a namespace need the same value")
-	set.IntVar(&o.Workers, "workers", 4, "number of TrainJobSources that are handled at the same time")
+	set.IntVar(&o.Workers, "workers", 4, "number of TrainJobSources, and of TrainJobs, that are handled at the same time")
 	set.Float32Var(&o.QPS, "kube-api-qps", 200, "requests to the API server per second, on average")
 	set.IntVar(&o.Burst, "kube-api-burst", 400, "requests to the API server at once")
 	set.StringVar(&o.MetricsAddress, "metrics-address", ":8080", "address of the metrics, as HOST:PORT; empty for no metrics")
 	set.StringVar(&o.HealthAddress, "health-address", ":8081", "address of the health checks /healthz and /readyz, as HOST:PORT; empty for no health checks")
 	set.StringVar(&o.HookAddress, "webhook-address", ":8082", "address for webhooks of Git servers (POST /hook/NAMESPACE/NAME), as HOST:PORT; empty for no webhooks")
 	set.BoolVar(&o.LeaderElection, "leader-elect", true, "let only one of several replicas work; the lease is in namespace trainyard-system")
+	set.BoolVar(&o.ReadOnly, "read-only", false, "only observe TrainJobs and serve metrics: write nothing to the cluster, and ignore TrainJobSources")
 	set.StringSliceVar(&o.Network.PlainHTTPHosts, "allow-http", nil, "hosts, as HOST:PORT, from which to fetch over http, without encryption")
 	set.StringSliceVar(&f.allow, "allow-address", nil, "networks, such as 127.0.0.0/8, whose Git servers are allowed although they are refused by default")
 	set.StringSliceVar(&f.deny, "deny-address", nil, "networks, such as 10.0.0.0/8, whose Git servers are refused")

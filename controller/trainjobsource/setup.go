@@ -84,13 +84,3 @@ func runChanged() predicate.Predicate {
 		return before.Labels[trainjobs.SourceLabel] != source || trainjobs.Read(source, before) != trainjobs.Read(source, after)
 	}}
 }
-
-// StripTrainJob removes the fields of a TrainJob that runChanged does not read and that may be large: the spec, the
-// managed fields and the status of Jobs. A cache of many TrainJobs then needs little memory.
-func StripTrainJob(object any) (any, error) {
-	if t, ok := object.(*trainer.TrainJob); ok {
-		t.ManagedFields, t.Spec = nil, trainer.TrainJobSpec{}
-		t.Status.JobsStatus = nil
-	}
-	return object, nil
-}

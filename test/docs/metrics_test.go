@@ -22,27 +22,27 @@ func TestInventoryIsTrue(t *testing.T) {
 
 func inventoryPage(g grafanadata.Grafana) string {
 	var b strings.Builder
-	b.WriteString("# Metrics, rules and alerts\n\nThis page lists all alerts, recording rules and metrics; [monitoring](monitoring.md) describes how to use them. `make update` generates this page from `grafana/`. Alerts and rules that need trainyard's controller are generated only if the document sets `controller.enabled`. The controller runs [TrainJobs from Git](gitops.md); its metrics about phases, scheduling, the preflight and diagnoses are coming. Until then, rules with `coming` in the last column have no values.\n\n## Alerts\n\n")
+	b.WriteString("# Metrics, rules and alerts\n\nThis page lists all alerts, recording rules and metrics; [monitoring](monitoring.md) describes how to use them. `make update` generates this page from `grafana/`. Alerts and rules that need trainyard's controller are generated only if the document sets `controller.enabled`.\n\n## Alerts\n\n")
 	row := func(cells ...string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
 	row("alert", "severity", "after", "meaning", "inhibited by", "needs the controller")
 	row("---", "---", "---", "---", "---", "---")
 	for _, name := range grafanadata.Sorted(g.Alerts) {
 		a := g.Alerts[name]
-		row(fmt.Sprintf("[%s](runbooks/%s.md)", name, name), a.Severity, a.For, escapeCell(a.Summary), strings.Join(a.InhibitedBy, ", "), controllerCell(g, a.Controller, a.Expr))
+		row(fmt.Sprintf("[%s](runbooks/%s.md)", name, name), a.Severity, a.For, escapeCell(a.Summary), strings.Join(a.InhibitedBy, ", "), yesCell(a.Controller))
 	}
 	b.WriteString("\n## Recording rules\n\n")
 	row("rule", "group", "labels", "unit", "meaning", "needs the controller")
 	row("---", "---", "---", "---", "---", "---")
 	for _, name := range grafanadata.Sorted(g.Records) {
 		r := g.Records[name]
-		row("`"+name+"`", strings.TrimPrefix(r.Group, "trainyard."), strings.Join(r.Labels, ", "), r.Unit, escapeCell(r.Description), controllerCell(g, r.Controller, r.Expr))
+		row("`"+name+"`", strings.TrimPrefix(r.Group, "trainyard."), strings.Join(r.Labels, ", "), r.Unit, escapeCell(r.Description), yesCell(r.Controller))
 	}
 	b.WriteString("\n## Metrics of trainyard\n\nThe table includes metrics that training programs can emit, because recording rules query them.\n\n")
 	row("metric", "type", "labels", "maximum number of series", "meaning")
 	row("---", "---", "---", "---", "---")
 	for _, name := range grafanadata.Sorted(g.Metrics) {
 		m := g.Metrics[name]
-		row("`"+name+"`", m.Type, strings.Join(m.Labels, ", "), fmt.Sprint(m.MaxSeries), comingCell(name)+escapeCell(m.Help))
+		row("`"+name+"`", m.Type, strings.Join(m.Labels, ", "), fmt.Sprint(m.MaxSeries), escapeCell(m.Help))
 	}
 	b.WriteString("\n| label | values | meaning |\n|---|---|---|\n")
 	for _, name := range grafanadata.Sorted(g.Labels) {
@@ -59,14 +59,6 @@ func inventoryPage(g grafanadata.Grafana) string {
 		fmt.Fprintf(&b, " `%s`\n\n", strings.Join(grafanadata.Sorted(s.Metrics), "`, `"))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// comingCell returns a note for the metrics that the controller does not export yet.
-func comingCell(name string) string {
-	if grafanadata.IsComing(name) {
-		return "Coming: "
-	}
-	return ""
 }
 
 // yesCell returns the text of a table cell: "yes" if a property holds, otherwise an empty text.

@@ -12,7 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/tools/clientcmd"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trainyard/trainyard/api/jobs"
@@ -44,6 +46,7 @@ type sandbox struct {
 	kubeconfig  string
 	client      client.Client
 	jobs        jobs.Jobs
+	controller  runningController
 }
 
 func TestMain(m *testing.M) {
@@ -86,7 +89,11 @@ func runOnCluster(m *testing.M) (int, error) {
 	if err := errors.Join(loadImages(ctx, dir), repo.Compile("trainyard", sharedCluster.trainyard), sharedCluster.applyPlatform(ctx)); err != nil {
 		return 0, err
 	}
+	ctrl.SetLogger(logr.Discard()) // failures are returned as errors
 	code := m.Run()
+	if err := sharedCluster.controller.end(); err != nil {
+		return 0, fmt.Errorf("running the controller: %w", err)
+	}
 	if len(found) > 0 {
 		return code, nil
 	}

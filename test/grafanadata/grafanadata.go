@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/cuecontext"
@@ -99,9 +98,6 @@ type Group struct {
 	Name  string           `json:"name"`
 	Rules []map[string]any `json:"rules"`
 }
-
-// IsComing reports whether trainyard's controller does not export one of trainyard's own metrics yet.
-func IsComing(metric string) bool { return strings.HasPrefix(metric, "trainyard_trainjob_") }
 
 // Read reads the CUE definitions in grafana/. The argument "runbooks" is the base URL of the runbooks to which alerts
 // link.

@@ -36,6 +36,7 @@ var excuses = []excuse{
 	{"test/bench/workload", []string{"bench-mpi"}, "test/bench/mpi.go does not use workloads"},
 	{"test/prometheus", []string{"bench-mpi"}, "test/bench/mpi.go does not use Prometheus"},
 	{"test/grafanadata", []string{"bench-mpi"}, "test/bench/mpi.go does not use rules"},
+	{"test/jobreport", []string{"smoke", "hosts", "sdk", "e2e-horovod", "scale", "bench-mpi"}, "only tests of the lanes e2e and kueue start the controller"},
 	{"api/crds", []string{"argocd", "packets"}, "test/controlplane applies the CRDs, and these lanes have no TrainJobSource"},
 	{"generator/capacity", []string{"scale"}, "only tests for Kueue use this package, and scale skips them"},
 	{"test/repo", []string{"bench"}, "finds files, which has no influence on times"},

@@ -27,7 +27,7 @@ func TestCUEAndGoUseTheSameKeys(t *testing.T) {
 	for _, key := range []string{
 		v1alpha1.APIVersion, v1alpha1.TrainerAPIVersion, v1alpha1.PlatformLabel, v1alpha1.TenantLabel, v1alpha1.RuntimeLabel, v1alpha1.RoleLabel, v1alpha1.MPILabel, v1alpha1.KeepLabel, v1alpha1.AccessLabel,
 		v1alpha1.LimitsAnnotation, v1alpha1.NotesAnnotation, v1alpha1.GangAnnotation, v1alpha1.NetworkAnnotation, v1alpha1.TTLAnnotation, v1alpha1.LeftOutAnnotation,
-		v1alpha1.FrameworkLabel, v1alpha1.AncestorStepLabel, v1alpha1.TrainJobController,
+		v1alpha1.FrameworkLabel, v1alpha1.AncestorStepLabel, v1alpha1.TrainJobController, v1alpha1.IsolationLabel,
 	} {
 		declared[key] = true
 	}

@@ -129,11 +129,7 @@ type Sample struct {
 
 // Query evaluates an expression at the time at which the recorded series end.
 func (s *Server) Query(ctx context.Context, expression string) ([]Sample, error) {
-	var answer struct {
-		Data struct{ Result []Sample }
-	}
-	err := s.sendRequest(ctx, "/api/v1/query", url.Values{"query": {expression}, "time": {fmt.Sprint(End.Unix())}}, &answer)
-	return answer.Data.Result, err
+	return s.queryAt(ctx, expression, End)
 }
 
 // sendRequest sends a request to Prometheus' HTTP API.

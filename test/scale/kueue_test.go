@@ -5,11 +5,13 @@ package scale
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -17,10 +19,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/trainyard/trainyard/api/jobs"
+	"github.com/trainyard/trainyard/api/metrics"
 	"github.com/trainyard/trainyard/generator/capacity"
 	"github.com/trainyard/trainyard/test/build"
 	"github.com/trainyard/trainyard/test/cluster"
+	"github.com/trainyard/trainyard/test/jobreport"
 	"github.com/trainyard/trainyard/test/poll"
 	"github.com/trainyard/trainyard/test/upstream"
 )
@@ -44,6 +50,8 @@ func TestJobsWaitForQuota(t *testing.T) {
 			s := startSandbox(t, cluster.Options{Nodes: hostCount, Trainer: version, Kueue: true}, documents...)
 			s.expectNoDrift(t, documents)
 			t.Run("the second of two jobs waits until the first is deleted", s.expectTurns)
+			t.Run("jobs of several users wait in their order", s.expectPositions)
+			t.Run("a job without room is suspended after the timeout of its runtime", s.expectTimeout)
 			for queue, most := range maxNodes(t, documents) {
 				t.Run("the queue admits as many nodes as vet reports: "+queue, func(t *testing.T) { s.expectMaxNodes(t, queue, most) })
 			}
@@ -128,6 +136,68 @@ func (s *sandbox) expectTurns(t *testing.T) {
 	s.await(t, second, func(job *trainer.TrainJob, running int) bool {
 		return meta.IsStatusConditionTrue(job.Status.Conditions, trainer.TrainJobComplete) && running == 0
 	})
+}
+
+// expectPositions submits several jobs to a queue in which one job has room. The annotations, the events and the metrics of trainyard's
+// controller must show the position of each job. This is the edge case of concurrent submissions.
+func (s *sandbox) expectPositions(t *testing.T) {
+	s.startController(t)
+	running := queued("running", "openmpi", "team", hostCount, "1h")
+	s.submit(t, running)
+	s.await(t, running, runs)
+	names := []string{"next", "later", "last"}
+	for i, name := range names {
+		s.submit(t, queued(name, "openmpi", "team", hostCount, "1h"))
+		ahead := fmt.Sprintf("Waiting in queue team; %d job", i)
+		poll.Until(t, waitTimeout, func(ctx context.Context) error {
+			key := client.ObjectKey{Namespace: "default", Name: name}
+			return errors.Join(
+				jobreport.CheckAnnotations(ctx, s.client, key, jobs.Suspended, ahead),
+				jobreport.CheckReasons(ctx, s.client, key, "JobSubmitted"),
+				jobreport.CheckValue(metrics.TrainJobQueuePosition, map[string]string{metrics.LabelTrainJob: name, metrics.LabelQueue: "team"}, float64(i)),
+			)
+		})
+	}
+	s.runKubectl(t, "", "delete", "trainjob", "next")
+	poll.Until(t, waitTimeout, func(ctx context.Context) error {
+		return jobreport.CheckAnnotations(ctx, s.client, client.ObjectKey{Namespace: "default", Name: "last"}, jobs.Suspended, "1 job ahead")
+	})
+	s.runKubectl(t, "", "delete", "trainjob", "running", "later", "last")
+}
+
+// startController runs trainyard's controller until the end of the test.
+func (s *sandbox) startController(t *testing.T) {
+	t.Helper()
+	stop, err := jobreport.Start(cluster.Kubeconfig(s.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// expectTimeout submits a job that Kueue admits, and whose pods no cluster node can run. After the timeout of its runtime, the job must
+// be suspended, and Kueue must not resume it.
+func (s *sandbox) expectTimeout(t *testing.T) {
+	s.startController(t)
+	job := queued("late", "late", "team", 2, "1h")
+	s.submit(t, job)
+	key := client.ObjectKeyFromObject(job)
+	expect := func() {
+		poll.Until(t, waitTimeout, func(ctx context.Context) error {
+			return errors.Join(
+				jobreport.CheckAnnotations(ctx, s.client, key, jobs.Suspended, "Suspended, because its pods were not scheduled within 15s."),
+				jobreport.CheckReasons(ctx, s.client, key, "JobSubmitted", "GangSchedulingStarted", "GangSchedulingTimeout"),
+			)
+		})
+	}
+	expect()
+	time.Sleep(10 * time.Second)
+	expect()
+	s.runKubectl(t, "", "delete", "trainjob", "late")
 }
 
 // expectNoRefusal submits a job whose requests use up the quota of its queue and of its namespace. Kubernetes must create

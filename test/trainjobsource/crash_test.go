@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/controller"
 	"github.com/trainyard/trainyard/controller/trainjobsource"
 	"github.com/trainyard/trainyard/controller/trainjobsource/fetch"
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
@@ -58,7 +59,7 @@ func (l *live) start(kubeconfig string, more ...string) (*exec.Cmd, *bytes.Buffe
 	}
 	host := strings.TrimSuffix(strings.TrimPrefix(l.server.HTTP(""), "http://"), "/")
 	var messages bytes.Buffer
-	flags := []string{"--kubeconfig", kubeconfig, "--metrics-address=", "--health-address=", "--webhook-address=",
+	flags := []string{"--controllers", controller.TrainJobSources, "--kubeconfig", kubeconfig, "--metrics-address=", "--health-address=", "--webhook-address=",
 		"--leader-elect=false", "--allow-http", host, "--allow-address", "127.0.0.0/8", "--log-format", "json"}
 	cmd := exec.Command(file, append(flags, more...)...)
 	cmd.Stderr = &messages

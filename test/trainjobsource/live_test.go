@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -104,7 +103,7 @@ func (l *live) connection() (*rest.Config, string) {
 func (l *live) options() controller.Options {
 	host := strings.TrimPrefix(l.server.HTTP(""), "http://")
 	return controller.Options{
-		Workers: 4, QPS: 200, Burst: 400, Log: logr.Discard(),
+		Controllers: []string{controller.TrainJobSources}, Workers: 4, QPS: 200, Burst: 400, Log: logr.Discard(),
 		Network: fetch.Network{PlainHTTPHosts: []string{strings.TrimSuffix(host, "/")}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 	}
 }
@@ -276,17 +275,6 @@ func (l *live) message() string {
 
 // endRun ends the first run of the job bert, as Trainer does.
 func (l *live) endRun() { l.end("bert", trainer.TrainJobComplete) }
-
-// freeAddress returns an address of this machine on which nothing listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
-}
 
 // fetchText returns the body of an HTTP answer.
 func fetchText(ctx context.Context, url string) (string, error) {

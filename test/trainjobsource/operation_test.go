@@ -25,6 +25,7 @@ import (
 
 	"github.com/trainyard/trainyard/api/metrics"
 	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/controller"
 	"github.com/trainyard/trainyard/test/controlplane"
 	"github.com/trainyard/trainyard/test/grafanadata"
 	"github.com/trainyard/trainyard/test/kubeconfig"
@@ -187,7 +188,7 @@ func TestWebhook(t *testing.T) {
 	l.putSecret(tenants[0], "hook", "", map[string]string{"webhook": secret + "\n"}) // the repository is public
 	l.object.Spec.SecretRef = &v1alpha1.LocalReference{Name: "hook"}
 	o := l.options()
-	o.HookAddress = freeAddress(t)
+	o.HookAddress = controlplane.FreeAddress(t)
 	l.run(o)
 	l.create()
 	l.waitRuns("create", "bert/1 nodes=2")
@@ -257,12 +258,12 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestMetricsMatchTheCatalogue compares the metrics of a running controller with the declarations in grafana/.
+// TestMetricsMatchTheCatalogue compares the metrics of the running controller of TrainJobSources with the declarations in grafana/.
 func TestMetricsMatchTheCatalogue(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")
 	o := l.options()
-	o.MetricsAddress, o.HealthAddress = freeAddress(t), freeAddress(t)
+	o.MetricsAddress, o.HealthAddress = controlplane.FreeAddress(t), controlplane.FreeAddress(t)
 	l.run(o)
 	l.create()
 	l.wait("True", v1alpha1.ReasonApplied)
@@ -278,7 +279,7 @@ func TestMetricsMatchTheCatalogue(t *testing.T) {
 	found := l.scrape(o.MetricsAddress)
 	exported := slices.DeleteFunc(slices.Collect(maps.Keys(found)), func(name string) bool { return !strings.HasPrefix(name, "trainyard_") })
 	declared := slices.DeleteFunc(slices.Collect(maps.Keys(g.Metrics)), func(name string) bool {
-		return !strings.HasPrefix(name, "trainyard_") || grafanadata.IsComing(name)
+		return !strings.HasPrefix(name, "trainyard_") || strings.HasPrefix(name, "trainyard_trainjob_")
 	})
 	if diff := cmp.Diff(sorted(declared), sorted(exported)); diff != "" {
 		t.Errorf("metrics: -grafana/ +controller:\n%s", diff)
@@ -293,6 +294,18 @@ func TestMetricsMatchTheCatalogue(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestMissingKind runs all controllers on an API server without the kind JobSet. The error must say what to install.
+func TestMissingKind(t *testing.T) {
+	l := newLive(t)
+	o := l.options()
+	o.Controllers = controller.Names()
+	config, _ := l.connection()
+	err := controller.Run(t.Context(), config, o)
+	if err == nil || !strings.Contains(err.Error(), "install Kubeflow Trainer with JobSet") {
+		t.Errorf("error %v, want one that says what to install", err)
+	}
 }
 
 // scrape returns the metrics of the controller by name.

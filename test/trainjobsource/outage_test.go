@@ -145,7 +145,7 @@ func TestRestartedCluster(t *testing.T) {
 // that each job then runs once.
 func TestWebhookDown(t *testing.T) {
 	l := newLive(t)
-	url := "https://" + freeAddress(t) + "/validate"
+	url := "https://" + controlplane.FreeAddress(t) + "/validate"
 	ignored, fail := admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.Fail
 	hook := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "validator.trainer.example"},

@@ -1,0 +1,134 @@
+package trainjob
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainyard/trainyard/api/jobs"
+)
+
+// The reasons of events. Other programs can rely on them.
+const (
+	// ReasonJobSubmitted means that the controller sees the TrainJob for the first time.
+	ReasonJobSubmitted = "JobSubmitted"
+	// ReasonGangSchedulingStarted means that the pods exist, and wait for cluster nodes.
+	ReasonGangSchedulingStarted = "GangSchedulingStarted"
+	// ReasonPodsReady means that all pods are ready for the training.
+	ReasonPodsReady = "PodsReady"
+	// ReasonTrainingStarted means that mpirun has started, or the programs on all nodes of a TrainJob without a launcher.
+	ReasonTrainingStarted = "TrainingStarted"
+	// ReasonTrainingComplete means that the TrainJob has succeeded.
+	ReasonTrainingComplete = "TrainingComplete"
+	// ReasonTrainingFailed means that the TrainJob has failed. The note of the event says why.
+	ReasonTrainingFailed = "TrainingFailed"
+)
+
+const (
+	// action is the action of all events.
+	action = "Observe"
+	// maxNote is the longest note of an event in bytes. The API server refuses more than 1024 bytes.
+	maxNote = 1000
+	// oldAge is the age from which the past of a TrainJob is not reported. When the controller is installed, the cluster can have
+	// many TrainJobs that ended long ago.
+	oldAge = time.Hour
+)
+
+// note is an event about a TrainJob.
+type note struct{ kind, reason, text string }
+
+// emit writes the events about the stages that a TrainJob has reached since the last report.
+func (c *Controller) emit(snapshot jobs.Snapshot, before, current state) {
+	if c.ReadOnly || c.isOld(snapshot, before, c.Now()) {
+		return
+	}
+	for _, n := range notes(snapshot, before, current) {
+		c.Events.Eventf(&snapshot.Job, nil, n.kind, n.reason, action, "%s", shorten(n.text))
+	}
+}
+
+// shorten cuts a note to the length that events can have.
+func shorten(text string) string {
+	if len(text) <= maxNote {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxNote], "") + "…"
+}
+
+// isOld reports whether a TrainJob is new to the controller, but started or ended long ago. In read-only mode, the controller cannot
+// store what it has reported, so everything before its own start is old.
+func (c *Controller) isOld(snapshot jobs.Snapshot, before state, now time.Time) bool {
+	horizon := now.Add(-oldAge)
+	if c.ReadOnly && c.began.After(horizon) {
+		horizon = c.began
+	}
+	times := snapshot.Times()
+	for _, past := range []time.Time{times.Started, times.Ended} {
+		if before.Phase == "" && !past.IsZero() && past.Before(horizon) {
+			return true
+		}
+	}
+	return false
+}
+
+// stages lists the phases before the end, in their order. Several phases can pass between two reports.
+var stages = map[jobs.Phase]int{"": -1, jobs.Suspended: 0, jobs.Pending: 0, jobs.GangScheduling: 1, jobs.Initializing: 2, jobs.Running: 3}
+
+// notes returns the events for the stages that a TrainJob has reached since the last report. If JobSet starts all pods again, the
+// TrainJob returns to an earlier stage, and the events of the next stages are written again. The event of a failure is written when
+// the failure is explained.
+func notes(snapshot jobs.Snapshot, before, current state) []note {
+	var all []note
+	if before.Phase != current.Phase {
+		all = stageNotes(snapshot, before, current)
+	}
+	switch {
+	case before.ended || !current.ended:
+	case current.Phase == jobs.Succeeded:
+		all = append(all, note{corev1.EventTypeNormal, ReasonTrainingComplete, fmt.Sprintf("succeeded %s after its creation", age(snapshot))})
+	default:
+		all = append(all, note{corev1.EventTypeWarning, ReasonTrainingFailed, current.Message})
+	}
+	return all
+}
+
+// stageNotes returns the events for the stages before the end.
+func stageNotes(snapshot jobs.Snapshot, before, current state) []note {
+	from, to := stages[before.Phase], reachedStage(snapshot, current)
+	if to < from {
+		from = to - 1
+	}
+	var all []note
+	add := func(stage int, reason, text string) {
+		if from < stage && stage <= to {
+			all = append(all, note{corev1.EventTypeNormal, reason, text})
+		}
+	}
+	if before.Phase == "" {
+		add(0, ReasonJobSubmitted, fmt.Sprintf("created by %s, with runtime %s", cmp.Or(snapshot.Creator(), "an unknown program"), snapshot.Job.Spec.RuntimeRef.Name))
+	}
+	add(1, ReasonGangSchedulingStarted, "the pods wait for cluster nodes")
+	add(3, ReasonPodsReady, "the pods are ready")
+	add(3, ReasonTrainingStarted, "the training has started")
+	return all
+}
+
+// reachedStage returns the last stage that a TrainJob has reached. A TrainJob can fail before it starts.
+func reachedStage(snapshot jobs.Snapshot, current state) int {
+	switch {
+	case current.Phase == jobs.Succeeded, current.Phase == jobs.Failed && !snapshot.Times().Started.IsZero():
+		return stages[jobs.Running]
+	case current.Phase == jobs.Failed:
+		return 0
+	}
+	return stages[current.Phase]
+}
+
+// age returns the time from the creation of a TrainJob to its end.
+func age(snapshot jobs.Snapshot) time.Duration {
+	times := snapshot.Times()
+	return times.Ended.Sub(times.Created).Round(time.Second)
+}

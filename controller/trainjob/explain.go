@@ -1,0 +1,153 @@
+package trainjob
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/trainyard/trainyard/api/jobs"
+	"github.com/trainyard/trainyard/api/jobs/diagnosis"
+)
+
+const (
+	// explainers is the number of explanations at the same time. A log of a lost cluster node takes ten seconds.
+	explainers = 4
+	// explainInterval is the time until a TrainJob that does not start is explained again. The time doubles after each explanation, up
+	// to maxExplainInterval, because an explanation reads all events of a namespace.
+	explainInterval    = 5 * time.Minute
+	maxExplainInterval = time.Hour
+	// maxAttempts is the number of attempts to explain a failure, and attemptInterval is the time between them. Right after a
+	// failure, the events and the logs can be incomplete.
+	maxAttempts     = 3
+	attemptInterval = 10 * time.Second
+)
+
+// Explainer says why a TrainJob failed or does not start. jobs.Jobs is an Explainer.
+type Explainer interface {
+	Explain(ctx context.Context, key types.NamespacedName) (jobs.Explanation, error)
+}
+
+// explanations explains TrainJobs in the background, because reading logs can take long.
+type explanations struct {
+	explainer Explainer
+	now       func() time.Time
+	queue     workqueue.TypedDelayingInterface[types.NamespacedName]
+	changed   chan event.GenericEvent // the TrainJobs with new explanations
+
+	lock  sync.Mutex
+	found map[types.NamespacedName]explanation
+}
+
+// explanation is the result for a TrainJob in one phase.
+type explanation struct {
+	uid      types.UID
+	phase    jobs.Phase
+	attempts int
+	// finished is true if the cause is known, or if further attempts are useless.
+	finished bool
+	// at is the time of the last explanation, and interval is the time until the next one.
+	at       time.Time
+	interval time.Duration
+	cause    *jobs.Cause
+}
+
+func newExplanations(explainer Explainer, now func() time.Time) *explanations {
+	return &explanations{
+		explainer: explainer, now: now, found: map[types.NamespacedName]explanation{}, changed: make(chan event.GenericEvent),
+		queue: workqueue.NewTypedDelayingQueue[types.NamespacedName](),
+	}
+}
+
+// get returns the most probable cause of a TrainJob's state, or nil, and whether the explanation is finished. It requests an
+// explanation if there is none, or if it is old.
+func (e *explanations) get(job *trainer.TrainJob, phase jobs.Phase) (cause *jobs.Cause, finished bool) {
+	key := types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	known, ok := e.found[key]
+	switch {
+	case !ok || known.uid != job.UID || known.phase != phase:
+		known = explanation{uid: job.UID, phase: phase}
+		e.found[key] = known
+		e.queue.Add(key)
+	case known.finished && phase != jobs.Failed && e.now().Sub(known.at) >= known.interval:
+		e.queue.Add(key)
+	}
+	return known.cause, known.finished
+}
+
+func (e *explanations) forget(key types.NamespacedName) {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	delete(e.found, key)
+}
+
+// Start explains TrainJobs until the context ends.
+func (e *explanations) Start(ctx context.Context) error {
+	return work(ctx, e.queue, explainers, e.explain)
+}
+
+// explain explains one TrainJob, and lets the controller report the result.
+func (e *explanations) explain(ctx context.Context, key types.NamespacedName) {
+	wanted := e.wanted(key)
+	explained, err := e.explainer.Explain(ctx, key)
+	if apierrors.IsNotFound(err) || ctx.Err() != nil {
+		return
+	}
+	if !e.store(key, wanted, explained, err) {
+		e.queue.AddAfter(key, attemptInterval)
+	}
+	job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	select {
+	case e.changed <- event.GenericEvent{Object: job}:
+	case <-ctx.Done():
+	}
+}
+
+// wanted returns the request for an explanation.
+func (e *explanations) wanted(key types.NamespacedName) explanation {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	return e.found[key]
+}
+
+// store keeps an explanation, and reports whether it is finished. It drops the explanation of another phase: the TrainJob has reached
+// another phase in the meantime, and the controller requests another explanation.
+func (e *explanations) store(key types.NamespacedName, wanted explanation, explained jobs.Explanation, err error) bool {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	known, ok := e.found[key]
+	switch {
+	case !ok || known.uid != wanted.uid || known.phase != wanted.phase:
+		return true
+	case err == nil && explained.Phase != wanted.phase:
+		delete(e.found, key)
+		return true
+	}
+	e.found[key] = known.with(explained, err, e.now())
+	return e.found[key].finished
+}
+
+// with adds the result of an attempt. A failed attempt does not change the cause.
+func (e explanation) with(explained jobs.Explanation, err error, now time.Time) explanation {
+	e.attempts++
+	e.at = now
+	if len(explained.Causes) > 0 {
+		e.cause = &explained.Causes[0]
+	} else if err == nil {
+		e.cause = nil
+	}
+	complete := err == nil && len(explained.Missing) == 0 && e.cause != nil && e.cause.Level == diagnosis.Cause
+	e.finished = complete || e.attempts >= maxAttempts
+	if e.finished {
+		e.interval = min(max(explainInterval, 2*e.interval), maxExplainInterval)
+	}
+	return e
+}

@@ -1,0 +1,135 @@
+package trainjob
+
+import (
+	"cmp"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/trainyard/trainyard/api/jobs"
+	"github.com/trainyard/trainyard/api/metrics"
+	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
+)
+
+// phases lists all values of the label "phase".
+var phases = []jobs.Phase{jobs.Pending, jobs.GangScheduling, jobs.Initializing, jobs.Running, jobs.Succeeded, jobs.Failed, jobs.Suspended}
+
+// gauges holds the values of the TrainJobs that exist.
+type gauges struct {
+	now                                 func() time.Time
+	info, phase, created, pending, pods *prometheus.Desc
+	slotsExpected, slotsDetected, queue *prometheus.Desc
+
+	lock sync.Mutex
+	jobs map[types.NamespacedName]gaugeValues
+}
+
+// gaugeValues are the values of one TrainJob.
+type gaugeValues struct {
+	labels  []string // values of the labels of "info" after the namespace and the name
+	phase   jobs.Phase
+	created time.Time
+	// waiting is the time since which the TrainJob waits for cluster nodes, or zero if it does not wait.
+	waiting         time.Time
+	placed, missing int
+	verdict         *jobs.Verdict
+	queue           string
+	ahead           *int
+}
+
+func newGauges(now func() time.Time) gauges {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, append([]string{metrics.LabelNamespace, metrics.LabelTrainJob}, labels...), nil)
+	}
+	return gauges{
+		now: now, jobs: map[types.NamespacedName]gaugeValues{},
+		info: desc(metrics.TrainJobInfo, "Information about a TrainJob, as labels of a series with the value 1.",
+			metrics.LabelRuntime, metrics.LabelRuntimeKind, metrics.LabelMPI, metrics.LabelSourceJob),
+		phase:   desc(metrics.TrainJobPhase, "Phase of a TrainJob: 1 for the current phase, 0 for all others.", metrics.LabelPhase),
+		created: desc(metrics.TrainJobCreatedTimestamp, "Creation time of a TrainJob, in seconds since 1970."),
+		pending: desc(metrics.TrainJobGangPending,
+			"Time that a TrainJob has waited for all its pods to be scheduled, not counting time in which the TrainJob was suspended; 0 as soon as all pods are scheduled."),
+		pods: desc(metrics.TrainJobGangPods,
+			"Number of pods of a TrainJob that are scheduled to a Kubernetes node (placed), or not scheduled yet (missing).", metrics.LabelState),
+		slotsExpected: desc(metrics.TrainJobSlotsExpected, "Number of MPI slots in the hostfile."),
+		slotsDetected: desc(metrics.TrainJobSlotsDetected, "Number of MPI slots that the preflight found on the reachable nodes."),
+		queue: desc(metrics.TrainJobQueuePosition,
+			"Number of TrainJobs ahead of this TrainJob in its queue; no series if the position is unknown.", metrics.LabelQueue),
+	}
+}
+
+// Describe lists the gauges.
+func (g *gauges) Describe(out chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{g.info, g.phase, g.created, g.pending, g.pods, g.slotsExpected, g.slotsDetected, g.queue} {
+		out <- desc
+	}
+}
+
+// Collect returns the series of all TrainJobs.
+func (g *gauges) Collect(out chan<- prometheus.Metric) {
+	g.lock.Lock()
+	all := maps.Clone(g.jobs)
+	g.lock.Unlock()
+	for key, values := range all {
+		g.collect(out, key, values)
+	}
+}
+
+func (g *gauges) collect(out chan<- prometheus.Metric, key types.NamespacedName, v gaugeValues) {
+	add := func(desc *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, append([]string{key.Namespace, key.Name}, labels...)...)
+	}
+	add(g.info, 1, v.labels...)
+	for _, phase := range phases {
+		value := 0.0
+		if phase == v.phase {
+			value = 1
+		}
+		add(g.phase, value, string(phase))
+	}
+	add(g.created, float64(v.created.Unix()))
+	pending := 0.0
+	if !v.waiting.IsZero() {
+		pending = g.now().Sub(v.waiting).Seconds()
+	}
+	add(g.pending, pending)
+	add(g.pods, float64(v.placed), "placed")
+	add(g.pods, float64(v.missing), "missing")
+	if v.verdict != nil {
+		add(g.slotsExpected, float64(v.verdict.Slots))
+		add(g.slotsDetected, float64(v.verdict.Available))
+	}
+	if v.ahead != nil {
+		add(g.queue, float64(*v.ahead), v.queue)
+	}
+}
+
+func (g *gauges) set(key types.NamespacedName, v gaugeValues) {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	g.jobs[key] = v
+}
+
+func (g *gauges) remove(key types.NamespacedName) {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	delete(g.jobs, key)
+}
+
+// readGauges returns the values of a TrainJob. The argument "mpi" is the MPI variant of the runtime.
+func readGauges(snapshot jobs.Snapshot, mpi string, current state) gaugeValues {
+	job := &snapshot.Job
+	v := gaugeValues{phase: current.Phase, created: job.CreationTimestamp.Time}
+	v.labels = []string{job.Spec.RuntimeRef.Name, ptr.Deref(job.Spec.RuntimeRef.Kind, ""), mpi, cmp.Or(job.Labels[trainjobs.JobLabel], job.Name)}
+	v.placed, v.missing = snapshot.CountScheduled()
+	v.waiting = current.waiting
+	v.verdict, _ = snapshot.Verdict() // an invalid verdict is a failure, which the message describes
+	if v.queue = snapshot.Queue(); snapshot.Workload != nil && current.Phase == jobs.Suspended {
+		v.ahead = snapshot.Workload.Ahead
+	}
+	return v
+}

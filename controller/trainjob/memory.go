@@ -1,0 +1,59 @@
+package trainjob
+
+import (
+	"strings"
+	"sync"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/api/jobs"
+	"github.com/trainyard/trainyard/api/v1alpha1"
+)
+
+// memory holds the last reported state of each TrainJob. The cache can be older than the annotations that were written last.
+type memory struct {
+	lock   sync.Mutex
+	states map[types.NamespacedName]remembered
+}
+
+type remembered struct {
+	uid types.UID
+	state
+}
+
+// endedMark follows the UID in the annotation v1alpha1.ObservedAnnotation if the end of the TrainJob is explained and counted.
+const endedMark = "/ended"
+
+// recall returns the last reported state of a TrainJob. After a start of the program, that is the state in the annotations, unless a
+// user copied them from another TrainJob.
+func (m *memory) recall(job *trainer.TrainJob) state {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if found, ok := m.states[client.ObjectKeyFromObject(job)]; ok && found.uid == job.UID {
+		return found.state
+	}
+	uid, ended := strings.CutSuffix(job.Annotations[v1alpha1.ObservedAnnotation], endedMark)
+	if uid != string(job.UID) {
+		return state{}
+	}
+	s := state{Phase: jobs.Phase(job.Annotations[v1alpha1.PhaseAnnotation]), Message: job.Annotations[v1alpha1.MessageAnnotation]}
+	s.ended, s.started = ended && s.isFinal(), s.isFinal() || s.Phase == jobs.Running
+	return s
+}
+
+func (m *memory) remember(job *trainer.TrainJob, s state) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if m.states == nil {
+		m.states = map[types.NamespacedName]remembered{}
+	}
+	m.states[client.ObjectKeyFromObject(job)] = remembered{job.UID, s}
+}
+
+func (m *memory) forget(key types.NamespacedName) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	delete(m.states, key)
+}

@@ -1,0 +1,73 @@
+package trainjob
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/trainyard/trainyard/api/jobs"
+)
+
+const (
+	// queueInterval is the time for which the Workloads of a namespace are kept, so that all TrainJobs of a namespace share one read.
+	queueInterval = 5 * time.Second
+	// queueTimeout limits the time to read the Workloads of a namespace.
+	queueTimeout = 10 * time.Second
+	// unusedTime is the time after which the Workloads of a namespace are dropped if nobody reads them.
+	unusedTime = 10 * time.Minute
+)
+
+// queues is a Reader that keeps the Workloads of each namespace for a while.
+type queues struct {
+	jobs.Reader
+	now func() time.Time
+
+	lock       sync.Mutex
+	namespaces map[string]workloads
+}
+
+// workloads are the Workloads of a namespace.
+type workloads struct {
+	read time.Time // the time at which the last read began
+	all  map[types.UID]jobs.Workload
+	err  error
+}
+
+func newQueues(reader jobs.Reader, now func() time.Time) *queues {
+	return &queues{Reader: reader, now: now, namespaces: map[string]workloads{}}
+}
+
+// Workloads returns the Workloads of a namespace, which can be queueInterval old. While they are read, other callers get the old ones.
+func (q *queues) Workloads(ctx context.Context, namespace string) (map[types.UID]jobs.Workload, error) {
+	now := q.now()
+	q.lock.Lock()
+	known := q.namespaces[namespace]
+	isFresh := now.Sub(known.read) < queueInterval
+	if !isFresh {
+		q.namespaces[namespace] = workloads{now, known.all, known.err}
+		maps.DeleteFunc(q.namespaces, func(_ string, w workloads) bool { return now.Sub(w.read) > unusedTime })
+	}
+	q.lock.Unlock()
+	if isFresh {
+		return known.all, known.err
+	}
+	ctx, cancel := context.WithTimeout(ctx, queueTimeout)
+	defer cancel()
+	all, err := q.Reader.Workloads(ctx, namespace)
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	if q.namespaces[namespace].read.Equal(now) { // the namespace was not forgotten in the meantime
+		q.namespaces[namespace] = workloads{now, all, err}
+	}
+	return all, err
+}
+
+// forget lets the next call of Workloads read the Workloads of a namespace again, because they have changed.
+func (q *queues) forget(namespace string) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	delete(q.namespaces, namespace)
+}

@@ -1,0 +1,86 @@
+package trainjob
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+)
+
+// runtimeSettings are the settings of a runtime that the controller carries out.
+type runtimeSettings struct {
+	// mpi is the MPI variant, or an empty string.
+	mpi string
+	// gangTimeout is the time in which all pods must be assigned to cluster nodes, or 0 for no limit.
+	gangTimeout time.Duration
+	// ttl is the time after which an ended TrainJob is deleted, or nil to keep it.
+	ttl *time.Duration
+}
+
+// readRuntime returns the settings of a TrainJob's runtime, from the metadata in the cache. A runtime that does not exist has no
+// settings. Trainer refuses TrainJobs without a runtime, but a runtime can be deleted later.
+func (c *Controller) readRuntime(ctx context.Context, job *trainer.TrainJob) runtimeSettings {
+	key := client.ObjectKey{Name: job.Spec.RuntimeRef.Name}
+	kind := ptr.Deref(job.Spec.RuntimeRef.Kind, trainer.ClusterTrainingRuntimeKind)
+	if kind == trainer.TrainingRuntimeKind {
+		key.Namespace = job.Namespace
+	}
+	runtime := runtimeKind(kind)
+	if err := c.Client.Get(ctx, key, runtime); err != nil {
+		return runtimeSettings{}
+	}
+	return parseSettings(runtime)
+}
+
+// parseSettings reads labels and annotations that trainyard generates. It ignores values that somebody else wrote and that are not
+// valid.
+func parseSettings(runtime client.Object) runtimeSettings {
+	annotations := runtime.GetAnnotations()
+	s := runtimeSettings{mpi: runtime.GetLabels()[v1alpha1.MPILabel]}
+	var gang struct {
+		TimeoutSeconds int64 `json:"timeoutSeconds"`
+	}
+	if json.Unmarshal([]byte(annotations[v1alpha1.GangAnnotation]), &gang) == nil && gang.TimeoutSeconds > 0 {
+		s.gangTimeout = time.Duration(gang.TimeoutSeconds) * time.Second
+	}
+	if seconds, err := strconv.ParseInt(annotations[v1alpha1.TTLAnnotation], 10, 32); err == nil && seconds >= 0 {
+		s.ttl = new(time.Duration(seconds) * time.Second)
+	}
+	return s
+}
+
+// runtimeKind returns empty metadata of a kind of runtime.
+func runtimeKind(kind string) *metav1.PartialObjectMetadata {
+	runtime := &metav1.PartialObjectMetadata{}
+	runtime.SetGroupVersionKind(trainer.GroupVersion.WithKind(kind))
+	return runtime
+}
+
+// requestUsers returns a reconcile request for each TrainJob of a runtime that has changed. A TrainingRuntime is in the namespace of its
+// TrainJobs.
+func (c *Controller) requestUsers(ctx context.Context, runtime client.Object) []reconcile.Request {
+	all := &trainer.TrainJobList{}
+	if c.Client.List(ctx, all, client.InNamespace(runtime.GetNamespace())) != nil {
+		return nil // reading from a cache fails only while the program stops
+	}
+	kind := trainer.ClusterTrainingRuntimeKind
+	if runtime.GetNamespace() != "" {
+		kind = trainer.TrainingRuntimeKind
+	}
+	var requests []reconcile.Request
+	for i := range all.Items {
+		ref := all.Items[i].Spec.RuntimeRef
+		if ref.Name == runtime.GetName() && ptr.Deref(ref.Kind, trainer.ClusterTrainingRuntimeKind) == kind {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&all.Items[i])})
+		}
+	}
+	return requests
+}

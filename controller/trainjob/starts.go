@@ -1,0 +1,118 @@
+package trainjob
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/trainyard/trainyard/api/jobs"
+)
+
+const (
+	// firstRead is the time from the start of the launcher's program until its log is read first. The time between reads becomes three
+	// times longer after each read.
+	firstRead = 5 * time.Second
+	// readTimeout limits the time to read a log.
+	readTimeout = 10 * time.Second
+	// maxReads is the maximum number of reads of a log. The last one is half an hour after the start.
+	maxReads = 6
+	// startReaders is the number of logs that are read at the same time.
+	startReaders = 2
+)
+
+// Values of the label "source", which says how the start of the MPI ranks was detected.
+const (
+	fromMarker = "marker"
+	fromLog    = "log"
+)
+
+// marker is the text that a program can print as soon as MPI has started.
+const marker = "TRAINYARD_MPI_READY"
+
+// rankLine matches a line that mpirun marks as the output of a rank: of Open MPI, such as "[1,0]<stdout>:", and of Hydra, such as
+// "[0] ".
+var rankLine = regexp.MustCompile(`^(\[\S+\]<std(out|err)>:|\[\d+\] )`)
+
+// mpiStart is a TrainJob whose launcher has started.
+type mpiStart struct {
+	launcher types.NamespacedName
+	mpi      string
+	began    time.Time
+	reads    int
+	// firstLine is the time of the first line of a rank, or zero. The marker can follow, so the log is read once more.
+	firstLine time.Time
+}
+
+// mpiStarts measures in the background how long MPI takes to start, from the timestamps in the logs of launchers.
+type mpiStarts struct {
+	logs    func(ctx context.Context, pod types.NamespacedName, container string) (string, error)
+	observe func(start mpiStart, source string, took time.Duration)
+	queue   workqueue.TypedDelayingInterface[mpiStart]
+}
+
+func newMPIStarts(client jobs.Jobs, metrics *Metrics) *mpiStarts {
+	return &mpiStarts{logs: client.BeginningOfLog, observe: metrics.observeMPIStart, queue: workqueue.NewTypedDelayingQueue[mpiStart]()}
+}
+
+// add requests a measurement for a TrainJob whose launcher has started.
+func (m *mpiStarts) add(snapshot jobs.Snapshot, mpi string) {
+	for _, pod := range snapshot.LatestAttempts() {
+		if pod.Role == jobs.Launcher && mpi != "" {
+			key := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
+			m.queue.AddAfter(mpiStart{launcher: key, mpi: mpi, began: snapshot.Times().Started}, firstRead)
+		}
+	}
+}
+
+// Start reads logs until the context ends.
+func (m *mpiStarts) Start(ctx context.Context) error {
+	return work(ctx, m.queue, startReaders, m.measure)
+}
+
+// measure reads the log of a launcher. It requests another read if the log does not have the marker. The first line of a rank counts only
+// if the next read does not find the marker either.
+func (m *mpiStarts) measure(ctx context.Context, start mpiStart) {
+	reading, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	text, err := m.logs(reading, start.launcher, jobs.MainContainer)
+	source, at := findMPIStart(text)
+	switch isGone := err != nil && !jobs.IsRetryable(err); {
+	case source == fromMarker:
+		m.observe(start, source, max(0, at.Sub(start.began)))
+		return
+	case !start.firstLine.IsZero():
+		m.observe(start, fromLog, max(0, start.firstLine.Sub(start.began)))
+		return
+	case isGone: // the pod was deleted
+		return
+	}
+	start.firstLine = at
+	if start.reads++; start.reads < maxReads || !start.firstLine.IsZero() {
+		delay := firstRead
+		for range start.reads {
+			delay *= 3
+		}
+		m.queue.AddAfter(start, delay)
+	}
+}
+
+// findMPIStart returns the time of the first line with the marker, or else of the first line of a rank. Each line of the log begins
+// with a timestamp. The source is empty if there is no such line.
+func findMPIStart(log string) (source string, at time.Time) {
+	for line := range strings.Lines(log) {
+		stamp, text, _ := strings.Cut(line, " ")
+		written, err := time.Parse(time.RFC3339Nano, stamp)
+		switch {
+		case err != nil:
+		case strings.Contains(text, marker):
+			return fromMarker, written
+		case source == "" && rankLine.MatchString(text):
+			source, at = fromLog, written
+		}
+	}
+	return source, at
+}

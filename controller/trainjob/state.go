@@ -1,0 +1,141 @@
+package trainjob
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainyard/trainyard/api/jobs"
+	"github.com/trainyard/trainyard/api/message"
+	"github.com/trainyard/trainyard/api/v1alpha1"
+)
+
+// maxMessage is the maximum length of a message, in characters.
+const maxMessage = 1000
+
+// state is what the controller reports about a TrainJob.
+type state struct {
+	Phase   jobs.Phase
+	Message string
+	// blocked is the time since which a container prevents the end of the TrainJob, or zero.
+	blocked time.Time
+	// trainingSince is the last time at which the training started, or zero if the controller has not seen it.
+	trainingSince time.Time
+	// since is the time at which the controller saw the phase first. It is zero if the phase began before the program started.
+	since time.Time
+	// waiting is the time since which pods wait for cluster nodes, or zero.
+	waiting time.Time
+	// started is true if the training has started at least once. JobSet can restart all pods, and then the training starts again.
+	started bool
+	// cause is the most probable cause of a failure, or of a wait, or nil. If explained is true, the cause does not change soon.
+	cause     *jobs.Cause
+	explained bool
+	// queued is true if the TrainJob is in a queue of Kueue.
+	queued bool
+	// ended is true if the TrainJob has ended, and its end is explained.
+	ended bool
+}
+
+// isFinal reports whether the TrainJob has ended.
+func (s state) isFinal() bool { return s.Phase == jobs.Succeeded || s.Phase == jobs.Failed }
+
+// refresh returns the time after which the state must be observed again although nothing happens, or 0.
+func (s state) refresh() time.Duration {
+	switch {
+	case s.isFinal(), s.Phase == jobs.Running && s.blocked.IsZero(), s.Phase == jobs.Suspended && !s.queued:
+		return 0
+	case s.explained:
+		return explainInterval
+	}
+	return refreshInterval
+}
+
+// observe returns the current state of a TrainJob.
+func (c *Controller) observe(snapshot jobs.Snapshot, before state, now time.Time) state {
+	current := state{Phase: snapshot.Phase(), Message: snapshot.Summary(), since: now, queued: snapshot.Queue() != "", blocked: snapshot.Blocked()}
+	switch {
+	case current.isFinal() && before.Phase == current.Phase && before.ended:
+		return before // the texts can be gone by now
+	case before.Phase == jobs.Running && isEarly(current.Phase) && !snapshot.HasPodSince(before.trainingSince):
+		return before // a pod was deleted, and JobSet has not reacted yet: either the TrainJob fails, or all pods start again
+	}
+	current.trainingSince = snapshot.Times().Started
+	current.waiting = waitsSince(snapshot, current.Phase, before, now)
+	if current.Phase == before.Phase {
+		current.since = before.since
+	}
+	current.started = before.started || !snapshot.Times().Started.IsZero() || current.Phase == jobs.Succeeded
+	c.explain(&current, snapshot, c.isOld(snapshot, before, now), now)
+	return current
+}
+
+// explain adds the cause of a failure or of a long wait to a state. TrainJobs that ended long ago are not explained.
+func (c *Controller) explain(s *state, snapshot jobs.Snapshot, isOld bool, now time.Time) {
+	switch {
+	case isOld, s.Phase == jobs.Succeeded:
+		s.ended = s.isFinal()
+	case s.Phase == jobs.Failed:
+		s.cause, s.ended = c.explanations.get(&snapshot.Job, s.Phase)
+	case c.isStuck(snapshot, s.Phase, now):
+		s.cause, s.explained = c.explanations.get(&snapshot.Job, s.Phase)
+		s.explained = s.explained && s.Phase != jobs.GangScheduling && s.Phase != jobs.Running
+	}
+	if s.cause != nil {
+		s.Message = message.Shorten(s.describe(), maxMessage)
+	}
+}
+
+// isEarly reports whether a phase is one in which pods exist or are missing, before the training runs.
+func isEarly(phase jobs.Phase) bool {
+	return phase == jobs.Pending || phase == jobs.GangScheduling || phase == jobs.Initializing
+}
+
+// waitsSince returns the time since which pods wait for cluster nodes, or zero. If pods do not exist, for example because of a quota,
+// it is the time at which the controller noticed it.
+func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time.Time) time.Time {
+	since := snapshot.GangWait()
+	if phase != jobs.GangScheduling || !since.IsZero() {
+		return since
+	}
+	if before.Phase == phase && !before.waiting.IsZero() {
+		return before.waiting
+	}
+	return now
+}
+
+// isStuck reports whether a TrainJob is in a phase before Running for so long that something must be wrong, or cannot end. The summary
+// of a TrainJob that waits for cluster nodes already quotes the scheduler, but says nothing about pods that do not exist.
+func (c *Controller) isStuck(snapshot jobs.Snapshot, phase jobs.Phase, now time.Time) bool {
+	since := snapshot.Times().Resumed
+	if phase == jobs.Running {
+		since = snapshot.Blocked()
+	}
+	waits := phase == jobs.Pending || phase == jobs.Initializing || phase == jobs.Running || phase == jobs.GangScheduling && snapshot.LacksPods()
+	return waits && !isManagedElsewhere(&snapshot.Job) && !since.IsZero() && now.Sub(since) > startTime
+}
+
+// startTime is the time in which a TrainJob normally gets its pods, and its pods start. It is also the time in which all containers of a
+// pod normally end after the main container.
+const startTime = 30 * time.Second
+
+// isManagedElsewhere reports whether another cluster runs the TrainJob, as MultiKueue arranges. This cluster has no pods of it.
+func isManagedElsewhere(job *trainer.TrainJob) bool {
+	return ptr.Deref(job.Spec.ManagedBy, v1alpha1.TrainJobController) != v1alpha1.TrainJobController
+}
+
+// describe describes the cause of a state: its code, the pod or the object, what to do, and the evidence. For a TrainJob that has
+// not ended, the summary comes first.
+func (s state) describe() string {
+	place := s.cause.Source
+	if s.cause.Pod != "" {
+		place = "pod " + s.cause.Pod
+	}
+	text := fmt.Sprintf("%s (%s): %s %s Evidence: %s", s.cause.Code, place, s.cause.Cause, s.cause.Remedy, s.cause.Evidence)
+	if s.isFinal() {
+		return text
+	}
+	return s.Message + ". " + text
+}

@@ -1,0 +1,102 @@
+package trainjob
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainyard/trainyard/api/jobs"
+	"github.com/trainyard/trainyard/api/v1alpha1"
+)
+
+// waiting returns the snapshot of a TrainJob that wants a launcher and two nodes. The nodes given by their creation times are
+// scheduled and run. There is no launcher.
+func waiting(created ...time.Time) jobs.Snapshot {
+	job := trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "bert", UID: "1", CreationTimestamp: metav1.NewTime(start)}}
+	job.Status.JobsStatus = []trainer.JobStatus{{Name: string(jobs.Launcher)}}
+	var pods []corev1.Pod
+	for _, at := range created {
+		pods = append(pods, corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "team", CreationTimestamp: metav1.NewTime(at),
+				Labels: map[string]string{jobs.JobSetLabel: "bert", "jobset.sigs.k8s.io/replicatedjob-name": "node"},
+			},
+			Spec: corev1.PodSpec{NodeName: "a"},
+		})
+	}
+	snapshot := jobs.MakeSnapshot(job, pods)
+	snapshot.Wanted = jobs.WantedPods{jobs.Launcher: {Pods: 1}, jobs.Node: {Pods: 1}}
+	return snapshot
+}
+
+func newTestController() *Controller {
+	return &Controller{Metrics: NewMetrics(time.Now), explanations: newExplanations(nil, time.Now)}
+}
+
+// TestMissingPodsWaitSinceNow checks that the gang timeout of a TrainJob whose pods were lost does not begin hours ago.
+func TestMissingPodsWaitSinceNow(t *testing.T) {
+	c, now := newTestController(), start.Add(5*time.Hour)
+	first := c.observe(waiting(start), state{Phase: jobs.Initializing}, now)
+	if first.Phase != jobs.GangScheduling || !first.waiting.Equal(now) {
+		t.Errorf("phase %s, waiting since %s, want GangScheduling since %s", first.Phase, first.waiting, now)
+	}
+	if second := c.observe(waiting(start), first, now.Add(time.Minute)); !second.waiting.Equal(now) {
+		t.Errorf("the wait began at %s, want %s", second.waiting, now)
+	}
+}
+
+// TestLostLauncherKeepsRunning checks that a TrainJob whose launcher was deleted stays in the phase Running until pods are created
+// again, so that no events are written twice.
+func TestLostLauncherKeepsRunning(t *testing.T) {
+	c, started := newTestController(), start.Add(time.Minute)
+	before := state{Phase: jobs.Running, Message: "Running on 2 pods", trainingSince: started, started: true}
+	if got := c.observe(waiting(start), before, started.Add(time.Hour)); got.Phase != jobs.Running {
+		t.Errorf("the phase is %s, want Running", got.Phase)
+	}
+	again := started.Add(time.Hour)
+	if got := c.observe(waiting(again), before, again.Add(time.Second)); got.Phase != jobs.GangScheduling {
+		t.Errorf("after new pods were created, the phase is %s, want GangScheduling", got.Phase)
+	}
+}
+
+// TestUnexplainedFailureIsExplainedAfterRestart checks that the controller explains a failure after a restart if the annotations
+// do not say that the failure was explained before.
+func TestUnexplainedFailureIsExplainedAfterRestart(t *testing.T) {
+	job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "bert", UID: "1", Annotations: map[string]string{
+		v1alpha1.PhaseAnnotation: string(jobs.Failed), v1alpha1.ObservedAnnotation: "1",
+	}}}
+	if got := (&memory{}).recall(job); got.ended || got.Phase != jobs.Failed {
+		t.Errorf("%+v, want a failure that is not explained", got)
+	}
+	job.Annotations[v1alpha1.ObservedAnnotation] = "1" + endedMark
+	if got := (&memory{}).recall(job); !got.ended {
+		t.Errorf("%+v, want an explained failure", got)
+	}
+	job.UID = "2"
+	if got := (&memory{}).recall(job); got.Phase != "" {
+		t.Errorf("%+v, want nothing: the annotations are copied from another TrainJob", got)
+	}
+}
+
+// TestExplanationOfAnotherPhase checks that the explanation of an earlier phase is not taken for the explanation of the failure.
+func TestExplanationOfAnotherPhase(t *testing.T) {
+	e := newExplanations(nil, time.Now)
+	job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "bert", UID: "1"}}
+	key := types.NamespacedName{Namespace: "team", Name: "bert"}
+	e.get(job, jobs.Initializing)
+	early := e.wanted(key)
+	e.get(job, jobs.Failed)
+	e.store(key, early, jobs.Explanation{Phase: jobs.Initializing, Causes: []jobs.Cause{{Code: "RegistryUnreachable", Level: "cause"}}}, nil)
+	if cause, finished := e.get(job, jobs.Failed); cause != nil || finished {
+		t.Errorf("the cause is %+v, want none yet", cause)
+	}
+	e.store(key, e.wanted(key), jobs.Explanation{Phase: jobs.Failed, Causes: []jobs.Cause{{Code: "OutOfMemory", Level: "cause"}}}, nil)
+	if cause, finished := e.get(job, jobs.Failed); cause == nil || cause.Code != "OutOfMemory" || !finished {
+		t.Errorf("the cause is %+v, finished %t, want OutOfMemory", cause, finished)
+	}
+}

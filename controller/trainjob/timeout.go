@@ -1,0 +1,123 @@
+package trainjob
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/api/jobs"
+	"github.com/trainyard/trainyard/api/v1alpha1"
+)
+
+// ReasonGangSchedulingTimeout means that the controller suspended a TrainJob, because its pods were not scheduled in time.
+const ReasonGangSchedulingTimeout = "GangSchedulingTimeout"
+
+// suspendLate suspends a TrainJob whose pods wait too long for cluster nodes. It returns the time until the timeout, or 0 if there is
+// nothing to wait for. A suspended TrainJob keeps its settings.
+func (c *Controller) suspendLate(ctx context.Context, snapshot jobs.Snapshot, current state, timeout time.Duration, now time.Time) (time.Duration, error) {
+	job, workload := &snapshot.Job, snapshot.Workload
+	if c.ReadOnly || timeout == 0 || current.waiting.IsZero() || !canSuspend(snapshot) {
+		return 0, nil
+	}
+	if left := current.waiting.Add(timeout).Sub(now); left > 0 {
+		return left, nil
+	}
+	if waits, err := c.stillWaits(ctx, job, now.Add(-timeout)); err != nil || !waits {
+		return 0, err
+	}
+	text := fmt.Sprintf("Suspended, because its pods were not scheduled within %s. Before: %s", timeout, current.Message)
+	if err := c.suspend(ctx, job, workload, text); err != nil {
+		return 0, err
+	}
+	c.Events.Eventf(job, nil, corev1.EventTypeWarning, ReasonGangSchedulingTimeout, "Suspend", "%s", shorten(text))
+	return 0, nil
+}
+
+// canSuspend reports whether the controller can suspend a TrainJob, and the TrainJob stays suspended.
+func canSuspend(snapshot jobs.Snapshot) bool {
+	job, workload := &snapshot.Job, snapshot.Workload
+	switch {
+	case !job.DeletionTimestamp.IsZero(), isManagedElsewhere(job):
+		return false
+	case isAppliedFromGit(job) && job.Annotations[v1alpha1.TimedOutAnnotation] != "":
+		return false // Argo CD or Flux resumed the TrainJob, and would resume it again
+	case snapshot.Queue() != "":
+		return workload != nil && !workload.Inactive // otherwise Kueue would resume the TrainJob, or is about to suspend it
+	}
+	return true
+}
+
+// stillWaits reports whether pods of a TrainJob have waited since the given time or longer. It reads from the API server, because the
+// caches can be old: a TrainJob whose training has just started must not be suspended.
+func (c *Controller) stillWaits(ctx context.Context, job *trainer.TrainJob, since time.Time) (bool, error) {
+	live := &trainer.TrainJob{}
+	if err := c.Live.Get(ctx, client.ObjectKeyFromObject(job), live); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	pods := &corev1.PodList{}
+	if err := c.Live.List(ctx, pods, client.InNamespace(job.Namespace), client.MatchingLabels{jobs.JobSetLabel: job.Name}); err != nil {
+		return false, fmt.Errorf("listing the pods of the TrainJob: %w", err)
+	}
+	wanted, err := c.readWanted(ctx, job)
+	if err != nil {
+		return false, err
+	}
+	snapshot := jobs.MakeSnapshot(*live, pods.Items)
+	snapshot.Wanted = wanted
+	return live.UID == job.UID && snapshot.Phase() == jobs.GangScheduling && !snapshot.GangWait().After(since), nil
+}
+
+// suspend suspends a TrainJob, and stores the reason in an annotation. Kueue would resume a TrainJob of its queues, so its Workload is
+// made inactive.
+func (c *Controller) suspend(ctx context.Context, job *trainer.TrainJob, workload *jobs.Workload, reason string) error {
+	target := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: job.Namespace, Name: job.Name}}
+	metadata := map[string]any{"uid": job.UID, "annotations": map[string]string{v1alpha1.TimedOutAnnotation: reason}}
+	if workload == nil {
+		return c.patch(ctx, target, map[string]any{"metadata": metadata, "spec": map[string]any{"suspend": true}})
+	}
+	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: job.Namespace, Name: workload.Name}}
+	object.APIVersion, object.Kind = workload.APIVersion, "Workload"
+	if err := c.patch(ctx, target, map[string]any{"metadata": metadata}); err != nil {
+		return err
+	}
+	defer c.Queues.forget(job.Namespace)
+	return c.patch(ctx, object, map[string]any{"spec": map[string]any{"active": false}})
+}
+
+// trackingMarks are labels and annotations of objects that Argo CD and Flux apply. They would create a deleted TrainJob again, and the
+// training would run again.
+var trackingMarks = []string{
+	"argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance", "kustomize.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/name",
+}
+
+// isAppliedFromGit reports whether Argo CD or Flux applies a TrainJob. TrainJobSources do not run a job again.
+func isAppliedFromGit(job *trainer.TrainJob) bool {
+	for _, mark := range trackingMarks {
+		if job.Labels[mark]+job.Annotations[mark] != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// deleteOld deletes a TrainJob some time after its end, with all objects that belong to it. It returns the time until the deletion,
+// or 0 if the TrainJob stays. Deleting only the JobSet would let Trainer run the TrainJob again.
+func (c *Controller) deleteOld(ctx context.Context, snapshot jobs.Snapshot, current state, ttl *time.Duration, now time.Time) (time.Duration, error) {
+	job, ended := &snapshot.Job, snapshot.Times().Ended
+	if c.ReadOnly || ttl == nil || !current.ended || ended.IsZero() || !job.DeletionTimestamp.IsZero() || isAppliedFromGit(job) {
+		return 0, nil
+	}
+	if left := ended.Add(*ttl).Sub(now); left > 0 {
+		return left, nil
+	}
+	err := c.Client.Delete(ctx, job.DeepCopy(), client.Preconditions{UID: &job.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if err := client.IgnoreNotFound(err); err != nil {
+		return 0, fmt.Errorf("deleting the TrainJob after its time to live: %w", err)
+	}
+	return 0, nil
+}

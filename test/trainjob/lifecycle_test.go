@@ -1,0 +1,88 @@
+package trainjob
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/api/jobs"
+	"github.com/trainyard/trainyard/api/metrics"
+	"github.com/trainyard/trainyard/controller"
+	"github.com/trainyard/trainyard/test/controlplane"
+	"github.com/trainyard/trainyard/test/jobreport"
+)
+
+func (w *world) expectReasons(job string, want ...string) {
+	w.Helper()
+	controlplane.Eventually(w, func(ctx context.Context) error {
+		return jobreport.CheckReasons(ctx, w.cp.Client(), client.ObjectKey{Namespace: w.namespace, Name: job}, want...)
+	})
+}
+
+// TestTrainJobSucceeds follows a TrainJob through all its phases.
+func TestTrainJobSucceeds(t *testing.T) {
+	w := newWorld(t, nil)
+	w.submit("train")
+	w.expect("train", jobs.Pending, "Waiting for pods to be created")
+	w.createPods("train")
+	w.expect("train", jobs.GangScheduling, "0 of 3 pods are scheduled; 0/6 nodes are available: 6 Insufficient nvidia.com/gpu.")
+	w.schedule("train")
+	w.expect("train", jobs.Initializing, "Starting: 0 of 3 pods are ready")
+	w.run("train")
+	w.expect("train", jobs.Running, "Running on 3 pods")
+	before := w.writes.Load()
+	time.Sleep(3 * time.Second)
+	if wrote := w.writes.Load() - before; wrote > 0 {
+		t.Errorf("the controller wrote %d times although nothing changed", wrote)
+	}
+	w.end("train", 0, "")
+	w.expect("train", jobs.Succeeded, "Succeeded")
+	w.expectReasons("train", "JobSubmitted", "GangSchedulingStarted", "PodsReady", "TrainingStarted", "TrainingComplete")
+}
+
+// TestTrainJobFails checks the message and the events of a TrainJob whose program fails. The log cannot be read, because there is
+// no kubelet, so the failure is recognized in the termination message.
+func TestTrainJobFails(t *testing.T) {
+	w := newWorld(t, nil)
+	w.submit("train")
+	w.createPods("train")
+	w.schedule("train")
+	w.run("train")
+	w.expect("train", jobs.Running, "")
+	w.end("train", 1, "Traceback (most recent call last):\n  File \"train.py\", line 1, in <module>\nValueError: batch size 0\n")
+	w.expect("train", jobs.Failed, "PythonException (pod train-launcher-0-0-abcde): ")
+	w.expect("train", jobs.Failed, "Evidence: ValueError: batch size 0")
+	w.expectReasons("train", "JobSubmitted", "GangSchedulingStarted", "PodsReady", "TrainingStarted", "TrainingFailed")
+}
+
+// TestRestartRepeatsNothing stops the controller and starts it again. It must not write events again, and must not forget what
+// happens in the meantime.
+func TestRestartRepeatsNothing(t *testing.T) {
+	w := newWorld(t, nil)
+	w.submit("train")
+	w.submit("other")
+	w.createPods("train")
+	w.expect("train", jobs.GangScheduling, "")
+	w.expect("other", jobs.Pending, "")
+	w.stop()
+	w.schedule("train")
+	w.run("train")
+	w.start(nil)
+	w.expect("train", jobs.Running, "")
+	w.expectReasons("train", "JobSubmitted", "GangSchedulingStarted", "PodsReady", "TrainingStarted")
+	w.expectReasons("other", "JobSubmitted")
+}
+
+// TestReadOnlyWritesNothing checks that the controller writes nothing if it only observes.
+func TestReadOnlyWritesNothing(t *testing.T) {
+	w := newWorld(t, func(o *controller.Options) { o.ReadOnly, o.LeaderElection = true, true })
+	w.submit("train")
+	w.createPods("train")
+	labels := map[string]string{metrics.LabelNamespace: w.namespace, metrics.LabelTrainJob: "train", metrics.LabelState: "missing"}
+	controlplane.Eventually(t, func(context.Context) error { return jobreport.CheckValue(metrics.TrainJobGangPods, labels, 3) })
+	if wrote := w.writes.Load(); wrote > 0 {
+		t.Errorf("the controller wrote %d times", wrote)
+	}
+}

@@ -1,0 +1,51 @@
+package trainjob
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/trainyard/trainyard/controller/trainjob"
+	"github.com/trainyard/trainyard/test/grafanadata"
+)
+
+// TestMetricsMatchTheCatalogue compares the names, the help and the labels of metrics with the declarations in grafana/.
+func TestMetricsMatchTheCatalogue(t *testing.T) {
+	g, err := grafanadata.Read("runbooks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got []string
+	for name, metric := range g.Metrics {
+		if strings.HasPrefix(name, "trainyard_trainjob_") {
+			want = append(want, describe(prometheus.NewDesc(name, metric.Help, metric.Labels, nil)))
+		}
+	}
+	descriptions := make(chan *prometheus.Desc, 100)
+	trainjob.NewMetrics(time.Now).Describe(descriptions)
+	close(descriptions)
+	for description := range descriptions {
+		got = append(got, describe(description))
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("metrics: -grafana/ +controller:\n%s", diff)
+	}
+}
+
+var labelList = regexp.MustCompile(`variableLabels: \{([^}]*)\}`)
+
+// describe returns a description as text, with the labels in alphabetical order.
+func describe(d *prometheus.Desc) string {
+	return labelList.ReplaceAllStringFunc(d.String(), func(list string) string {
+		labels := strings.Split(labelList.FindStringSubmatch(list)[1], ",")
+		slices.Sort(labels)
+		return strings.Join(labels, ",")
+	})
+}
