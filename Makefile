@@ -175,6 +175,14 @@ bench-gitops: tools $(FLUX_TOOLS) ## Measure TrainJobs from Git, compared with F
 bench-gitops-docs: ## Run bench-gitops, and write the figures into docs/benchmarks.md
 	GITBENCH_DOCS=$(CURDIR)/docs/benchmarks.md $(MAKE) bench-gitops
 
+.PHONY: bench-jobs
+bench-jobs: tools ## Measure trainyard-controller with thousands of running TrainJobs (about 15 minutes)
+	$(LANE) bench-jobs go test -count=1 -timeout 60m -run '^$$' -bench FollowTrainJobs -benchtime 1x ./test/gitbench
+
+.PHONY: bench-jobs-docs
+bench-jobs-docs: ## Run bench-jobs, and write the figures into docs/benchmarks.md
+	GITBENCH_DOCS=$(CURDIR)/docs/benchmarks.md $(MAKE) bench-jobs
+
 # Fuzz targets, as PACKAGE:NAME. Go may use at most 5 runs to minimize an input. Without this limit, Go would spend more
 # time on minimizing one input than on finding new inputs.
 FUZZ := ./generator:FuzzGenerate ./generator:FuzzLayers ./generator/vet/runtime:FuzzVet ./bundles:FuzzYAML ./policies/guard:FuzzCheck ./cmd/trainyard-fn:FuzzRun ./api/jobs/diagnosis:FuzzDiagnose

@@ -34,6 +34,7 @@ type result struct {
 // webhook does. If GITBENCH_DOCS names a Markdown file, the benchmark replaces the figures in this file.
 func BenchmarkTrainJobsFromGit(b *testing.B) {
 	c := newCluster(b)
+	c.installFluxCRDs(b)
 	var results []result
 	for _, s := range systems {
 		results = append(results, c.measure(b, s, typical))
@@ -42,7 +43,7 @@ func BenchmarkTrainJobsFromGit(b *testing.B) {
 	text := markdown(results)
 	fmt.Fprint(os.Stderr, text)
 	if docs := os.Getenv("GITBENCH_DOCS"); docs != "" {
-		if err := updateDocs(docs, text); err != nil {
+		if err := updateDocs(docs, "Git", text); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -31,7 +31,7 @@ type cluster struct {
 	server *gitserver.Server          // a Git server
 }
 
-// newCluster starts the servers, installs the CRDs of Flux, and applies a platform.
+// newCluster starts the servers, and applies a platform.
 func newCluster(t testing.TB) *cluster {
 	t.Helper()
 	c := &cluster{cp: controlplane.Start(t, controlplane.CRDsOnly()), server: gitserver.New(t)}
@@ -45,7 +45,6 @@ func newCluster(t testing.TB) *cluster {
 	if c.client, err = client.New(config, client.Options{Scheme: scheme, Mapper: c.cp.Client().RESTMapper()}); err != nil {
 		t.Fatal(err)
 	}
-	c.installFluxCRDs(t)
 	c.applyPlatform(t)
 	return c
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -49,29 +48,20 @@ func start(t testing.TB, cmd *exec.Cmd, metrics, health string) *program {
 	return &program{child, cmd.Process.Pid, "http://" + metrics + "/metrics"}
 }
 
-// freeAddress returns a loopback address with a port that is not in use.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
-}
-
 // usage is the CPU time, the requests and the memory of programs since their start.
 type usage struct {
 	cpu      float64 // user and system time in seconds
 	requests float64 // requests to the API server
+	writes   float64 // requests to the API server that change objects
 	memory   float64 // resident memory in bytes
 	peak     float64 // the highest resident memory in bytes
 }
 
-// since subtracts the CPU time and the requests of an earlier reading. The memory stays as it is.
+// since subtracts the CPU time, the requests and the writes of an earlier reading. The memory stays as it is.
 func (u usage) since(earlier usage) usage {
 	u.cpu -= earlier.cpu
 	u.requests -= earlier.requests
+	u.writes -= earlier.writes
 	return u
 }
 
@@ -87,12 +77,14 @@ func readUsage(t testing.TB, programs []*program) usage {
 		sum.cpu += values["process_cpu_seconds_total"]
 		sum.memory += values["process_resident_memory_bytes"]
 		sum.requests += values["rest_client_requests_total"]
+		sum.writes += values["rest_client_requests_total"] - values["rest_client_requests_total GET"]
 		sum.peak += p.readPeak(t)
 	}
 	return sum
 }
 
-// readMetrics returns the metrics of the program. The value of each metric is the sum of its series.
+// readMetrics returns the metrics of the program. The value of each metric is the sum of its series. Requests to the API server are
+// also summed by method, with names such as "rest_client_requests_total GET".
 func (p *program) readMetrics(t testing.TB) map[string]float64 {
 	t.Helper()
 	response, err := http.Get(p.metrics)
@@ -108,7 +100,13 @@ func (p *program) readMetrics(t testing.TB) map[string]float64 {
 	values := map[string]float64{}
 	for name, family := range families {
 		for _, m := range family.Metric {
-			values[name] += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			value := m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			values[name] += value
+			for _, label := range m.Label {
+				if label.GetName() == "method" {
+					values[name+" "+label.GetValue()] += value
+				}
+			}
 		}
 	}
 	return values

@@ -10,16 +10,13 @@ import (
 	"time"
 )
 
-// The comments that enclose the figures in a Markdown file.
-const (
-	begin = "<!-- Git: begin. Written by `make bench-gitops-docs`. -->\n"
-	end   = "<!-- Git: end. -->\n"
-)
+// sections contains the make target that writes each section of figures.
+var sections = map[string]string{"Git": "bench-gitops-docs", "Following": "bench-jobs-docs"}
 
 // markdown returns the results as a table.
 func markdown(results []result) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "\n%s, %d cores. The steady state was measured for %s.\n\n", time.Now().Format(time.DateOnly), runtime.NumCPU(), minutes(steadyTime))
+	fmt.Fprintf(&text, "\n%s. The steady state was measured for %s.\n\n", measuredOn(), minutes(steadyTime))
 	header := []string{"workload", "programs", "applied after", "CPU", "requests", "CPU per minute", "requests per minute", "memory", "peak memory", "push to TrainJob"}
 	writeRow(&text, header)
 	writeRow(&text, slices.Repeat([]string{"---"}, len(header)))
@@ -28,6 +25,11 @@ func markdown(results []result) string {
 	}
 	text.WriteByte('\n')
 	return text.String()
+}
+
+// measuredOn returns the date and the machine.
+func measuredOn() string {
+	return fmt.Sprintf("%s, %d cores", time.Now().Format(time.DateOnly), runtime.NumCPU())
 }
 
 func writeRow(text *strings.Builder, cells []string) {
@@ -53,8 +55,10 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds())
 func minutes(d time.Duration) string { return fmt.Sprintf("%.0f minutes", d.Minutes()) }
 func megabytes(bytes float64) string { return fmt.Sprintf("%.0f MB", bytes/1e6) }
 
-// updateDocs replaces the figures in a Markdown file.
-func updateDocs(file, figures string) error {
+// updateDocs replaces the figures of a section in a Markdown file. Comments enclose the figures.
+func updateDocs(file, section, figures string) error {
+	begin := fmt.Sprintf("<!-- %s: begin. Written by `make %s`. -->\n", section, sections[section])
+	end := fmt.Sprintf("<!-- %s: end. -->\n", section)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err

@@ -14,6 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/controller"
+	"github.com/trainyard/trainyard/test/controlplane"
 	"github.com/trainyard/trainyard/test/repo"
 )
 
@@ -35,21 +37,29 @@ type system struct {
 }
 
 // systems lists the systems that the benchmark compares. All programs run with their default settings, except for their addresses, leader
-// election (which is off), and the settings that allow a Git server on the loopback address.
+// election (which is off), the controllers that have no counterpart in Flux (which are off), and the settings that allow a Git server on the loopback address.
 var systems = []system{
-	{"trainyard-controller", startTrainyard, declareTrainyard, v1alpha1.Group + "/sync"},
+	{"trainyard-controller", startSources, declareTrainyard, v1alpha1.Group + "/sync"},
 	{"Flux", startFlux, declareFlux, "reconcile.fluxcd.io/requestedAt"},
 }
 
-func startTrainyard(t testing.TB, c *cluster) []*program {
+// startSources starts trainyard-controller without the controller that reports the state of TrainJobs.
+func startSources(t testing.TB, c *cluster) []*program {
+	t.Helper()
+	return startTrainyard(t, c, "--controllers", controller.TrainJobSources)
+}
+
+// startTrainyard starts trainyard-controller with additional arguments.
+func startTrainyard(t testing.TB, c *cluster, args ...string) []*program {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "trainyard-controller")
 	if err := repo.Compile("trainyard-controller", binary); err != nil {
 		t.Fatal(err)
 	}
-	metrics, health := freeAddress(t), freeAddress(t)
-	cmd := exec.Command(binary, "--kubeconfig", c.controllerKubeconfig(t), "--metrics-address", metrics, "--health-address", health,
+	metrics, health := controlplane.FreeAddress(t), controlplane.FreeAddress(t)
+	args = append(args, "--kubeconfig", c.controllerKubeconfig(t), "--metrics-address", metrics, "--health-address", health,
 		"--webhook-address=", "--leader-elect=false", "--allow-http", c.gitHost(), "--allow-address", "127.0.0.1/32")
+	cmd := exec.Command(binary, args...)
 	return []*program{start(t, cmd, metrics, health)}
 }
 
@@ -66,7 +76,7 @@ func declareTrainyard(r repository) []client.Object {
 // impersonates the same ServiceAccounts as trainyard-controller.
 func startFlux(t testing.TB, c *cluster) []*program {
 	t.Helper()
-	artifacts := freeAddress(t)
+	artifacts := controlplane.FreeAddress(t)
 	return []*program{
 		startFluxProgram(t, c, "source-controller", "--storage-path", t.TempDir(), "--storage-addr", artifacts, "--storage-adv-addr", artifacts),
 		startFluxProgram(t, c, "kustomize-controller"),
@@ -75,7 +85,7 @@ func startFlux(t testing.TB, c *cluster) []*program {
 
 func startFluxProgram(t testing.TB, c *cluster, name string, args ...string) *program {
 	t.Helper()
-	metrics, health := freeAddress(t), freeAddress(t)
+	metrics, health := controlplane.FreeAddress(t), controlplane.FreeAddress(t)
 	args = append(args, "--metrics-addr", metrics, "--health-addr", health, "--enable-leader-election=false", "--watch-all-namespaces=true")
 	cmd := exec.Command(c.cp.Tool(filepath.Join("flux", name)), args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.cp.Kubeconfig(), "RUNTIME_NAMESPACE="+v1alpha1.SystemNamespace)

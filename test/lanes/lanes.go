@@ -33,6 +33,7 @@ const (
 	e2e     = "test/e2e"      // the folder of the tests in real pods
 
 	controlPlane = "test/controlplane" // the folder of the control plane for tests
+	gitServer    = "test/gitserver"    // the folder of the Git server for tests
 	internal     = "cmd/internal"      // the folder of packages that several commands use
 
 	flux      = "tools/flux"      // the folder that pins Flux, which only the lane bench-gitops runs
@@ -81,20 +82,21 @@ func listLanes() []Lane {
 		{"test", "unit tests, scripts, and suites on one real API server", "", []string{"."}, nil},
 		{"trainers", "the suites on a real API server, with every supported Trainer and Kueue", "", append([]string{crds, controlPlane, "test/matrix", "test/attack", "test/guardtest", "bundles", command, "generator/capacity", "generator/internal/resources", "generator/vet"}, objects...), []string{"cmd/trainyard/testdata"}},
 		{"smoke", "one job of each MPI implementation, and one of the Kubeflow SDK", "root", append([]string{e2e}, pods...), nil},
-		{"e2e", "MPI jobs in real pods", "root", append([]string{e2e, command, "docs/trying.md", "examples"}, pods...), []string{"cmd/trainyard/testdata", gitExample}},
+		{"e2e", "MPI jobs in real pods", "root", append([]string{e2e, command, "controller", "test/jobreport", "docs/trying.md", "examples"}, pods...), []string{"cmd/trainyard/testdata", gitExample}},
 		{"hosts", "MPI jobs with 100 hosts, each in a pod of its own", "root", append([]string{e2e}, pods...), nil},
 		{"sdk", "the Kubeflow SDK, against every shipped runtime in real pods", "root", append([]string{e2e, "docs/python.md"}, pods...), nil},
 		{"e2e-horovod", "Horovod in real pods", "root, and ten minutes to compile Horovod", append([]string{e2e}, pods...), nil},
-		{"kueue", "jobs that wait for quota, on simulated cluster nodes", "", append([]string{"test/scale", "test/matrix", "examples", "generator/capacity", "generator/internal/resources"}, pods...), []string{"examples/jobs", gitExample}},
+		{"kueue", "jobs that wait for quota, on simulated cluster nodes", "", append([]string{"test/scale", "test/matrix", "test/jobreport", "controller", "examples", "generator/capacity", "generator/internal/resources"}, pods...), []string{"examples/jobs", gitExample}},
 		{"scale", "jobs of 100 nodes on simulated cluster nodes", "", append([]string{"test/scale", "test/matrix"}, pods...), nil},
-		{"gitops", "the commands of examples/gitops, with real pods", "root", append([]string{"test/gitops", "test/kubeconfig", "test/gitserver", "test/doctest", "examples/gitops", "docs/gitops.md", "controller", "cmd/trainyard-controller", command, internal, "policies", "generator"}, pods...), []string{"cmd/trainyard/testdata"}},
+		{"gitops", "the commands of examples/gitops, with real pods", "root", append([]string{"test/gitops", "test/kubeconfig", gitServer, "test/doctest", "examples/gitops", "docs/gitops.md", "controller", "cmd/trainyard-controller", command, internal, "policies", "generator"}, pods...), []string{"cmd/trainyard/testdata"}},
 		{"packets", "network policies with real connections", "user namespaces", append([]string{"test/packets", "test/podrunner", controlPlane}, objects...), nil},
 		{"argocd", "the delivery of a platform from Git with Argo CD", "", append([]string{"test/argocd", controlPlane, "test/attack", "test/doctest", "bundles", "docs/argocd.md", "docs/operations.md"}, objects...), []string{"test/argocd/objects"}},
 		{"crash", "the writer of folders, killed or out of memory or disk space", "root", []string{"api/v1alpha1", "bundles", command, "generator/object", "test/crash"}, nil},
-		{"race", "the tests of the product's packages, with the race detector", "", append([]string{"bundles", "cmd", "controller", "generator", "policies", "api", "examples", "test/gitserver"}, cue...), []string{gitExample, "test/gitserver/cmd"}},
+		{"race", "the tests of the product's packages, with the race detector", "", append([]string{"bundles", "cmd", "controller", "generator", "policies", "api", "examples", gitServer}, cue...), []string{gitExample, "test/gitserver/cmd"}},
 		{"fuzz", "fuzz tests of the code that reads and writes text", "", append([]string{"generator", "bundles", "policies", "api", internal, "cmd/trainyard-fn", "test/guardtest", "test/repo"}, cue...), nil},
 		{"bench", "the speed of trainyard, compared with kustomize and cue", "a quiet machine", append([]string{"generator", "bundles", "policies", "api", internal, command, "cmd/trainyard-fn", "test/bench"}, cue...), benchTests},
-		{"bench-gitops", "the speed of trainyard-controller, compared with Flux", "a quiet machine", append([]string{"test/gitbench", "test/kubeconfig", "test/gitserver", controlPlane, "controller", "cmd/trainyard-controller", internal, "policies", "generator", flux}, objects...), nil},
+		{"bench-gitops", "the speed of trainyard-controller, compared with Flux", "a quiet machine", append([]string{"test/gitbench", "test/kubeconfig", gitServer, controlPlane, "controller", "cmd/trainyard-controller", internal, "policies", "generator", flux}, objects...), nil},
+		{"bench-jobs", "the speed and memory of trainyard-controller with thousands of running TrainJobs", "a quiet machine", append([]string{"test/gitbench", "test/kubeconfig", gitServer, controlPlane, "controller", "cmd/trainyard-controller", internal, "policies", "generator"}, objects...), nil},
 		{"bench-mpi", "the speed of MPI in pods, compared with plain mpirun", "root and a quiet machine", append([]string{e2e, "test/bench"}, pods...), append([]string{"test/bench/workload"}, benchTests...)},
 	}
 }
