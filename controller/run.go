@@ -65,8 +65,9 @@ type Options struct {
 	Log               logr.Logger
 }
 
-// runs reports whether a controller runs. Only the program without a shard reports the state of TrainJobs, because shards divide the
-// TrainJobSources, and not the TrainJobs. A program that only observes does not run TrainJobs from Git.
+// runs reports whether a controller runs. Shards divide the TrainJobSources, but not the TrainJobs. If every program reported the state of
+// TrainJobs, each TrainJob would have all events several times, so only the program whose Shard is empty reports it. A program that only
+// observes does not run TrainJobs from Git.
 func (o Options) runs(name string) bool {
 	switch {
 	case name == TrainJobs && o.Shard != "", name == TrainJobSources && o.ReadOnly:
@@ -75,8 +76,24 @@ func (o Options) runs(name string) bool {
 	return slices.Contains(o.Controllers, name)
 }
 
+// running returns the names of the controllers that run.
+func (o Options) running() []string {
+	return slices.DeleteFunc(Names(), func(name string) bool { return !o.runs(name) })
+}
+
+// Check returns an error if the settings exclude all controllers.
+func (o Options) Check() error {
+	if len(o.running()) == 0 {
+		return fmt.Errorf("no controller runs: a shard needs the controller %s, and the read-only mode needs %s", TrainJobSources, TrainJobs)
+	}
+	return nil
+}
+
 // Run runs the controllers until the context ends. It returns nil after an orderly end.
 func Run(ctx context.Context, cluster *rest.Config, o Options) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
 	mgr, err := newManager(cluster, o)
 	if err != nil {
 		return err
@@ -84,7 +101,7 @@ func Run(ctx context.Context, cluster *rest.Config, o Options) error {
 	if err := setupRuntimes(mgr); err != nil {
 		return fmt.Errorf("setting up the metric of runtimes: %w", err)
 	}
-	for _, name := range slices.DeleteFunc(Names(), func(name string) bool { return !o.runs(name) }) {
+	for _, name := range o.running() {
 		if err := setups[name](mgr, o); err != nil {
 			return fmt.Errorf("setting up %s: %w", name, err)
 		}
@@ -113,7 +130,7 @@ func newManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
 	mgr, err := ctrl.NewManager(cluster, ctrl.Options{
 		Scheme: scheme, Cache: caches, Logger: o.Log,
 		Metrics: server.Options{BindAddress: orOff(o.MetricsAddress)}, HealthProbeBindAddress: orOff(o.HealthAddress),
-		LeaderElection: o.LeaderElection && !o.ReadOnly, LeaderElectionID: leaseName(o.Shard), LeaderElectionNamespace: v1alpha1.SystemNamespace,
+		LeaderElection: o.LeaderElection && !o.ReadOnly, LeaderElectionID: o.leaseName(), LeaderElectionNamespace: v1alpha1.SystemNamespace,
 		LeaderElectionReleaseOnCancel: true, // the program ends right after the manager
 		GracefulShutdownTimeout:       new(shutdownTimeout),
 		Controller:                    config.Controller{SkipNameValidation: new(true)}, // setups has unique names
@@ -138,12 +155,15 @@ func describeConnection(err error) error {
 	return fmt.Errorf("connecting to the cluster: %w", err)
 }
 
-// leaseName returns the name of the lease of a shard.
-func leaseName(shard string) string {
-	if shard == "" {
-		return name
+// leaseName returns the name of the lease. All programs that run the TrainJobs of the same TrainJobSources have the same lease.
+func (o Options) leaseName() string {
+	switch {
+	case !o.runs(TrainJobSources):
+		return name + "." + TrainJobs
+	case o.Shard != "":
+		return name + "-" + o.Shard
 	}
-	return name + "-" + shard
+	return name
 }
 
 // orOff returns the address, or "0", which switches a server off.

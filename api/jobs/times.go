@@ -85,9 +85,9 @@ func (s Snapshot) HasPodSince(at time.Time) bool {
 	return slices.ContainsFunc(s.Pods, func(p Pod) bool { return !p.CreationTimestamp.Time.Before(at) })
 }
 
-// Blocked returns the time at which the main container of a pod ended, if another container of the pod still runs, or zero. Such a
+// BlockedSince returns when the main container ended in a pod in which another container still runs, or zero if there is no such pod. Such a
 // container, for example the proxy of a service mesh, prevents the end of the TrainJob.
-func (s Snapshot) Blocked() time.Time {
+func (s Snapshot) BlockedSince() time.Time {
 	for _, pod := range s.Pods {
 		if pod.sidecar() == "" {
 			continue

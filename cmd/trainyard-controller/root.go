@@ -115,6 +115,9 @@ func (f *flags) run(cmd *cobra.Command, messages io.Writer) error {
 		return err
 	}
 	o := f.options
+	if err := o.Check(); err != nil {
+		return &usageError{err}
+	}
 	o.Network.Allow, o.Network.Deny = parseNetworks(f.allow), parseNetworks(f.deny)
 	handler := f.newHandler(messages)
 	o.Log = logr.FromSlogHandler(handler)

@@ -19,7 +19,7 @@ const fieldOwner = "trainyard-" + controllerName
 
 // annotate writes the phase and the message of a TrainJob, unless the TrainJob already has them. It writes no other field, so it
 // cannot conflict with other programs.
-func (c *Controller) annotate(ctx context.Context, snapshot jobs.Snapshot, before, s state) error {
+func (c *Controller) annotate(ctx context.Context, snapshot jobs.Snapshot, s state) error {
 	job := &snapshot.Job
 	if c.ReadOnly || !job.DeletionTimestamp.IsZero() {
 		return nil
@@ -28,8 +28,8 @@ func (c *Controller) annotate(ctx context.Context, snapshot jobs.Snapshot, befor
 	if s.ended {
 		wanted[v1alpha1.ObservedAnnotation] = string(job.UID) + endedMark
 	}
-	wasResumed := before.Phase == jobs.Suspended && s.Phase != jobs.Suspended
-	if wasResumed && job.Annotations[v1alpha1.TimedOutAnnotation] != "" && !isAppliedFromGit(job) {
+	wasResumed := s.wasSuspended && s.Phase != jobs.Suspended
+	if wasResumed && job.Annotations[v1alpha1.TimedOutAnnotation] != "" && !suspendsOnce(snapshot) {
 		wanted[v1alpha1.TimedOutAnnotation] = nil
 	}
 	changed := false

@@ -25,7 +25,8 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// controllerName is the name of the controller in logs, metrics and events.
+// controllerName is the name of the controller in events. In logs and metrics, it follows "trainyard_", because Kueue has a controller
+// with the same name.
 const controllerName = "trainjob"
 
 // refreshInterval is the time after which the message of a TrainJob that has not started is computed again. Messages must not be
@@ -77,7 +78,7 @@ func (c *Controller) Setup(ctx context.Context, mgr ctrl.Manager, workers int) e
 			return fmt.Errorf("adding a reader of logs: %w", err)
 		}
 	}
-	b := ctrl.NewControllerManagedBy(mgr).Named(controllerName).For(&trainer.TrainJob{}).
+	b := ctrl.NewControllerManagedBy(mgr).Named("trainyard_"+controllerName).For(&trainer.TrainJob{}).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(requestTrainJob)).
 		WatchesMetadata(runtimeKind(trainer.ClusterTrainingRuntimeKind), handler.EnqueueRequestsFromMapFunc(c.requestUsers)).
 		WatchesMetadata(runtimeKind(trainer.TrainingRuntimeKind), handler.EnqueueRequestsFromMapFunc(c.requestUsers)).
@@ -166,7 +167,7 @@ func (c *Controller) report(ctx context.Context, snapshot jobs.Snapshot) (time.D
 		c.starts.add(snapshot, settings.mpi)
 	}
 	c.emit(snapshot, before, current)
-	annotateErr := c.annotate(ctx, snapshot, before, current)
+	annotateErr := c.annotate(ctx, snapshot, current)
 	timeout, timeoutErr := c.suspendLate(ctx, snapshot, current, settings.gangTimeout, now)
 	expiry, expiryErr := c.deleteOld(ctx, snapshot, current, settings.ttl, now)
 	return soonest(timeout, expiry, current.refresh()), errors.Join(annotateErr, timeoutErr, expiryErr)

@@ -66,7 +66,11 @@ func (c *Controller) isOld(snapshot jobs.Snapshot, before state, now time.Time) 
 		horizon = c.began
 	}
 	times := snapshot.Times()
-	for _, past := range []time.Time{times.Started, times.Ended} {
+	stages := []time.Time{times.Started, times.Ended}
+	if c.ReadOnly {
+		stages = append(stages, times.Scheduled)
+	}
+	for _, past := range stages {
 		if before.Phase == "" && !past.IsZero() && past.Before(horizon) {
 			return true
 		}

@@ -16,7 +16,7 @@ import (
 // start is the creation time of the TrainJobs in these tests.
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// snapshotOf returns the snapshot of a TrainJob with one launcher. The condition is the final condition, or an empty string. The
+// snapshotOf returns the snapshot of a TrainJob with one launcher. The argument "condition" is the type of the final condition, such as Failed, or empty if the TrainJob has not ended. The
 // launcher's main container has started if the argument "started" is true.
 func snapshotOf(condition string, started bool) jobs.Snapshot {
 	job := trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "bert", UID: "1", CreationTimestamp: metav1.NewTime(start)}}
@@ -70,8 +70,9 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestFailuresAreToldOnce checks that the event of a failure is written when the failure is explained, and not again.
-func TestFailuresAreToldOnce(t *testing.T) {
+// TestFailuresAreReportedOnce checks that the event TrainingFailed is not written before the search for the cause has ended, and is then
+// written once.
+func TestFailuresAreReportedOnce(t *testing.T) {
 	snapshot := snapshotOf(trainer.TrainJobFailed, false)
 	found := state{Phase: jobs.Failed}
 	explained := state{Phase: jobs.Failed, ended: true, Message: "OutOfMemory"}

@@ -2,6 +2,7 @@ package trainjob
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/trainyard/trainyard/api/jobs"
 	"github.com/trainyard/trainyard/api/jobs/diagnosis"
@@ -97,7 +99,7 @@ func (e *explanations) Start(ctx context.Context) error {
 // explain explains one TrainJob, and lets the controller report the result.
 func (e *explanations) explain(ctx context.Context, key types.NamespacedName) {
 	wanted := e.wanted(key)
-	explained, err := e.explainer.Explain(ctx, key)
+	explained, err := e.ask(ctx, key)
 	if apierrors.IsNotFound(err) || ctx.Err() != nil {
 		return
 	}
@@ -109,6 +111,17 @@ func (e *explanations) explain(ctx context.Context, key types.NamespacedName) {
 	case e.changed <- event.GenericEvent{Object: job}:
 	case <-ctx.Done():
 	}
+}
+
+// ask explains a TrainJob. Texts of users can contain anything, so a panic is an error.
+func (e *explanations) ask(ctx context.Context, key types.NamespacedName) (explained jobs.Explanation, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("explaining the TrainJob: panic: %v", cause)
+			log.FromContext(ctx).Error(err, "this is a bug", "trainjob", key)
+		}
+	}()
+	return e.explainer.Explain(ctx, key)
 }
 
 // wanted returns the request for an explanation.

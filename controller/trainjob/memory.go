@@ -39,6 +39,7 @@ func (m *memory) recall(job *trainer.TrainJob) state {
 		return state{}
 	}
 	s := state{Phase: jobs.Phase(job.Annotations[v1alpha1.PhaseAnnotation]), Message: job.Annotations[v1alpha1.MessageAnnotation]}
+	s.wasSuspended = s.Phase == jobs.Suspended
 	s.ended, s.started = ended && s.isFinal(), s.isFinal() || s.Phase == jobs.Running
 	return s
 }

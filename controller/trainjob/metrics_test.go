@@ -15,7 +15,7 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// TestMetrics reports a TrainJob that fails, and compares metrics with values that were worked out by hand. In this test, mpirun starts
+// TestMetrics updates the metrics for a TrainJob that fails, and compares them with values that were worked out by hand. In this test, mpirun starts
 // 20 s after the creation of the TrainJob, and the TrainJob fails 60 s after its creation.
 func TestMetrics(t *testing.T) {
 	now := start.Add(5 * time.Second)

@@ -40,7 +40,8 @@ func newQueues(reader jobs.Reader, now func() time.Time) *queues {
 	return &queues{Reader: reader, now: now, namespaces: map[string]workloads{}}
 }
 
-// Workloads returns the Workloads of a namespace, which can be queueInterval old. While they are read, other callers get the old ones.
+// Workloads returns the Workloads of a namespace. The result can be as old as queueInterval. While one caller reads it again, other
+// callers get the previous result, or nothing if there is none.
 func (q *queues) Workloads(ctx context.Context, namespace string) (map[types.UID]jobs.Workload, error) {
 	now := q.now()
 	q.lock.Lock()

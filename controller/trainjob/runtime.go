@@ -57,7 +57,8 @@ func parseSettings(runtime client.Object) runtimeSettings {
 	return s
 }
 
-// runtimeKind returns empty metadata of a kind of runtime.
+// runtimeKind returns an object in which only the API version and the kind are set. Clients use it to read or watch the metadata of
+// runtimes.
 func runtimeKind(kind string) *metav1.PartialObjectMetadata {
 	runtime := &metav1.PartialObjectMetadata{}
 	runtime.SetGroupVersionKind(trainer.GroupVersion.WithKind(kind))

@@ -37,7 +37,7 @@ const marker = "TRAINYARD_MPI_READY"
 // "[0] ".
 var rankLine = regexp.MustCompile(`^(\[\S+\]<std(out|err)>:|\[\d+\] )`)
 
-// mpiStart is a TrainJob whose launcher has started.
+// mpiStart is a pending measurement of how long MPI takes to start.
 type mpiStart struct {
 	launcher types.NamespacedName
 	mpi      string
@@ -100,7 +100,8 @@ func (m *mpiStarts) measure(ctx context.Context, start mpiStart) {
 	}
 }
 
-// findMPIStart returns the time of the first line with the marker, or else of the first line of a rank. Each line of the log begins
+// findMPIStart returns the time of the first line that contains the marker. If there is none, it returns the time of the first line that
+// mpirun marks as output of a rank. Each line of the log begins
 // with a timestamp. The source is empty if there is no such line.
 func findMPIStart(log string) (source string, at time.Time) {
 	for line := range strings.Lines(log) {

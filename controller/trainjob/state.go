@@ -24,6 +24,10 @@ type state struct {
 	blocked time.Time
 	// trainingSince is the last time at which the training started, or zero if the controller has not seen it.
 	trainingSince time.Time
+	// lostSince is the time since which a running training lacks a pod, or zero.
+	lostSince time.Time
+	// wasSuspended is true from a suspension by the gang timeout until the annotation about it is removed.
+	wasSuspended bool
 	// since is the time at which the controller saw the phase first. It is zero if the phase began before the program started.
 	since time.Time
 	// waiting is the time since which pods wait for cluster nodes, or zero.
@@ -45,7 +49,7 @@ func (s state) isFinal() bool { return s.Phase == jobs.Succeeded || s.Phase == j
 // refresh returns the time after which the state must be observed again although nothing happens, or 0.
 func (s state) refresh() time.Duration {
 	switch {
-	case s.isFinal(), s.Phase == jobs.Running && s.blocked.IsZero(), s.Phase == jobs.Suspended && !s.queued:
+	case s.isFinal(), s.Phase == jobs.Running && s.blocked.IsZero() && s.lostSince.IsZero(), s.Phase == jobs.Suspended && !s.queued:
 		return 0
 	case s.explained:
 		return explainInterval
@@ -55,17 +59,24 @@ func (s state) refresh() time.Duration {
 
 // observe returns the current state of a TrainJob.
 func (c *Controller) observe(snapshot jobs.Snapshot, before state, now time.Time) state {
-	current := state{Phase: snapshot.Phase(), Message: snapshot.Summary(), since: now, queued: snapshot.Queue() != "", blocked: snapshot.Blocked()}
+	current := state{Phase: snapshot.Phase(), Message: snapshot.Summary(), since: now, queued: snapshot.Queue() != "", blocked: snapshot.BlockedSince()}
 	switch {
 	case current.isFinal() && before.Phase == current.Phase && before.ended:
 		return before // the texts can be gone by now
 	case before.Phase == jobs.Running && isEarly(current.Phase) && !snapshot.HasPodSince(before.trainingSince):
-		return before // a pod was deleted, and JobSet has not reacted yet: either the TrainJob fails, or all pods start again
+		// A pod was deleted, and JobSet has not reacted yet: either the TrainJob fails, or all pods start again.
+		if lost := before.withoutPod(now); now.Sub(lost.lostSince) < startTime {
+			return lost
+		}
 	}
+	current.wasSuspended = current.Phase == jobs.Suspended || before.wasSuspended && snapshot.Job.Annotations[v1alpha1.TimedOutAnnotation] != ""
 	current.trainingSince = snapshot.Times().Started
 	current.waiting = waitsSince(snapshot, current.Phase, before, now)
-	if current.Phase == before.Phase {
+	switch {
+	case current.Phase == before.Phase:
 		current.since = before.since
+	case before.Phase == "" && snapshot.Job.CreationTimestamp.Time.Before(c.began):
+		current.since = time.Time{}
 	}
 	current.started = before.started || !snapshot.Times().Started.IsZero() || current.Phase == jobs.Succeeded
 	c.explain(&current, snapshot, c.isOld(snapshot, before, now), now)
@@ -86,6 +97,14 @@ func (c *Controller) explain(s *state, snapshot jobs.Snapshot, isOld bool, now t
 	if s.cause != nil {
 		s.Message = message.Shorten(s.describe(), maxMessage)
 	}
+}
+
+// withoutPod returns the state of a running training that has just lost a pod.
+func (s state) withoutPod(now time.Time) state {
+	if s.lostSince.IsZero() {
+		s.lostSince = now
+	}
+	return s
 }
 
 // isEarly reports whether a phase is one in which pods exist or are missing, before the training runs.
@@ -111,14 +130,14 @@ func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time
 func (c *Controller) isStuck(snapshot jobs.Snapshot, phase jobs.Phase, now time.Time) bool {
 	since := snapshot.Times().Resumed
 	if phase == jobs.Running {
-		since = snapshot.Blocked()
+		since = snapshot.BlockedSince()
 	}
 	waits := phase == jobs.Pending || phase == jobs.Initializing || phase == jobs.Running || phase == jobs.GangScheduling && snapshot.LacksPods()
 	return waits && !isManagedElsewhere(&snapshot.Job) && !since.IsZero() && now.Sub(since) > startTime
 }
 
-// startTime is the time in which a TrainJob normally gets its pods, and its pods start. It is also the time in which all containers of a
-// pod normally end after the main container.
+// startTime is how long it normally takes at most until the pods of a TrainJob exist and have started. It is also how long the other
+// containers of a pod normally run at most after the main container has ended.
 const startTime = 30 * time.Second
 
 // isManagedElsewhere reports whether another cluster runs the TrainJob, as MultiKueue arranges. This cluster has no pods of it.
@@ -127,7 +146,7 @@ func isManagedElsewhere(job *trainer.TrainJob) bool {
 }
 
 // describe describes the cause of a state: its code, the pod or the object, what to do, and the evidence. For a TrainJob that has
-// not ended, the summary comes first.
+// not ended, the text begins with the message of the state, for example how many pods wait.
 func (s state) describe() string {
 	place := s.cause.Source
 	if s.cause.Pod != "" {

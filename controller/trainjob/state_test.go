@@ -1,6 +1,7 @@
 package trainjob
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -50,15 +51,19 @@ func TestMissingPodsWaitSinceNow(t *testing.T) {
 	}
 }
 
-// TestLostLauncherKeepsRunning checks that a TrainJob whose launcher was deleted stays in the phase Running until pods are created
-// again, so that no events are written twice.
+// TestLostLauncherKeepsRunning checks that a TrainJob whose launcher was deleted keeps the phase Running until new pods exist, or until
+// some time has passed. If the phase changed at once, events would be written a second time although the TrainJob is about to fail.
 func TestLostLauncherKeepsRunning(t *testing.T) {
 	c, started := newTestController(), start.Add(time.Minute)
 	before := state{Phase: jobs.Running, Message: "Running on 2 pods", trainingSince: started, started: true}
-	if got := c.observe(waiting(start), before, started.Add(time.Hour)); got.Phase != jobs.Running {
-		t.Errorf("the phase is %s, want Running", got.Phase)
-	}
 	again := started.Add(time.Hour)
+	lost := c.observe(waiting(start), before, again)
+	if lost.Phase != jobs.Running || lost.refresh() != refreshInterval {
+		t.Errorf("the phase is %s, and is observed again after %s, want Running for %s", lost.Phase, lost.refresh(), refreshInterval)
+	}
+	if got := c.observe(waiting(start), lost, again.Add(startTime)); got.Phase != jobs.GangScheduling || got.waiting.IsZero() {
+		t.Errorf("without new pods, the phase is %s, waiting since %s, want GangScheduling", got.Phase, got.waiting)
+	}
 	if got := c.observe(waiting(again), before, again.Add(time.Second)); got.Phase != jobs.GangScheduling {
 		t.Errorf("after new pods were created, the phase is %s, want GangScheduling", got.Phase)
 	}
@@ -99,4 +104,43 @@ func TestExplanationOfAnotherPhase(t *testing.T) {
 	if cause, finished := e.get(job, jobs.Failed); cause == nil || cause.Code != "OutOfMemory" || !finished {
 		t.Errorf("the cause is %+v, finished %t, want OutOfMemory", cause, finished)
 	}
+}
+
+// TestPhaseBeforeTheStart checks that the duration of a phase is unknown if the phase began before the controller.
+func TestPhaseBeforeTheStart(t *testing.T) {
+	c := newTestController()
+	c.began = start.Add(time.Hour)
+	if got := c.observe(waiting(start), state{}, c.began); !got.since.IsZero() {
+		t.Errorf("the phase began at %s, want an unknown time", got.since)
+	}
+}
+
+// panicking is an Explainer that has a bug.
+type panicking struct{}
+
+func (panicking) Explain(context.Context, types.NamespacedName) (jobs.Explanation, error) {
+	panic("a bug")
+}
+
+// TestPanicIsAFailedExplanation checks that a bug does not end the program, and does not prevent the report of a failure.
+func TestPanicIsAFailedExplanation(t *testing.T) {
+	e := newExplanations(panicking{}, time.Now)
+	job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "bert", UID: "1"}}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		for range e.changed {
+			continue
+		}
+	}()
+	for range maxAttempts {
+		if _, finished := e.get(job, jobs.Failed); finished {
+			t.Error("the explanation is finished too early")
+		}
+		e.explain(ctx, types.NamespacedName{Namespace: "team", Name: "bert"})
+	}
+	if cause, finished := e.get(job, jobs.Failed); cause != nil || !finished {
+		t.Errorf("the cause is %v, finished %t, want an end without a cause", cause, finished)
+	}
+	close(e.changed)
 }

@@ -44,12 +44,18 @@ func canSuspend(snapshot jobs.Snapshot) bool {
 	switch {
 	case !job.DeletionTimestamp.IsZero(), isManagedElsewhere(job):
 		return false
-	case isAppliedFromGit(job) && job.Annotations[v1alpha1.TimedOutAnnotation] != "":
-		return false // Argo CD or Flux resumed the TrainJob, and would resume it again
+	case suspendsOnce(snapshot) && job.Annotations[v1alpha1.TimedOutAnnotation] != "":
+		return false
 	case snapshot.Queue() != "":
 		return workload != nil && !workload.Inactive // otherwise Kueue would resume the TrainJob, or is about to suspend it
 	}
 	return true
+}
+
+// suspendsOnce reports whether the controller suspends a TrainJob only once, because Argo CD or Flux would resume it again. They do not
+// manage the Workload of a TrainJob in a queue.
+func suspendsOnce(snapshot jobs.Snapshot) bool {
+	return isAppliedFromGit(&snapshot.Job) && snapshot.Queue() == ""
 }
 
 // stillWaits reports whether pods of a TrainJob have waited since the given time or longer. It reads from the API server, because the

@@ -21,7 +21,7 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
 )
 
-// controllerName is the name of the controller in logs, metrics and events.
+// controllerName is the name of the controller in events. In logs and metrics, it follows "trainyard_".
 const controllerName = "trainjobsource"
 
 // maxPanicDelay is the longest delay after a round that ended with a panic, or that could not read or write its
@@ -31,7 +31,7 @@ const maxPanicDelay = 10 * time.Minute
 // Setup adds the controller to a manager. The argument "workers" is the number of rounds that run at the same time.
 func (c *Controller) Setup(mgr ctrl.Manager, workers int) error {
 	c.slots.setLimits(workers)
-	return ctrl.NewControllerManagedBy(mgr).Named(controllerName).
+	return ctrl.NewControllerManagedBy(mgr).Named("trainyard_"+controllerName).
 		Watches(&v1alpha1.TrainJobSource{}, handler.EnqueueRequestsFromMapFunc(c.requestSource), builder.WithPredicates(sourceChanged())).
 		Watches(&trainer.TrainJob{}, handler.EnqueueRequestsFromMapFunc(c.requestOwner), builder.WithPredicates(runChanged())).
 		WithOptions(controller.Options{

@@ -156,7 +156,7 @@ func TestEdgeCaseNetworkPolicyConflicts(t *testing.T) {
 	})
 }
 
-// TestEdgeCaseImagePullFailures names an image of a registry that does not respond.
+// TestEdgeCaseImagePullFailures checks the diagnosis of a TrainJob whose image is in a registry that cannot be reached.
 func TestEdgeCaseImagePullFailures(t *testing.T) {
 	t.Parallel()
 	s := useController(t)

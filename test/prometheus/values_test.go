@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/test/grafanadata"
 )
 
-// readValues reads the test cases of the package testdata/values. They are not in the package grafana, because the binary contains
-// that package.
+// readValues reads the test cases of the package testdata/values. They are not in the CUE package grafana, because the
+// program contains that package, and does not need them.
 func readValues(t *testing.T) map[string]grafanadata.Record {
 	t.Helper()
 	instance := load.Instances([]string{"."}, &load.Config{Dir: "testdata/values"})[0]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/trainyard/trainyard/api/jobs"
 	"github.com/trainyard/trainyard/api/metrics"
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/controller"
 	"github.com/trainyard/trainyard/test/controlplane"
 	"github.com/trainyard/trainyard/test/jobreport"
@@ -75,13 +76,24 @@ func TestRestartRepeatsNothing(t *testing.T) {
 	w.expectReasons("other", "JobSubmitted")
 }
 
-// TestReadOnlyWritesNothing checks that the controller writes nothing if it only observes.
+// TestReadOnlyWritesNothing checks that the controller writes nothing if it only observes, although the runtime has a timeout and a time
+// to live that are over, and the namespace isolates TrainJobs.
 func TestReadOnlyWritesNothing(t *testing.T) {
 	w := newWorld(t, func(o *controller.Options) { o.ReadOnly, o.LeaderElection = true, true })
-	w.submit("train")
-	w.createPods("train")
-	labels := map[string]string{metrics.LabelNamespace: w.namespace, metrics.LabelTrainJob: "train", metrics.LabelState: "missing"}
-	controlplane.Eventually(t, func(context.Context) error { return jobreport.CheckValue(metrics.TrainJobGangPods, labels, 3) })
+	w.isolate()
+	runtime := w.runtimeWith(map[string]string{v1alpha1.GangAnnotation: `{"timeoutSeconds":1}`, v1alpha1.TTLAnnotation: "0"})
+	for _, name := range []string{"waiting", "ended"} {
+		w.submitTo(name, runtime)
+		w.createPods(name)
+	}
+	w.schedule("ended")
+	w.run("ended")
+	w.end("ended", 0, "")
+	for name, phase := range map[string]jobs.Phase{"waiting": jobs.GangScheduling, "ended": jobs.Succeeded} {
+		labels := map[string]string{metrics.LabelNamespace: w.namespace, metrics.LabelTrainJob: name, metrics.LabelPhase: string(phase)}
+		controlplane.Eventually(t, func(context.Context) error { return jobreport.CheckValue(metrics.TrainJobPhase, labels, 1) })
+	}
+	time.Sleep(2 * time.Second) // longer than the timeout
 	if wrote := w.writes.Load(); wrote > 0 {
 		t.Errorf("the controller wrote %d times", wrote)
 	}

@@ -55,6 +55,7 @@ func TestPrometheusScrapesTheController(t *testing.T) {
 		`time() - trainyard:trainjob_created:timestamp{NS, trainjob="running"} < bool 3600`:                             "1",
 		`sum(increase(trainyard_trainjob_finished_total{exported_NS, outcome="failed"}[10m])) > bool 0`:                 "1",
 		`ALERTS{alertname="TrainyardGangPartiallyPlaced", alertstate="pending", NS, trainjob="waiting"}`:                "1",
+		`count(trainyard:controller_reconcile:rate5m{controller="trainyard_trainjob"})`:                                 "1",
 		`count(trainyard_trainjob_info{exported_NS, runtime="mpi-openmpi-cpu", runtime_kind="ClusterTrainingRuntime"})`: "3",
 	} {
 		controlplane.Eventually(t, func(ctx context.Context) error {

@@ -81,18 +81,24 @@ func TestTimeToLive(t *testing.T) {
 	}
 }
 
+// isolate creates the policy with which a tenant isolates its TrainJobs from each other.
+func (w *world) isolate() {
+	w.Helper()
+	deny := &networkingv1.NetworkPolicy{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "trainyard.deny", Labels: map[string]string{v1alpha1.IsolationLabel: "job"}},
+		Spec:       networkingv1.NetworkPolicySpec{PolicyTypes: []networkingv1.PolicyType{"Ingress", "Egress"}},
+	}
+	if err := w.cp.Client().Create(w.Context(), deny); err != nil {
+		w.Fatal(err)
+	}
+}
+
 // TestPoliciesOfTrainJobs checks that a TrainJob gets its own NetworkPolicy if the namespace isolates TrainJobs from each other.
 func TestPoliciesOfTrainJobs(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("free")
 	w.expect("free", jobs.Pending, "")
-	deny := &networkingv1.NetworkPolicy{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "trainyard.deny", Labels: map[string]string{v1alpha1.IsolationLabel: "job"}},
-		Spec:       networkingv1.NetworkPolicySpec{PolicyTypes: []networkingv1.PolicyType{"Ingress", "Egress"}},
-	}
-	if err := w.cp.Client().Create(t.Context(), deny); err != nil {
-		t.Fatal(err)
-	}
+	w.isolate()
 	w.submit("isolated")
 	for _, name := range []string{"isolated", "free"} { // "free" was submitted before the namespace became isolated
 		controlplane.Eventually(t, func(ctx context.Context) error {
