@@ -142,7 +142,7 @@ func TestArgoCDMayApplyEveryKind(t *testing.T) {
 		"list jobsets.jobset.x-k8s.io", "list localqueues.kueue.x-k8s.io", "list persistentvolumeclaims", "list pods",
 		"list trainingruntimes.trainer.kubeflow.org", "list trainjobs.trainer.kubeflow.org", "list trainjobsources.trainyard.dev",
 		"list workloads.kueue.x-k8s.io", "patch configmaps", "patch namespaces", "patch trainingruntimes.trainer.kubeflow.org",
-		"patch trainjobs.trainer.kubeflow.org", "patch trainjobsources.trainyard.dev", "update configmaps", "update leases.coordination.k8s.io",
+		"patch trainjobs.trainer.kubeflow.org", "patch trainjobsources.trainyard.dev", "patch workloads.kueue.x-k8s.io", "update configmaps", "update leases.coordination.k8s.io",
 		"update trainjobsources.trainyard.dev", "update trainjobsources.trainyard.dev/finalizers", "update trainjobsources.trainyard.dev/status",
 	}
 	if diff := cmp.Diff(want, listPermissions(t, cp, account, "", "scc-team-a")); diff != "" {

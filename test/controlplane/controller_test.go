@@ -24,10 +24,14 @@ var controllerPermissions = []string{
 	"update trainjobsources.trainyard.dev/status", "update trainjobsources.trainyard.dev/finalizers",
 	"create events", "create events.events.k8s.io",
 	"cluster list trainjobs.trainer.kubeflow.org", "cluster list trainjobsources.trainyard.dev",
+	// With these permissions, the controller reports the state of TrainJobs, suspends, deletes and isolates them.
+	"patch trainjobs.trainer.kubeflow.org", "delete trainjobs.trainer.kubeflow.org", "list jobsets.jobset.x-k8s.io", "list pods", "cluster list pods",
+	"get pods/log", "list events", "list workloads.kueue.x-k8s.io", "patch workloads.kueue.x-k8s.io",
+	"create networkpolicies.networking.k8s.io", "delete networkpolicies.networking.k8s.io",
 }
 
 // TestControllerHasOnlyItsPermissions checks that trainyard's controller has exactly the permissions that it needs, in
-// each kind of namespace and in the whole cluster. The controller cannot write TrainJobs with its own permissions.
+// each kind of namespace and in the whole cluster. The controller cannot create TrainJobs with its own permissions.
 func TestControllerHasOnlyItsPermissions(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyAcme(t, cp)
