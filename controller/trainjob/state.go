@@ -59,7 +59,7 @@ func (s state) refresh() time.Duration {
 
 // observe returns the current state of a TrainJob.
 func (c *Controller) observe(snapshot jobs.Snapshot, before state, now time.Time) state {
-	current := state{Phase: snapshot.Phase(), Message: snapshot.Summary(), since: now, queued: snapshot.Queue() != "", blocked: snapshot.BlockedSince()}
+	current := state{Phase: snapshot.Phase(), Message: snapshot.Summary(), queued: snapshot.Queue() != "", blocked: snapshot.BlockedSince()}
 	switch {
 	case current.isFinal() && before.Phase == current.Phase && before.ended:
 		return before // the texts can be gone by now
@@ -72,12 +72,7 @@ func (c *Controller) observe(snapshot jobs.Snapshot, before state, now time.Time
 	current.wasSuspended = current.Phase == jobs.Suspended || before.wasSuspended && snapshot.Job.Annotations[v1alpha1.TimedOutAnnotation] != ""
 	current.trainingSince = snapshot.Times().Started
 	current.waiting = waitsSince(snapshot, current.Phase, before, now)
-	switch {
-	case current.Phase == before.Phase:
-		current.since = before.since
-	case before.Phase == "" && snapshot.Job.CreationTimestamp.Time.Before(c.began):
-		current.since = time.Time{}
-	}
+	current.since = c.beginOfPhase(snapshot, current.Phase, before, now)
 	current.started = before.started || !snapshot.Times().Started.IsZero() || current.Phase == jobs.Succeeded
 	c.explain(&current, snapshot, c.isOld(snapshot, before, now), now)
 	return current
@@ -97,6 +92,17 @@ func (c *Controller) explain(s *state, snapshot jobs.Snapshot, isOld bool, now t
 	if s.cause != nil {
 		s.Message = message.Shorten(s.describe(), maxMessage)
 	}
+}
+
+// beginOfPhase returns the time at which the controller saw a phase first, or zero if the phase began before the program started.
+func (c *Controller) beginOfPhase(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time.Time) time.Time {
+	switch {
+	case phase == before.Phase:
+		return before.since
+	case before.Phase == "" && snapshot.Job.CreationTimestamp.Time.Before(c.began):
+		return time.Time{}
+	}
+	return now
 }
 
 // withoutPod returns the state of a running training that has just lost a pod.

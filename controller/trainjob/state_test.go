@@ -119,7 +119,7 @@ func TestPhaseBeforeTheStart(t *testing.T) {
 type panicking struct{}
 
 func (panicking) Explain(context.Context, types.NamespacedName) (jobs.Explanation, error) {
-	panic("a bug")
+	panic("a bug") //nolint:forbidigo // the test needs a panic
 }
 
 // TestPanicIsAFailedExplanation checks that a bug does not end the program, and does not prevent the report of a failure.
