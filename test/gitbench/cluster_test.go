@@ -49,6 +49,21 @@ func newCluster(t testing.TB) *cluster {
 	return c
 }
 
+func (c *cluster) installJobSetCRD(t testing.TB) {
+	t.Helper()
+	tools, err := upstream.Tools("trainer-2.3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifests, err := tools.Manifests(upstream.JobSet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := envtest.InstallCRDs(c.cp.Config(), envtest.CRDInstallOptions{CRDs: manifests.CRDs}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func (c *cluster) installFluxCRDs(t testing.TB) {
 	t.Helper()
 	var folders []string

@@ -11,11 +11,13 @@ import (
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainyard/trainyard/api/jobs"
 	"github.com/trainyard/trainyard/api/v1alpha1"
@@ -42,6 +44,7 @@ type followed struct {
 // the benchmark replaces the figures in this file.
 func BenchmarkFollowTrainJobs(b *testing.B) {
 	c := newCluster(b)
+	c.installJobSetCRD(b)
 	programs := startTrainyard(b, c)
 	defer stop(b, programs)
 	var results []followed
@@ -93,13 +96,16 @@ func (c *cluster) createRunning(t testing.TB, first, end int) {
 	}
 }
 
+// createJob creates a TrainJob with its JobSet and its running pods.
 func (c *cluster) createJob(ctx context.Context, key client.ObjectKey) error {
 	job := &trainer.TrainJob{
 		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
 		Spec:       trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{Name: "mpi"}, Trainer: &trainer.Trainer{NumNodes: new(int32(podsOfJob))}},
 	}
-	if err := c.client.Create(ctx, job); err != nil {
-		return err
+	for _, object := range []client.Object{job, makeJobSet(key)} {
+		if err := c.client.Create(ctx, object); err != nil {
+			return err
+		}
 	}
 	for i := range podsOfJob {
 		role, index := jobs.Node, i-1
@@ -114,8 +120,9 @@ func (c *cluster) createJob(ctx context.Context, key client.ObjectKey) error {
 				},
 				Annotations: map[string]string{"batch.kubernetes.io/job-completion-index": fmt.Sprint(index)},
 			},
-			Spec: corev1.PodSpec{NodeName: "here", Containers: []corev1.Container{{Name: jobs.MainContainer, Image: "quay.io/acme/mpi:1"}}},
+			Spec: podSpec(),
 		}
+		pod.Spec.NodeName = "here"
 		if err := c.client.Create(ctx, pod); err != nil {
 			return err
 		}
@@ -134,6 +141,34 @@ func (c *cluster) createJob(ctx context.Context, key client.ObjectKey) error {
 		}
 	}
 	return nil
+}
+
+// makeJobSet returns the JobSet of a TrainJob.
+func makeJobSet(key client.ObjectKey) *jobset.JobSet {
+	replicated := func(role jobs.Role, pods int32) jobset.ReplicatedJob {
+		spec := batchv1.JobSpec{Parallelism: &pods, Completions: &pods, Template: corev1.PodTemplateSpec{Spec: podSpec()}}
+		return jobset.ReplicatedJob{Name: string(role), Replicas: 1, Template: batchv1.JobTemplateSpec{Spec: spec}}
+	}
+	return &jobset.JobSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
+		Spec:       jobset.JobSetSpec{ReplicatedJobs: []jobset.ReplicatedJob{replicated(jobs.Launcher, 1), replicated(jobs.Node, podsOfJob-1)}},
+	}
+}
+
+// podSpec returns a pod that the Pod Security level of tenants allows.
+func podSpec() corev1.PodSpec {
+	return corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever,
+		SecurityContext: &corev1.PodSecurityContext{
+			RunAsNonRoot: new(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		},
+		Containers: []corev1.Container{{
+			Name: jobs.MainContainer, Image: "quay.io/acme/mpi:1",
+			SecurityContext: &corev1.SecurityContext{
+				AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+			},
+		}},
+	}
 }
 
 // awaitPhase waits until "want" TrainJobs have the phase in their annotations.
