@@ -176,7 +176,7 @@ bench-gitops-docs: ## Run bench-gitops, and write the figures into docs/benchmar
 	GITBENCH_DOCS=$(CURDIR)/docs/benchmarks.md $(MAKE) bench-gitops
 
 .PHONY: bench-jobs
-bench-jobs: tools ## Measure trainyard-controller with thousands of running TrainJobs (about 15 minutes)
+bench-jobs: tools ## Measure trainyard-controller with thousands of running TrainJobs (about 17 minutes)
 	$(LANE) bench-jobs go test -count=1 -timeout 60m -run '^$$' -bench FollowTrainJobs -benchtime 1x ./test/gitbench
 
 .PHONY: bench-jobs-docs

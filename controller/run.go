@@ -229,7 +229,7 @@ func selectShard(shard string) (labels.Selector, error) {
 	return labels.NewSelector().Add(*requirement), nil
 }
 
-// hasLabel returns the selector of objects with a label. The key must be valid.
+// hasLabel selects all objects that have a label with the given key, whatever its value. The key must be a valid label key.
 func hasLabel(key string) labels.Selector {
 	selector, _ := labels.Parse(key) // all callers pass a constant
 	return selector

@@ -35,14 +35,14 @@ func describe(e Explanation) string {
 func TestExplain(t *testing.T) {
 	oom := []diagnosis.Text{{Source: diagnosis.Cluster, From: "state", Message: "OOMKilled: exit code 137"}}
 	jobFailed := []diagnosis.Text{{Source: diagnosis.Cluster, From: "condition", Message: "jobset failed due to one or more job failures"}}
-	isFailed, isComplete := newView(setCondition(trainer.TrainJobFailed)), newView(setCondition(trainer.TrainJobComplete))
+	isFailed, isComplete := newSnapshot(setCondition(trainer.TrainJobFailed)), newSnapshot(setCondition(trainer.TrainJobComplete))
 	for name, tc := range map[string]struct {
 		snapshot      Snapshot
 		cluster, logs []diagnosis.Text
 		want          string
 	}{
 		"a cause":                {isFailed, append(oom, jobFailed...), logText("An MPI communication peer process has unexpectedly disconnected."), "OutOfMemory x1; JobFailed x1; PeerDisconnected x1"},
-		"nothing is wrong":       {newView(nil), nil, nil, ""},
+		"nothing is wrong":       {newSnapshot(nil), nil, nil, ""},
 		"a TrainJob that passed": {isComplete, oom, nil, ""},
 		"one failure twice":      {isFailed, append(oom, oom...), nil, "OutOfMemory x2"},
 		"only a symptom":         {isFailed, jobFailed, logText("step 1", "", "my own error: HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz"), "JobFailed x1; log of container node of pod bert-node-0-0-abcde: step 1 / my own error: HF_TOKEN=[secret]"},
@@ -67,10 +67,10 @@ func TestEventsOfTheTrainJob(t *testing.T) {
 	placed.UID = "1"
 	ready := newPod(Node, "a", running)
 	ready.UID, ready.Status.Conditions = "2", []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-	snapshot := newView(setRoles("launcher", "node"), placed, ready)
+	snapshot := newSnapshot(setRoles("launcher", "node"), placed, ready)
 	later := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(created.Add(time.Hour))}}
-	isRunning := newView(nil, newPod(Launcher, "a", later))
-	hasFailed := newView(setCondition(trainer.TrainJobFailed), placed)
+	isRunning := newSnapshot(nil, newPod(Launcher, "a", later))
+	hasFailed := newSnapshot(setCondition(trainer.TrainJobFailed), placed)
 	for name, tc := range map[string]struct {
 		snapshot         Snapshot
 		kind, object     string
@@ -124,7 +124,7 @@ func TestLatestEventOfASubjectCounts(t *testing.T) {
 	}
 	events := []corev1.Event{event(1, "bert-node-0", "exceeded quota"), event(2, "bert-launcher-0", "forbidden"), event(3, "bert-node-0", "violates PodSecurity")}
 	var got []string
-	for _, e := range newView(nil).failures(events) {
+	for _, e := range newSnapshot(nil).failures(events) {
 		got = append(got, e.Message)
 	}
 	if diff := cmp.Diff([]string{"forbidden", "violates PodSecurity"}, got); diff != "" {

@@ -14,8 +14,8 @@ import (
 // created is the creation time of the TrainJobs in these tests.
 var created = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// newView returns a Snapshot of the TrainJob team/bert with the given pods. The function "change" can change the TrainJob; it can be nil.
-func newView(change func(*trainer.TrainJob), pods ...Pod) Snapshot {
+// newSnapshot returns a Snapshot of the TrainJob team/bert with the given pods. The function "change" can change the TrainJob; it can be nil.
+func newSnapshot(change func(*trainer.TrainJob), pods ...Pod) Snapshot {
 	v := Snapshot{Pods: pods}
 	v.Job.Namespace, v.Job.Name, v.Job.CreationTimestamp = "team", "bert", metav1.NewTime(created)
 	if change != nil {
@@ -67,23 +67,23 @@ func TestPhase(t *testing.T) {
 		snapshot Snapshot
 		want     Phase
 	}{
-		"new":                                 {newView(nil), Pending},
-		"suspended":                           {newView(suspend), Suspended},
-		"suspended after its pods started":    {newView(suspend, newPod(Launcher, "a", running)), Suspended},
-		"a node without a place":              {newView(nil, newPod(Launcher, "a", waiting), newPod(Node, "", waiting)), GangScheduling},
-		"images are pulled":                   {newView(nil, newPod(Launcher, "a", waiting), newPod(Node, "b", waiting)), Initializing},
-		"nodes run sshd":                      {newView(nil, newPod(Launcher, "a", waiting), newPod(Node, "b", running)), Initializing},
-		"nodes run sshd, and no launcher yet": {newView(setRoles("launcher", "node"), newPod(Node, "b", running)), Initializing},
-		"mpirun runs":                         {newView(nil, newPod(Launcher, "a", running), newPod(Node, "b", running)), Running},
-		"mpirun has ended":                    {newView(nil, newPod(Launcher, "a", failed), newPod(Node, "b", running)), Running},
-		"mpirun runs, and a node is replaced": {newView(nil, newPod(Launcher, "a", running), newPod(Node, "", waiting)), Running},
-		"no MPI":                              {newView(setRoles("node"), newPod(Node, "b", running)), Running},
-		"no MPI, a node waits":                {newView(setRoles("node"), newPod(Node, "b", running), secondNode("", waiting)), GangScheduling},
-		"no MPI, a node is missing":           {newView(func(j *trainer.TrainJob) { j.Spec.Trainer = &trainer.Trainer{NumNodes: new(int32(2))} }, newPod(Node, "b", running)), Initializing},
-		"an initializer runs":                 {newView(nil, newPod("dataset-initializer", "a", running)), Initializing},
-		"complete":                            {newView(setCondition(trainer.TrainJobComplete), newPod(Launcher, "a", running)), Succeeded},
-		"failed":                              {newView(setCondition(trainer.TrainJobFailed)), Failed},
-		"failed, and suspended before its deletion": {newView(func(j *trainer.TrainJob) { suspend(j); setCondition(trainer.TrainJobFailed)(j) }), Failed},
+		"new":                                 {newSnapshot(nil), Pending},
+		"suspended":                           {newSnapshot(suspend), Suspended},
+		"suspended after its pods started":    {newSnapshot(suspend, newPod(Launcher, "a", running)), Suspended},
+		"a node without a place":              {newSnapshot(nil, newPod(Launcher, "a", waiting), newPod(Node, "", waiting)), GangScheduling},
+		"images are pulled":                   {newSnapshot(nil, newPod(Launcher, "a", waiting), newPod(Node, "b", waiting)), Initializing},
+		"nodes run sshd":                      {newSnapshot(nil, newPod(Launcher, "a", waiting), newPod(Node, "b", running)), Initializing},
+		"nodes run sshd, and no launcher yet": {newSnapshot(setRoles("launcher", "node"), newPod(Node, "b", running)), Initializing},
+		"mpirun runs":                         {newSnapshot(nil, newPod(Launcher, "a", running), newPod(Node, "b", running)), Running},
+		"mpirun has ended":                    {newSnapshot(nil, newPod(Launcher, "a", failed), newPod(Node, "b", running)), Running},
+		"mpirun runs, and a node is replaced": {newSnapshot(nil, newPod(Launcher, "a", running), newPod(Node, "", waiting)), Running},
+		"no MPI":                              {newSnapshot(setRoles("node"), newPod(Node, "b", running)), Running},
+		"no MPI, a node waits":                {newSnapshot(setRoles("node"), newPod(Node, "b", running), secondNode("", waiting)), GangScheduling},
+		"no MPI, a node is missing":           {newSnapshot(func(j *trainer.TrainJob) { j.Spec.Trainer = &trainer.Trainer{NumNodes: new(int32(2))} }, newPod(Node, "b", running)), Initializing},
+		"an initializer runs":                 {newSnapshot(nil, newPod("dataset-initializer", "a", running)), Initializing},
+		"complete":                            {newSnapshot(setCondition(trainer.TrainJobComplete), newPod(Launcher, "a", running)), Succeeded},
+		"failed":                              {newSnapshot(setCondition(trainer.TrainJobFailed)), Failed},
+		"failed, and suspended before its deletion": {newSnapshot(func(j *trainer.TrainJob) { suspend(j); setCondition(trainer.TrainJobFailed)(j) }), Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := tc.snapshot.Phase(); got != tc.want {
@@ -112,15 +112,15 @@ func TestStates(t *testing.T) {
 		age      time.Duration
 		want     string
 	}{
-		"suspended":              {newView(suspend), time.Second, "Suspended"},
-		"waits in a queue":       {newView(inQueue), time.Second, "QueueWaiting"},
-		"new":                    {newView(nil), time.Second, ""},
-		"without status":         {newView(nil), time.Minute, "TrainerSilent"},
-		"without pods":           {newView(setCondition("Created")), time.Minute, "PodsMissing"},
-		"running":                {newView(nil, newPod(Launcher, "a", running), newPod(Node, "b", running)), time.Hour, ""},
-		"different images":       {newView(nil, newPod(Launcher, "a", running), other), time.Hour, "ImagesDiffer"},
-		"a node is unreachable":  {newView(nil, preflight, newPod(Node, "b", running)), time.Minute, "SSHBlocked"},
-		"a sidecar does not end": {newView(nil, sidecar), time.Hour, "SidecarRunning"},
+		"suspended":              {newSnapshot(suspend), time.Second, "Suspended"},
+		"waits in a queue":       {newSnapshot(inQueue), time.Second, "QueueWaiting"},
+		"new":                    {newSnapshot(nil), time.Second, ""},
+		"without status":         {newSnapshot(nil), time.Minute, "TrainerSilent"},
+		"without pods":           {newSnapshot(setCondition("Created")), time.Minute, "PodsMissing"},
+		"running":                {newSnapshot(nil, newPod(Launcher, "a", running), newPod(Node, "b", running)), time.Hour, ""},
+		"different images":       {newSnapshot(nil, newPod(Launcher, "a", running), other), time.Hour, "ImagesDiffer"},
+		"a node is unreachable":  {newSnapshot(nil, preflight, newPod(Node, "b", running)), time.Minute, "SSHBlocked"},
+		"a sidecar does not end": {newSnapshot(nil, sidecar), time.Hour, "SidecarRunning"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""

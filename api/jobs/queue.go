@@ -40,7 +40,8 @@ type Workload struct {
 	Ahead *int
 }
 
-// workloadList holds the fields of Workloads that Workloads reads. The types of Kueue would make every command slower.
+// workloadList contains the fields of Kueue's Workload objects that this package uses. The types of Kueue would make every command
+// slower.
 type workloadList struct {
 	APIVersion string         `json:"apiVersion"`
 	Items      []workloadItem `json:"items"`
@@ -60,8 +61,7 @@ type workloadItem struct {
 
 // Workloads returns the Workloads of all TrainJobs in a namespace, by the UID of the TrainJob. Without Kueue, there are none.
 func (j Jobs) Workloads(ctx context.Context, namespace string) (map[types.UID]Workload, error) {
-	var list workloadList
-	err := j.kueue(ctx, "kueue.x-k8s.io", namespace, "workloads", &list)
+	list, err := j.listWorkloads(ctx, namespace)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -96,19 +96,20 @@ func (w workloadItem) waitsSince() time.Time {
 	return w.CreationTimestamp.Time
 }
 
-// kueue reads objects of Kueue, in the newest version of the API that the cluster serves.
-func (j Jobs) kueue(ctx context.Context, group, namespace, resource string, into any) (err error) {
+// listWorkloads lists the Workload objects of a namespace, in the newest version of the API that the cluster serves.
+func (j Jobs) listWorkloads(ctx context.Context, namespace string) (list workloadList, err error) {
 	for _, version := range kueueVersions {
 		var text []byte
-		text, err = j.core.Get().AbsPath("/apis", group, version, "namespaces", namespace, resource).DoRaw(ctx)
+		text, err = j.core.Get().AbsPath("/apis/kueue.x-k8s.io", version, "namespaces", namespace, "workloads").DoRaw(ctx)
 		if err == nil {
-			return json.Unmarshal(text, into)
+			err = json.Unmarshal(text, &list)
+			return list, err
 		}
 		if !apierrors.IsNotFound(err) {
-			return err
+			return list, err
 		}
 	}
-	return err
+	return list, err
 }
 
 // WithWorkload returns the snapshot with the state of the TrainJob in its queue. A TrainJob without a queue has none.

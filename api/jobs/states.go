@@ -73,7 +73,7 @@ func (s Snapshot) describeDelay(now time.Time) string {
 	return fmt.Sprintf("the TrainJob has no pods after %s", silentTime)
 }
 
-// pendingTime returns how long Trainer could have created pods.
+// pendingTime returns the time since Trainer should have begun to create pods, or 0 if it should not create any now.
 func (s Snapshot) pendingTime(now time.Time) time.Duration {
 	if since := s.resumedAt(); !since.IsZero() {
 		return now.Sub(since)

@@ -26,15 +26,15 @@ func TestSummary(t *testing.T) {
 		snapshot Snapshot
 		want     string
 	}{
-		"new":                 {newView(nil), "Waiting for pods to be created"},
-		"suspended":           {newView(suspend), "Suspended, because spec.suspend is true"},
-		"in a queue":          {newView(inQueue), "Waiting in queue gpus"},
-		"no room":             {newView(nil, launcher, ready, unplaced), "Waiting for cluster nodes: 2 of 3 pods are scheduled; 0/6 nodes are available: 6 Insufficient nvidia.com/gpu."},
-		"an image is pulled":  {newView(nil, launcher, pulling, ready), "Starting: 1 of 3 pods are ready; node 0: ImagePullBackOff: Back-off pulling image"},
-		"runs":                {newView(nil, newPod(Launcher, "a", running), ready), "Running on 2 pods"},
-		"complete":            {newView(setCondition(trainer.TrainJobComplete)), "Succeeded"},
-		"failed":              {newView(jobFailed), "Failed: JobsFailed: jobset failed TOKEN=[secret]"},
-		"failed, no messages": {newView(setCondition(trainer.TrainJobFailed)), "Failed"},
+		"new":                 {newSnapshot(nil), "Waiting for pods to be created"},
+		"suspended":           {newSnapshot(suspend), "Suspended, because spec.suspend is true"},
+		"in a queue":          {newSnapshot(inQueue), "Waiting in queue gpus"},
+		"no room":             {newSnapshot(nil, launcher, ready, unplaced), "Waiting for cluster nodes: 2 of 3 pods are scheduled; 0/6 nodes are available: 6 Insufficient nvidia.com/gpu."},
+		"an image is pulled":  {newSnapshot(nil, launcher, pulling, ready), "Starting: 1 of 3 pods are ready; node 0: ImagePullBackOff: Back-off pulling image"},
+		"runs":                {newSnapshot(nil, newPod(Launcher, "a", running), ready), "Running on 2 pods"},
+		"complete":            {newSnapshot(setCondition(trainer.TrainJobComplete)), "Succeeded"},
+		"failed":              {newSnapshot(jobFailed), "Failed: JobsFailed: jobset failed TOKEN=[secret]"},
+		"failed, no messages": {newSnapshot(setCondition(trainer.TrainJobFailed)), "Failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := tc.snapshot.Summary(); got != tc.want {

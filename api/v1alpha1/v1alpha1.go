@@ -33,8 +33,8 @@ const (
 	MPILabel = Group + "/mpi"
 	// KeepLabel is "true" on objects that several platforms share. When a platform is removed, its shared objects stay.
 	KeepLabel = Group + "/keep"
-	// IsolationLabel is "job" on a NetworkPolicy that isolates the TrainJobs of a namespace from each other. trainyard-controller
-	// adds a policy for each of these TrainJobs.
+	// IsolationLabel is "job" on a NetworkPolicy that isolates the TrainJobs of a namespace from each other, and "one-job" on the
+	// NetworkPolicies that trainyard-controller adds, one for each of these TrainJobs.
 	IsolationLabel = Group + "/isolation"
 	// AccessLabel is "true" on RoleBindings and ClusterRoleBindings, which are applied last and deleted first.
 	AccessLabel = Group + "/access"
@@ -58,7 +58,7 @@ const (
 	PhaseAnnotation   = Group + "/phase"
 	MessageAnnotation = Group + "/message"
 	// ObservedAnnotation holds the UID of the TrainJob to which PhaseAnnotation and MessageAnnotation belong. A copy of a TrainJob
-	// has another UID.
+	// has another UID. "/ended" follows the UID when the end of the TrainJob has been reported.
 	ObservedAnnotation = Group + "/observed"
 	// TimedOutAnnotation says on a TrainJob that trainyard-controller suspended it, because its pods were not scheduled in time.
 	TimedOutAnnotation = Group + "/timed-out"

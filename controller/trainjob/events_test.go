@@ -16,8 +16,9 @@ import (
 // start is the creation time of the TrainJobs in these tests.
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// snapshotOf returns the snapshot of a TrainJob with one launcher. The argument "condition" is the type of the final condition, such as Failed, or empty if the TrainJob has not ended. The
-// launcher's main container has started if the argument "started" is true.
+// snapshotOf returns the snapshot of a TrainJob with one launcher. The argument "condition" is the type of the final condition,
+// such as Failed, or empty if the TrainJob has not ended. The launcher's main container has started if the argument "started"
+// is true.
 func snapshotOf(condition string, started bool) jobs.Snapshot {
 	job := trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "bert", UID: "1", CreationTimestamp: metav1.NewTime(start)}}
 	job.Spec.RuntimeRef.Name = "mpi"

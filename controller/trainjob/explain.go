@@ -91,7 +91,7 @@ func (e *explanations) forget(key types.NamespacedName) {
 	delete(e.found, key)
 }
 
-// Start explains TrainJobs until the context ends.
+// Start explains the TrainJobs in the queue until the context ends. Several of them are explained at the same time.
 func (e *explanations) Start(ctx context.Context) error {
 	return work(ctx, e.queue, explainers, e.explain)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// runtimeSettings are the settings of a runtime that the controller carries out.
+// runtimeSettings are the labels and annotations of a runtime that the controller uses. Trainer ignores them.
 type runtimeSettings struct {
 	// mpi is the MPI variant, or an empty string.
 	mpi string

@@ -26,7 +26,7 @@ type state struct {
 	trainingSince time.Time
 	// lostSince is the time since which a running training lacks a pod, or zero.
 	lostSince time.Time
-	// wasSuspended is true from a suspension by the gang timeout until the annotation about it is removed.
+	// wasSuspended is true if the TrainJob is suspended, or was suspended and still has the annotation about its gang timeout.
 	wasSuspended bool
 	// since is the time at which the controller saw the phase first. It is zero if the phase began before the program started.
 	since time.Time
@@ -94,7 +94,8 @@ func (c *Controller) explain(s *state, snapshot jobs.Snapshot, isOld bool, now t
 	}
 }
 
-// beginOfPhase returns the time at which the controller saw a phase first, or zero if the phase began before the program started.
+// beginOfPhase returns when the controller first saw the current phase. It returns zero if the phase can have begun before the program
+// started.
 func (c *Controller) beginOfPhase(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time.Time) time.Time {
 	switch {
 	case phase == before.Phase:

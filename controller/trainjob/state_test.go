@@ -88,7 +88,7 @@ func TestUnexplainedFailureIsExplainedAfterRestart(t *testing.T) {
 	}
 }
 
-// TestExplanationOfAnotherPhase checks that the explanation of an earlier phase is not taken for the explanation of the failure.
+// TestExplanationOfAnotherPhase checks that a cause that was found before the TrainJob failed is not reported as the cause of the failure.
 func TestExplanationOfAnotherPhase(t *testing.T) {
 	e := newExplanations(nil, time.Now)
 	job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "bert", UID: "1"}}

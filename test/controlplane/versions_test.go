@@ -118,11 +118,12 @@ func on(t *testing.T, versions []version, test func(*testing.T, version, *contro
 
 // skipUnlessAllTrainers skips a test unless TRAINYARD_TRAINERS is set. It is called by tests of older releases of Trainer, and by one
 // test that submits thousands of TrainJobs. Together, they take more than ten minutes. `make trainers` always runs them. CI runs
-// them if their inputs have changed since `make trainers` last passed (docs/lanes.md). Older releases must be tested because OpenShift AI contains them.
+// them if their inputs have changed since `make trainers` last passed (docs/lanes.md). Older releases must be tested because
+// OpenShift AI contains them.
 func skipUnlessAllTrainers(t *testing.T) {
 	t.Helper()
 	if os.Getenv("TRAINYARD_TRAINERS") == "" {
-		t.Skip("only in `make trainers`, or with TRAINYARD_TRAINERS=1, because the tests of all releases of Trainer take more than ten minutes longer")
+		t.Skip("tests with older releases of Trainer, or with thousands of TrainJobs, take more than ten minutes: run `make trainers`")
 	}
 }
 

@@ -59,11 +59,11 @@ func (i interruptedTraining) outputPath(name string) string {
 // whenTraining runs the function "act" in the background, as soon as the ranks have started.
 func (i interruptedTraining) whenTraining(t *testing.T, act func(jobs.Snapshot) error) {
 	t.Helper()
-	i.afterCreation(t, i.key(), func(view jobs.Snapshot) error {
-		for _, launcher := range view.PodsOf(jobs.Launcher) {
+	i.afterCreation(t, i.key(), func(snapshot jobs.Snapshot) error {
+		for _, launcher := range snapshot.PodsOf(jobs.Launcher) {
 			if log, err := i.jobs.Log(t.Context(), launcher, jobs.MainContainer, 10); err == nil && log != "" {
 				time.Sleep(3 * time.Second) // some steps
-				return act(view)
+				return act(snapshot)
 			}
 		}
 		return errors.New("the training has not started")
@@ -186,9 +186,9 @@ func (i interruptedTraining) suspendAndResume(t *testing.T) error {
 		return err
 	}
 	poll.Until(t, podTimeout, func(ctx context.Context) error {
-		view, err := i.jobs.Get(ctx, i.key())
-		if err == nil && len(view.Pods) > 0 {
-			err = fmt.Errorf("the suspended job has %d pods", len(view.Pods))
+		snapshot, err := i.jobs.Get(ctx, i.key())
+		if err == nil && len(snapshot.Pods) > 0 {
+			err = fmt.Errorf("the suspended job has %d pods", len(snapshot.Pods))
 		}
 		return err
 	})
@@ -219,7 +219,7 @@ func TestTrainingSurvivesEviction(t *testing.T) {
 			t.Run(runtime+" "+string(role), func(t *testing.T) {
 				t.Parallel()
 				i := useCluster(t).newTraining(t, runtime)
-				i.whenTraining(t, func(view jobs.Snapshot) error { return i.evict(t.Context(), view.PodsOf(role)[0]) })
+				i.whenTraining(t, func(snapshot jobs.Snapshot) error { return i.evict(t.Context(), snapshot.PodsOf(role)[0]) })
 				i.expectUndisturbedLosses(t, i.run(t, i.job))
 				if n := i.countRestarts(t); n != 1 {
 					t.Errorf("the training started again %d times, want once", n)

@@ -78,14 +78,14 @@ func (s *sandbox) exitCode(t *testing.T, job *build.TrainJob) string {
 		t.Fatal(err)
 	}
 	var ready time.Time
-	err := s.jobs.Wait(ctx, client.ObjectKeyFromObject(obj), func(view jobs.Snapshot) (bool, error) {
-		for _, launcher := range view.PodsOf(jobs.Launcher) {
+	err := s.jobs.Wait(ctx, client.ObjectKeyFromObject(obj), func(snapshot jobs.Snapshot) (bool, error) {
+		for _, launcher := range snapshot.PodsOf(jobs.Launcher) {
 			if log, err := s.jobs.Log(ctx, launcher, jobs.MainContainer, 100); ready.IsZero() && err == nil && strings.Contains(log, "is ready") {
 				ready = time.Now()
 				time.AfterFunc(hangTime, cancel)
 			}
 		}
-		return view.Outcome().Condition == trainer.TrainJobFailed, nil
+		return snapshot.Outcome().Condition == trainer.TrainJobFailed, nil
 	})
 	if err != nil && ready.IsZero() {
 		t.Fatalf("%v: %v\n%s", err, context.Cause(ctx), s.describeNamespace(obj.Namespace))

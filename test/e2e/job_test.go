@@ -93,23 +93,23 @@ func (s *sandbox) runWithin(t testing.TB, timeout time.Duration, job *build.Trai
 	var got outcome
 	ctx, cancel := context.WithTimeoutCause(t.Context(), timeout, errors.New("the job still runs"))
 	defer cancel()
-	var view jobs.Snapshot
+	var snapshot jobs.Snapshot
 	err := s.jobs.Wait(ctx, client.ObjectKeyFromObject(obj), func(live jobs.Snapshot) (bool, error) {
-		view, got.condition = live, live.Outcome().Condition
+		snapshot, got.condition = live, live.Outcome().Condition
 		return got.condition != "", nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got.ranks, got.verdict = s.rankLines(t, view), verdictOf(t, view)
+	got.ranks, got.verdict = s.rankLines(t, snapshot), verdictOf(t, snapshot)
 	return got
 }
 
 // rankLines returns the lines that ranks printed, without the lines that mpirun printed. The lines are sorted, because
 // ranks print them in varying order.
-func (s *sandbox) rankLines(t testing.TB, view jobs.Snapshot) []string {
+func (s *sandbox) rankLines(t testing.TB, snapshot jobs.Snapshot) []string {
 	t.Helper()
-	launcher := view.PodsOf(jobs.Launcher)
+	launcher := snapshot.PodsOf(jobs.Launcher)
 	if len(launcher) != 1 {
 		return nil // the launcher of a failed job is already deleted
 	}
@@ -124,9 +124,9 @@ func (s *sandbox) rankLines(t testing.TB, view jobs.Snapshot) []string {
 	return lines
 }
 
-func verdictOf(t testing.TB, view jobs.Snapshot) verdict {
+func verdictOf(t testing.TB, snapshot jobs.Snapshot) verdict {
 	t.Helper()
-	found, err := view.Verdict()
+	found, err := snapshot.Verdict()
 	if err != nil {
 		t.Error(err)
 	}

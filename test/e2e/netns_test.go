@@ -20,11 +20,11 @@ import (
 // findPod returns one pod of a job.
 func (s *sandbox) findPod(t testing.TB, namespace, job string, role jobs.Role, index int) jobs.Pod {
 	t.Helper()
-	view, err := s.jobs.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: job})
+	snapshot, err := s.jobs.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: job})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, pod := range view.PodsOf(role) {
+	for _, pod := range snapshot.PodsOf(role) {
 		if pod.Index == index {
 			return pod
 		}
@@ -36,8 +36,8 @@ func (s *sandbox) findPod(t testing.TB, namespace, job string, role jobs.Role, i
 // whenNodesRun runs the function "act" in the background, as soon as all nodes of a job run.
 func (s *sandbox) whenNodesRun(t *testing.T, namespace, job string, act func(nodes []jobs.Pod) error) {
 	t.Helper()
-	s.afterCreation(t, client.ObjectKey{Namespace: namespace, Name: job}, func(view jobs.Snapshot) error {
-		nodes := view.PodsOf(jobs.Node)
+	s.afterCreation(t, client.ObjectKey{Namespace: namespace, Name: job}, func(snapshot jobs.Snapshot) error {
+		nodes := snapshot.PodsOf(jobs.Node)
 		for _, pod := range nodes {
 			if pod.Status.Phase != corev1.PodRunning {
 				return fmt.Errorf("%s does not run yet", pod)

@@ -144,12 +144,12 @@ func (s *sandbox) startIdle(t *testing.T, job *build.TrainJob) map[jobs.Role]job
 	poll.Until(t, jobTimeout, func(ctx context.Context) error { return s.client.Create(ctx, obj.DeepCopy()) })
 	pods := map[jobs.Role]jobs.Pod{}
 	poll.Until(t, jobTimeout, func(ctx context.Context) error {
-		view, err := s.jobs.Get(ctx, client.ObjectKeyFromObject(obj))
+		snapshot, err := s.jobs.Get(ctx, client.ObjectKeyFromObject(obj))
 		if err != nil {
 			return err
 		}
 		for _, role := range []jobs.Role{jobs.Launcher, jobs.Node} {
-			found := view.PodsOf(role)
+			found := snapshot.PodsOf(role)
 			if len(found) != 1 || found[0].Status.Phase != corev1.PodRunning {
 				return errors.New("the job does not run yet")
 			}

@@ -33,12 +33,12 @@ func TestSuspendedJobsRunAfterResume(t *testing.T) {
 		t.Parallel()
 		job := build.MakeTrainJob("sum", s.makeNamespace(t)).Runtime("openmpi").Nodes(2).Suspended()
 		key := client.ObjectKeyFromObject(job.Obj())
-		s.afterCreation(t, key, func(view jobs.Snapshot) error {
-			if !meta.IsStatusConditionTrue(view.Job.Status.Conditions, trainer.TrainJobSuspended) {
+		s.afterCreation(t, key, func(snapshot jobs.Snapshot) error {
+			if !meta.IsStatusConditionTrue(snapshot.Job.Status.Conditions, trainer.TrainJobSuspended) {
 				return errors.New("the job is not suspended yet")
 			}
-			if len(view.Pods) > 0 {
-				return fmt.Errorf("the suspended job has %d pods", len(view.Pods))
+			if len(snapshot.Pods) > 0 {
+				return fmt.Errorf("the suspended job has %d pods", len(snapshot.Pods))
 			}
 			return s.suspend(key, false)
 		})
@@ -50,9 +50,9 @@ func TestSuspendedJobsRunAfterResume(t *testing.T) {
 			Command("sh", "-c", "sleep 5; exec mpirun python3 /opt/allreduce.py")
 		key := client.ObjectKeyFromObject(job.Obj())
 		suspended := false
-		s.afterCreation(t, key, func(view jobs.Snapshot) error {
-			switch launcher := view.PodsOf(jobs.Launcher); {
-			case suspended && len(view.Pods) == 0:
+		s.afterCreation(t, key, func(snapshot jobs.Snapshot) error {
+			switch launcher := snapshot.PodsOf(jobs.Launcher); {
+			case suspended && len(snapshot.Pods) == 0:
 				return s.suspend(key, false)
 			case !suspended && len(launcher) == 1 && launcher[0].Status.Phase == corev1.PodRunning:
 				suspended = true
@@ -80,9 +80,9 @@ func (s *sandbox) afterCreation(t *testing.T, key client.ObjectKey, act func(job
 	go func() {
 		err := errors.New("the job was never created")
 		for ; err != nil && ctx.Err() == nil; time.Sleep(200 * time.Millisecond) {
-			var view jobs.Snapshot
-			if view, err = s.jobs.Get(ctx, key); err == nil {
-				err = act(view)
+			var snapshot jobs.Snapshot
+			if snapshot, err = s.jobs.Get(ctx, key); err == nil {
+				err = act(snapshot)
 			}
 		}
 		done <- err

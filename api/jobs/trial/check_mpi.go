@@ -163,7 +163,7 @@ func checkRanks(o *observation) finding {
 
 // missingLog returns a failed finding if the TrainJob is Complete but the launcher's log could not be read.
 func (o *observation) missingLog() finding {
-	if o.view.Outcome().Condition != completeCondition || !o.isFinal() {
+	if o.snapshot.Outcome().Condition != completeCondition || !o.isFinal() {
 		return open("")
 	}
 	return finding{status: Failed, detail: "the launcher's log could not be read, so the ranks are unknown", evidence: o.logError}
@@ -186,7 +186,7 @@ func checkEnvironment(o *observation) finding {
 		return open("")
 	}
 	for _, rank := range o.ranks(launcher) {
-		if rank.value != o.view.Job.Name {
+		if rank.value != o.snapshot.Job.Name {
 			return failedFinding(launcher, fmt.Sprintf("the rank on %s has no %s", rank.host, testVariable), o.lastOutput(launcher, ended))
 		}
 	}
@@ -195,7 +195,7 @@ func checkEnvironment(o *observation) finding {
 
 // checkComplete passes when the TrainJob has the condition Complete, and fails when the TrainJob has failed.
 func checkComplete(o *observation) finding {
-	switch outcome := o.view.Outcome(); outcome.Condition {
+	switch outcome := o.snapshot.Outcome(); outcome.Condition {
 	case "":
 		return open("")
 	case completeCondition:

@@ -15,10 +15,10 @@ import (
 
 // checkPlaced passes when every pod is assigned to a cluster node.
 func checkPlaced(o *observation) finding {
-	if outcome := o.view.Outcome(); outcome.Reason == trainer.TrainJobRuntimeNotSupportedReason {
+	if outcome := o.snapshot.Outcome(); outcome.Reason == trainer.TrainJobRuntimeNotSupportedReason {
 		return finding{status: Failed, detail: "Trainer refuses the runtime: " + outcome.Message}
 	}
-	if meta.IsStatusConditionTrue(o.view.Job.Status.Conditions, trainer.TrainJobSuspended) {
+	if meta.IsStatusConditionTrue(o.snapshot.Job.Status.Conditions, trainer.TrainJobSuspended) {
 		return open("the TrainJob is suspended until a queue admits it")
 	}
 	if strings.Contains(o.creationFailure, "forbidden") || strings.Contains(o.creationFailure, "denied the request") {

@@ -80,7 +80,7 @@ func (t *trial) reportWaiting(c check, detail string) {
 // waitReason returns the reason why a check waits. If the TrainJob was suspended while it ran, the suspension is the
 // reason. In all other cases, waitReason returns the parameter "detail".
 func (o *observation) waitReason(detail string) string {
-	if len(o.pods) > 0 && meta.IsStatusConditionTrue(o.view.Job.Status.Conditions, trainer.TrainJobSuspended) {
+	if len(o.pods) > 0 && meta.IsStatusConditionTrue(o.snapshot.Job.Status.Conditions, trainer.TrainJobSuspended) {
 		return "the TrainJob was suspended while it ran"
 	}
 	return detail
@@ -89,7 +89,7 @@ func (o *observation) waitReason(detail string) string {
 // failWithoutFinding fails the check c if the TrainJob failed and no check has found the reason. failWithoutFinding
 // returns true if it sets the check to Failed.
 func (t *trial) failWithoutFinding(o *observation, c *check) bool {
-	outcome := o.view.Outcome()
+	outcome := o.snapshot.Outcome()
 	if outcome.Condition == "" || outcome.Condition == completeCondition || !o.isFinal() {
 		return false
 	}

@@ -17,9 +17,9 @@ import (
 // Kubernetes deletes the other pods, but the checks still need their status.
 type observation struct {
 	*trial
-	view jobs.Snapshot
-	pods map[string]jobs.Pod // by UID
-	logs map[string]string   // logs of ended containers, by pod UID and container name
+	snapshot jobs.Snapshot
+	pods     map[string]jobs.Pod // by UID
+	logs     map[string]string   // logs of ended containers, by pod UID and container name
 	// mountWarnings are the latest mount errors of pods, by UID.
 	mountWarnings map[string]string
 	// creationFailure is the latest event about a pod that could not be created.
@@ -43,12 +43,12 @@ const (
 	logGracePeriod = 3 * time.Second
 )
 
-func (o *observation) update(ctx context.Context, view jobs.Snapshot) error {
-	o.view = view
-	if view.Outcome().Condition != "" && o.endedAt.IsZero() {
+func (o *observation) update(ctx context.Context, snapshot jobs.Snapshot) error {
+	o.snapshot = snapshot
+	if snapshot.Outcome().Condition != "" && o.endedAt.IsZero() {
 		o.endedAt = time.Now()
 	}
-	for _, pod := range view.Pods {
+	for _, pod := range snapshot.Pods {
 		o.pods[string(pod.UID)] = pod
 		if err := o.readLogs(ctx, pod); err != nil {
 			return err
@@ -151,7 +151,7 @@ func (o *observation) readCreationFailure(ctx context.Context) {
 	if len(o.rankPods()) >= o.expectedPods() {
 		return
 	}
-	if messages, err := o.jobs.CreationFailures(ctx, keyOf(&o.view.Job)); err == nil && len(messages) > 0 {
+	if messages, err := o.jobs.CreationFailures(ctx, keyOf(&o.snapshot.Job)); err == nil && len(messages) > 0 {
 		o.creationFailure = messages[len(messages)-1]
 	}
 }
@@ -159,13 +159,13 @@ func (o *observation) readCreationFailure(ctx context.Context) {
 // latestPods returns the latest pod for each role and index, sorted by role and index. latestPods includes only roles
 // for which the function "wanted" returns true.
 func (o *observation) latestPods(wanted func(jobs.Role) bool) []jobs.Pod {
-	var view jobs.Snapshot
+	var snapshot jobs.Snapshot
 	for _, pod := range o.pods {
 		if wanted(pod.Role) {
-			view.Pods = append(view.Pods, pod)
+			snapshot.Pods = append(snapshot.Pods, pod)
 		}
 	}
-	return view.LatestAttempts()
+	return snapshot.LatestAttempts()
 }
 
 func (o *observation) podsOf(role jobs.Role) []jobs.Pod {

@@ -106,9 +106,9 @@ var errTimeout = errors.New("the trial timed out")
 // follow observes the TrainJob until all checks are decided.
 func (t *trial) follow(ctx context.Context, key types.NamespacedName) error {
 	o := &observation{trial: t, pods: map[string]jobs.Pod{}, logs: map[string]string{}, mountWarnings: map[string]string{}}
-	err := t.jobs.Wait(ctx, key, func(view jobs.Snapshot) (bool, error) {
+	err := t.jobs.Wait(ctx, key, func(snapshot jobs.Snapshot) (bool, error) {
 		t.lastSeen = time.Now()
-		if err := o.update(ctx, view); err != nil {
+		if err := o.update(ctx, snapshot); err != nil {
 			return false, err
 		}
 		return t.decide(o), nil
