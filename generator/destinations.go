@@ -28,8 +28,8 @@ func checkDestinations(documents []*load.Document, plans []*plan.Plan, objects [
 				path := []string{"spec", "delivery", "argocd", "cluster"}
 				errs[i] = problem.List{{
 					Position: documents[i].Root.Locate(path...), Rule: sharedDestination, Path: problem.Path(path),
-					Message: fmt.Sprintf("want a cluster that differs from the cluster of environment %s: Argo CD would apply %s %s of both environments to %s; if each environment has an Argo CD of its own, set different values of delivery.argocd.instance",
-						documents[j].Environment, id.Kind, id.Name, cmp.Or(cluster, "the cluster in which it runs")),
+					Message: fmt.Sprintf("want a cluster that differs from the cluster of environment %s: %s",
+						documents[j].Environment, describeConflict(id, cluster)),
 				}}
 			}
 		}
@@ -37,20 +37,33 @@ func checkDestinations(documents []*load.Document, plans []*plan.Plan, objects [
 	return mergeProblems(documents, errs)
 }
 
-// sharedCluster returns a cluster that gets both environments from the same Argo CD. An empty name is the cluster in which
-// Argo CD runs. The result "ok" is false if there is no such cluster.
+// sharedCluster returns a cluster that gets both environments. An empty name is the cluster in which Argo CD runs. The result
+// "ok" is false if there is no such cluster. For two Argo CDs, the same name means different clusters, and the same address
+// means the same cluster.
 func sharedCluster(a, b *object.ArgoCD) (cluster string, ok bool) {
-	if a == nil || b == nil || a.Instance != b.Instance {
+	if a == nil || b == nil {
 		return "", false
 	}
 	of := clustersOf(b)
 	for _, cluster := range clustersOf(a) {
-		if slices.Contains(of, cluster) {
+		if slices.Contains(of, cluster) && (a.Instance == b.Instance || isAddress(cluster)) {
 			return cluster, true
 		}
 	}
 	return "", false
 }
+
+// describeConflict describes that two environments have the same object in the same cluster.
+func describeConflict(id object.ID, cluster string) string {
+	if isAddress(cluster) {
+		return fmt.Sprintf("Argo CD would apply %s %s of both environments to %s", id.Kind, id.Name, cluster)
+	}
+	return fmt.Sprintf("Argo CD would apply %s %s of both environments to %s; if each environment has an Argo CD of its own, set different values of delivery.argocd.instance",
+		id.Kind, id.Name, cmp.Or(cluster, "the cluster in which it runs"))
+}
+
+// isAddress reports whether a cluster is given by its address, and not by its name in Argo CD.
+func isAddress(cluster string) bool { return strings.Contains(cluster, "://") }
 
 func clustersOf(a *object.ArgoCD) []string {
 	if len(a.Clusters) == 0 {

@@ -45,14 +45,16 @@ func (f *clusterFlags) config() (config *rest.Config, namespace string, err erro
 	rules.ExplicitPath = f.kubeconfig
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context})
 	config, err = loader.ClientConfig()
-	if clientcmd.IsEmptyConfig(err) || clientcmd.IsContextNotFound(err) || errors.Is(err, rest.ErrNotInCluster) {
-		return nil, "", usageErrorf("finding a cluster: %w; name one with --kubeconfig and --context", err)
-	}
-	if err == nil {
+	switch {
+	case clientcmd.IsEmptyConfig(err), errors.Is(err, rest.ErrNotInCluster):
+		return nil, "", inputErrorf("finding a cluster: no kubeconfig names one; name one with --kubeconfig and --context")
+	case clientcmd.IsContextNotFound(err):
+		return nil, "", inputErrorf("finding a cluster: %w; name one with --kubeconfig and --context", err)
+	case err == nil:
 		namespace, _, err = loader.Namespace()
 	}
 	if err != nil {
-		return nil, "", usageErrorf("reading the kubeconfig: %w", err)
+		return nil, "", inputErrorf("reading the kubeconfig: %w", err)
 	}
 	config.QPS, config.Burst, config.WarningHandler = clientRate, 2*clientRate, rest.NoWarnings{}
 	return config, namespace, nil

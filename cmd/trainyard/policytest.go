@@ -87,7 +87,7 @@ func testPolicies(ctx context.Context, s streams, f inputFlags, folder, format s
 	if wrong := (problem.List)(nil); errors.As(err, &wrong) {
 		return err
 	} else if err != nil {
-		return usageErrorf("%w", err)
+		return inputErrorf("%w", err)
 	}
 	platforms, err := f.generate(ctx, s.in)
 	if err != nil {

@@ -42,7 +42,7 @@ on Kubeflow Trainer. --traps lists the traps.
 
 Files of TrainJobs are arguments without -f. The rules that the platform document gives the tenant
 apply to the TrainJobs, as in the cluster. The exit code is 5 if a TrainJob breaks a rule, and 3 if a file
-cannot be read.
+is no valid YAML.
 
 --fit prints how many nodes a TrainJob of each runtime can have in the namespace of each tenant, and which
 bound limits this number. It assumes that nothing else runs there. If the document has problems, the
@@ -158,7 +158,7 @@ func vetRuntimes(s streams, r *reporter, request generator.Request) error {
 	total := 0
 	for _, file := range request.Layers {
 		if !isRuntimes(file) {
-			return usageErrorf("%s is not a file of training runtimes: want either training runtimes or a platform document", file.Name)
+			return inputErrorf("%s is not a file of training runtimes: want either training runtimes or a platform document", file.Name)
 		}
 		result, err := runtimevet.Vet(file.Name, file.Text)
 		var unreadable problem.List

@@ -56,7 +56,7 @@ func (j *trainJobFlags) vet(ctx context.Context, s streams, f inputFlags, files 
 		return err
 	}
 	if slices.ContainsFunc(request.Layers, isRuntimes) {
-		return usageErrorf("-f names training runtimes: want the platform document that contains the rules for TrainJobs")
+		return inputErrorf("-f names training runtimes: want the platform document that contains the rules for TrainJobs")
 	}
 	platforms, err := trainjob.Platforms(ctx, newPipeline(), request)
 	if err != nil {
@@ -85,7 +85,7 @@ func (j *trainJobFlags) vetFiles(s streams, f inputFlags, files []string, platfo
 			return err
 		}
 		if err == nil && result.TrainJobs == 0 {
-			return usageErrorf("%s contains no TrainJob of trainer.kubeflow.org", file.Name)
+			return inputErrorf("%s contains no TrainJob of trainer.kubeflow.org", file.Name)
 		}
 		names, total = append(names, file.Name), total+result.TrainJobs
 		wrong, denied = slices.Concat(wrong, unreadable, result.Invalid), append(denied, result.Denied...)

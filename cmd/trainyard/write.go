@@ -137,7 +137,7 @@ func (f *generateFlags) noteOtherBundles(s streams, targets []target) {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(f.output, bundles.ManifestName)); err == nil {
-		s.note(f.output + " itself contains a bundle, which was written before the document had environments; move the files of this bundle away")
+		s.note(f.output + " itself contains a bundle, which was written for one environment, or before the document had environments; move the files of this bundle away")
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 	"github.com/trainyard/trainyard/generator/internal/constraint"
 	"github.com/trainyard/trainyard/generator/internal/document"
+	"github.com/trainyard/trainyard/generator/internal/resources"
 	"github.com/trainyard/trainyard/generator/internal/values"
 	"github.com/trainyard/trainyard/generator/internal/wording"
 	"github.com/trainyard/trainyard/generator/problem"
@@ -108,7 +109,7 @@ func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	}
 	for _, prefix := range []string{"requests.", "limits."} { // the names of a ResourceQuota
 		if name, ok := strings.CutPrefix(key, prefix); ok && evaluate.Descend(schema, name).Exists() {
-			return fmt.Sprintf("not allowed: %s is part of names in a ResourceQuota only: %s", prefix, wording.Suggestion([]string{name}))
+			return fmt.Sprintf("not allowed: %s is part of names in a ResourceQuota only: %s", prefix, wording.Suggestion([]string{resources.Correct(name)}))
 		}
 	}
 	form, _ := keys.String(0) // each attribute @keys begins with the name of a definition

@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,6 +31,14 @@ var (
 
 // maxDeviceName is the maximum length of a device's name in Kubernetes: a domain, "/" and a label.
 const maxDeviceName = 253 + 1 + 63
+
+// Correct returns the common name of a device that an author has probably misspelled, or the name itself.
+func Correct(name string) string {
+	if len(name) > maxDeviceName {
+		return name
+	}
+	return cmp.Or(commonDevice(name), name)
+}
 
 // DescribeMisspelling returns a message about the name of a device if it is a misspelling of a common name, or an invalid
 // MIG slice of NVIDIA. All other names get an empty message, because administrators and vendors can choose the names of

@@ -37,7 +37,7 @@ func CanOvercommit(name string) bool { return !IsDevice(name) && !strings.HasPre
 func DescribeInvalid(name string) string {
 	for _, prefix := range quotaPrefixes {
 		if meant, ok := strings.CutPrefix(name, prefix); ok && isValid(meant) {
-			return fmt.Sprintf("not allowed: %s is part of names in a ResourceQuota only: %s", prefix, wording.Suggestion([]string{meant}))
+			return fmt.Sprintf("not allowed: %s is part of names in a ResourceQuota only: %s", prefix, wording.Suggestion([]string{Correct(meant)}))
 		}
 	}
 	if isValid(name) {

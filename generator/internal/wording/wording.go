@@ -32,11 +32,11 @@ func Choice(text, word string, allowed []string) string {
 }
 
 // Similar returns the allowed words that are most similar to a forbidden word. Two typing errors in four letters leave
-// too little in common: the author of args did not mean logs.
+// too little in common: the author of args did not mean logs. Two words of one letter have nothing in common.
 func Similar(word string, allowed []string) []string {
 	const short = 4
 	return slices.DeleteFunc(message.Similar(word, allowed), func(candidate string) bool {
-		return len(word) <= short && message.Typos(word, candidate) > 1
+		return len(word) <= short && message.Typos(word, candidate) > min(1, len(word)-1)
 	})
 }
 

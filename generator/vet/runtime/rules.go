@@ -68,6 +68,8 @@ var trapRules = []rule{
 	{"shared-core", true, coreBinding,
 		"MPI binds the first rank of each pod to the same core of the cluster node"},
 
+	{"invalid-name", false, invalidName,
+		"The API server refuses a runtime without a name, or with a name that is not a DNS subdomain"},
 	{"invalid-resource-name", false, invalidResourceName,
 		"No container can have a resource with this name, so Kubernetes refuses the pods, or no cluster node has the resource"},
 	{"unknown-device-limit", false, unknownDeviceLimit,

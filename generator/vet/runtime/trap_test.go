@@ -253,6 +253,12 @@ var podTraps = map[string]edited{
 	"limits without a device": {
 		edits: []string{"limits: {cpu: 2, memory: 4Gi}", "»limits: {memory: 4Gi, amd.com/gpu: 1}"}, want: []string{"unknown-device-limit at " + launcherPod + ".containers.node.resources.limits"},
 	},
+	"a name with an underscore": {
+		edits: []string{"  name: mpi\n", "  name: »a_b\n"}, want: []string{"invalid-name at metadata.name"},
+	},
+	"no name": {says: "requires a name",
+		edits: []string{"metadata:\n  name: mpi\n", "»metadata:\n"}, want: []string{"invalid-name at metadata.name"},
+	},
 	"limits with a misspelled device": {says: `did you mean "nvidia.com/gpu"?`,
 		edits: []string{"limits: {cpu: 2, memory: 4Gi}", "limits: {memory: 4Gi, »nvidia.com/gpus: 1}"}, want: []string{"invalid-resource-name at " + launcherPod + `.containers.node.resources.limits."nvidia.com/gpus"`},
 	},

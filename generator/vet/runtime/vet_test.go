@@ -208,7 +208,7 @@ func TestVetFindsTraps(t *testing.T) {
 // TestMPIRulesNeedMPI replaces the MPI policy of each case with another policy. After this replacement, the rules for
 // MPI must report nothing.
 func TestMPIRulesNeedMPI(t *testing.T) {
-	general := []string{"wrong-type", "unknown-field", "impossible-dependency", "gang-deadlock", "missing-scheduler-name", "two-gang-schedulers", "invalid-resource-name", "unknown-device-limit", "missing-framework-label"}
+	general := []string{"wrong-type", "unknown-field", "impossible-dependency", "gang-deadlock", "missing-scheduler-name", "two-gang-schedulers", "invalid-name", "invalid-resource-name", "unknown-device-limit", "missing-framework-label"}
 	policy := regexp.MustCompile(`\bmpi:`)
 	for name, tc := range allTraps() {
 		t.Run(name, func(t *testing.T) {
@@ -271,8 +271,8 @@ func TestVetReadsStreamsAndLists(t *testing.T) {
 			[]string{"a.yaml:18:30: impossible-dependency at items.0.spec.template.spec.replicatedJobs.node.dependsOn.nobody.name"},
 		},
 		"JSON": {
-			"a.json", "{\"apiVersion\": \"trainer.kubeflow.org/v1alpha1\", \"kind\": \"TrainingRuntime\",\n \"spec\": {\"template\": 1}}", true, 1,
-			[]string{"a.json:1:1: missing-framework-label at metadata.labels.\"trainer.kubeflow.org/framework\"", "a.json:2:23: wrong-type at spec.template"},
+			"a.json", "{\"apiVersion\": \"trainer.kubeflow.org/v1alpha1\", \"kind\": \"TrainingRuntime\",\n \"metadata\": {\"name\": \"a\"}, \"spec\": {\"template\": 1}}", true, 1,
+			[]string{"a.json:2:2: missing-framework-label at metadata.labels.\"trainer.kubeflow.org/framework\"", "a.json:2:50: wrong-type at spec.template"},
 		},
 		"problems in the order of the text": {
 			"a.yaml", strings.Replace(goodRuntime, "numNodes: 1", "numNodes: 2", 1) + "---\n" + strings.Replace(goodRuntime, "replicas: 1\n        template:\n          metadata", "replicas: 2\n        template:\n          metadata", 1), true, 2,
