@@ -47,7 +47,7 @@ func (f *clusterFlags) config() (config *rest.Config, namespace string, err erro
 	config, err = loader.ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err), errors.Is(err, rest.ErrNotInCluster):
-		return nil, "", inputErrorf("finding a cluster: no kubeconfig names one; name one with --kubeconfig and --context")
+		return nil, "", inputErrorf("finding a cluster: no kubeconfig names a cluster; set --kubeconfig and --context")
 	case clientcmd.IsContextNotFound(err):
 		return nil, "", inputErrorf("finding a cluster: %w; name one with --kubeconfig and --context", err)
 	case err == nil:

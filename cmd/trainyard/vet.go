@@ -42,7 +42,7 @@ on Kubeflow Trainer. --traps lists the traps.
 
 Files of TrainJobs are arguments without -f. The rules that the platform document gives the tenant
 apply to the TrainJobs, as in the cluster. The exit code is 5 if a TrainJob breaks a rule, and 3 if a file
-is no valid YAML.
+cannot be parsed or the API server would refuse a TrainJob.
 
 --fit prints how many nodes a TrainJob of each runtime can have in the namespace of each tenant, and which
 bound limits this number. It assumes that nothing else runs there. If the document has problems, the
