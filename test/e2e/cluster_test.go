@@ -133,6 +133,7 @@ func connect(dir string) (*sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
+	config.QPS = -1 // no client-side rate limit, because its errors would replace the server's errors
 	if s.client, err = upstream.Client(config); err != nil {
 		return nil, err
 	}
@@ -165,6 +166,11 @@ func (s *sandbox) applyPlatform(ctx context.Context) error {
 	}
 	if out, err := s.runKubectl(generated, "apply", "--server-side", "-f", "-"); err != nil {
 		return fmt.Errorf("applying the generated objects: %w: %s", err, out)
+	}
+	// The API server refuses TrainJobs until the quota is counted. kube-controller-manager looks for new CRDs every 30 seconds,
+	// and does not count a quota before it knows the CRD.
+	if out, err := s.runKubectl("", "-n", tenantName, "wait", "resourcequota", "--all", "--for=jsonpath={.status.used}", "--timeout=2m"); err != nil {
+		return fmt.Errorf("waiting until the quota of %s is counted: %w: %s", tenantName, err, out)
 	}
 	return nil
 }
