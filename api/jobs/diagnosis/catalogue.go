@@ -10,14 +10,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Level says how much a failure explains.
+// Level says how well a failure explains the state of a TrainJob.
 type Level string
 
 const (
 	// Cause is a failure that explains why the TrainJob failed or does not start.
 	Cause Level = "cause"
-	// General is a failure that has many possible causes. If the same TrainJob also has a failure of level Cause, that failure comes
-	// first.
+	// General is a failure that has many possible causes. Diagnose returns failures of level Cause before it.
 	General Level = "general"
 	// Symptom is a failure that was caused by another failure. Its message does not name the other failure.
 	Symptom Level = "symptom"
@@ -27,11 +26,12 @@ const (
 type Retry string
 
 const (
-	// RetryNever means that somebody must change something first.
+	// RetryNever means that the TrainJob cannot succeed until somebody changes something, such as the TrainJob or the
+	// cluster.
 	RetryNever Retry = "no"
 	// RetryAgain means that the same TrainJob can succeed if it runs again.
 	RetryAgain Retry = "yes"
-	// RetryWait means that the TrainJob starts by itself, as soon as there is room for it.
+	// RetryWait means that the TrainJob starts by itself, as soon as resources or quota are free.
 	RetryWait Retry = "wait"
 )
 
@@ -40,17 +40,19 @@ type Failure struct {
 	// Code is a short, stable name, such as OutOfMemory.
 	Code  string `yaml:"code"`
 	Level Level  `yaml:"level"`
-	// Origin is the part of the system where the failure begins. It decides the order of failures of the same time.
+	// Origin is the part of the system where the failure begins. If failures have the same time, Diagnose sorts them by
+	// their origin.
 	Origin Origin `yaml:"origin"`
 	Retry  Retry  `yaml:"retry"`
-	// Cause is a sentence about the reason of the failure, and Remedy says what to do.
+	// Cause is a sentence that explains the failure, and Remedy says what to do about it.
 	Cause  string `yaml:"cause"`
 	Remedy string `yaml:"remedy"`
-	// Sources lists the texts that the patterns apply to.
+	// Sources lists the kinds of texts in which the patterns are searched.
 	Sources []Source `yaml:"sources"`
-	// Patterns are regular expressions in the syntax of RE2. One of them must match a line.
+	// Patterns are regular expressions in the syntax of RE2. A line shows this failure if one of the expressions matches it.
 	Patterns []string `yaml:"patterns"`
-	// Traceback is true if the failure is the start of a traceback, whose last line is better evidence.
+	// Traceback is true if the patterns match the first line of a Python traceback. The last line of the traceback, which
+	// names the exception, is then the evidence.
 	Traceback bool `yaml:"traceback"`
 
 	patterns []pattern
@@ -60,16 +62,17 @@ type Failure struct {
 // Origin is the part of a system in which a failure begins.
 type Origin string
 
-// origins lists all origins. A failure of an earlier origin can cause a failure of a later one.
+// origins lists all origins. A failure can cause failures whose origin is later in this list.
 var origins = []Origin{"infrastructure", "preemption", "platform", "user", "gang", "capacity", "transient"}
 
 //go:embed catalogue.yaml
 var catalogueText []byte
 
-// Catalogue returns all known failures. If several failures match the same line, the first one applies.
+// Catalogue returns all known failures. If a line matches the patterns of several failures, it counts only for the first of
+// these failures.
 func Catalogue() []Failure { return slices.Clone(catalogue()) }
 
-// catalogue reads the catalogue once. Tests check that it is valid, so there is no error.
+// catalogue reads the catalogue once. The error is ignored, because tests check that the catalogue is valid.
 var catalogue = sync.OnceValue(func() []Failure {
 	all, _ := readCatalogue(catalogueText)
 	return all

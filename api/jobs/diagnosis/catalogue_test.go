@@ -31,7 +31,8 @@ func TestCatalogueIsComplete(t *testing.T) {
 	}
 }
 
-// TestRequiredTexts checks that a match always contains one of the required texts.
+// TestRequiredTexts checks which texts requiredTexts finds in an expression. Every match of the expression contains at least
+// one of them.
 func TestRequiredTexts(t *testing.T) {
 	for expression, want := range map[string][]string{
 		`exec format error`:            {"exec format error"},
@@ -51,8 +52,8 @@ func TestRequiredTexts(t *testing.T) {
 	}
 }
 
-// TestPatternsAreFast checks that each pattern has required texts of at least three characters. A pattern without them is
-// matched against each line of each log.
+// TestPatternsAreFast checks that each pattern has required texts of at least three characters. A pattern without required
+// texts is slow, because it is matched against every line of every log.
 func TestPatternsAreFast(t *testing.T) {
 	for _, f := range Catalogue() {
 		for i, p := range f.patterns {
@@ -63,8 +64,8 @@ func TestPatternsAreFast(t *testing.T) {
 	}
 }
 
-// TestOrder checks that causes come before symptoms, that earlier texts come first, and that a failure of the
-// infrastructure comes before others of the same time.
+// TestOrder checks which failures Diagnose returns, and in which order: a cause comes before its symptom, and a failure of
+// the infrastructure comes before other failures of the same time.
 func TestOrder(t *testing.T) {
 	log := func(lines ...string) Text { return Text{Source: Log, Message: strings.Join(lines, "\n")} }
 	for name, tc := range map[string]struct {
@@ -91,5 +92,15 @@ func TestOrder(t *testing.T) {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestLogBeforeExitCode checks that the evidence of a crash is the line in the log, if there is one: in contrast to the exit
+// code of the container, the line names the rank.
+func TestLogBeforeExitCode(t *testing.T) {
+	const line = "rank 0 with PID 77 on node bert-node-0-0 exited on signal 11 (Segmentation fault)."
+	found := Diagnose([]Text{{Source: Cluster, Message: "Error: exit code 139"}, {Source: Log, Message: line}})
+	if len(found) != 1 || found[0].Code != "ProcessCrashed" || found[0].Evidence != line {
+		t.Errorf("%+v, want ProcessCrashed with the line of the log", found)
 	}
 }

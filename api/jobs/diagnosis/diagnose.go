@@ -9,13 +9,14 @@ import (
 // Diagnosis is a failure that was recognized in a text.
 type Diagnosis struct {
 	Failure
-	// Text is the first text with the failure.
+	// Text is the first text in which the failure was recognized. If this text is a message of Kubernetes about a pod, and the
+	// pod's log shows the failure too, Text is the log.
 	Text Text
-	// Line is the number of the line in the text, counted from 1, and Evidence is this line, safe to print and with at most
-	// 300 characters.
+	// Line is the number of the line in the text, counted from 1, and Evidence is this line, or the part around the match if
+	// the line is long. Evidence has at most 300 characters, and is safe to print.
 	Line     int
 	Evidence string
-	// Count is the number of texts with the failure.
+	// Count is the number of texts in which the failure was recognized.
 	Count int
 }
 
@@ -31,18 +32,28 @@ func Diagnose(texts []Text) []Diagnosis {
 		i := slices.IndexFunc(found, func(d Diagnosis) bool { return d.Code == r.Code })
 		if i < 0 {
 			found = append(found, r.Diagnosis)
-		} else {
-			found[i].Count++
+			continue
 		}
+		count := found[i].Count + 1
+		if isMoreSpecific(r.Text, found[i].Text) {
+			found[i] = r.Diagnosis
+		}
+		found[i].Count = count
 	}
 	return found
+}
+
+// isMoreSpecific reports whether text is better evidence than other for the same failure. The log of a pod shows more than the
+// messages of Kubernetes about this pod: for example, it names the rank that crashed.
+func isMoreSpecific(text, other Text) bool {
+	return text.Source == Log && other.Source == Cluster && text.Pod == other.Pod
 }
 
 // ranked is a diagnosis with its sort keys.
 type ranked struct {
 	Diagnosis
-	text   int // the position of the text
-	origin int // the smallest index in origins among the diagnoses of the same text and level
+	text   int // the index of the text in the argument of Diagnose
+	origin int // the smallest index in the list origins among the diagnoses of the same text and level
 }
 
 // rank computes the sort keys of the diagnoses of one text.
@@ -61,8 +72,8 @@ func rank(text int, found []Diagnosis) []ranked {
 	return all
 }
 
-// compare orders diagnoses by the probability that they are the cause of the others: by level, then by time, and then by
-// origin. In one text, the earlier line comes first, except that general failures have the order of the catalogue.
+// compare sorts diagnoses by level, then by time, and then by origin, so that the most probable cause comes first. Diagnoses
+// of the same text are sorted by their line, or by their position in the catalogue if they are general failures.
 func compare(a, b ranked) int {
 	levels := []Level{Cause, General, Symptom}
 	inText := cmp.Compare(a.Line, b.Line)
@@ -78,7 +89,8 @@ func compare(a, b ranked) int {
 	)
 }
 
-// compareTimes orders times by seconds, because the kubelet reports no fractions. An unknown time comes last.
+// compareTimes compares times in whole seconds, because the kubelet reports no fractions of a second. An unknown time comes
+// last.
 func compareTimes(a, b time.Time) int {
 	if a.IsZero() || b.IsZero() {
 		return cmp.Compare(boolToInt(a.IsZero()), boolToInt(b.IsZero()))

@@ -10,18 +10,19 @@ import (
 // pattern is a compiled regular expression.
 type pattern struct {
 	expression *regexp.Regexp
-	// required lists texts in lower case. Every match contains at least one of them. Searching for texts is many times faster
-	// than matching an expression. If required is empty, no such texts are known.
+	// required contains lower-case texts. Every match, converted to lower case, contains at least one of them. mayMatch
+	// searches for these texts, because this is many times faster than matching the expression. If required is empty, no
+	// such texts are known.
 	required []string
 }
 
-// mayMatch reports whether a text, which is given in lower case, can contain a match.
+// mayMatch reports whether a text can contain a match. The argument is the text in lower case.
 func (p pattern) mayMatch(lower string) bool {
 	return len(p.required) == 0 || slices.ContainsFunc(p.required, func(required string) bool { return strings.Contains(lower, required) })
 }
 
-// requiredTexts returns texts in lower case. Every match of the expression contains at least one of them. The result is empty
-// if no such texts are known.
+// requiredTexts returns lower-case texts. Every match of the expression, converted to lower case, contains at least one of
+// them. The result is empty if no such texts are known.
 func requiredTexts(expression string) []string {
 	parsed, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
@@ -58,7 +59,7 @@ func requiredOf(e *syntax.Regexp) []string {
 	return nil
 }
 
-// shortest returns the length of the shortest text, or 0 if there is none.
+// shortest returns the length of the shortest text, or 0 if the list is empty.
 func shortest(texts []string) int {
 	if len(texts) == 0 {
 		return 0

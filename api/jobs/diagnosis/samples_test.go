@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// sample is a text as a program prints it, and the code of the failure that it shows.
+// sample is a text that a program or Kubernetes writes, and the code of the failure that Diagnose must find in this text.
 type sample struct {
 	Code   string `yaml:"code"`
 	Source Source `yaml:"source"`
@@ -40,7 +40,8 @@ func codes(found []Diagnosis) []string {
 	return all
 }
 
-// TestSamples checks that each sample has exactly the expected failure, and that each failure has a sample.
+// TestSamples checks that Diagnose finds exactly the expected failure in each sample, and that each failure in the catalogue
+// has a sample.
 func TestSamples(t *testing.T) {
 	missing := codes(nil)
 	for _, f := range Catalogue() {
@@ -92,8 +93,8 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// TestEndOfTracebackIsEvidence checks that the evidence of an exception is the last line of its traceback, also if mpirun
-// or torchrun writes the number of the rank before each line.
+// TestEndOfTracebackIsEvidence checks that the evidence of an exception is the last line of its traceback, even if mpirun or
+// torchrun writes the number of the rank before each line.
 func TestEndOfTracebackIsEvidence(t *testing.T) {
 	for _, prefix := range []string{"", "[1,3]<stderr>:", "[rank3]: "} {
 		lines := []string{"Traceback (most recent call last):", "  File \"train.py\", line 3, in <module>", "    main()", "acme.DataError: no data", "step 5: Error: none"}
@@ -108,8 +109,8 @@ func TestEndOfTracebackIsEvidence(t *testing.T) {
 	}
 }
 
-// TestLastTracebackExplains checks logs with several tracebacks and warnings: an exception that the program handled, and a
-// warning before it, are no causes.
+// TestLastTracebackExplains checks logs with several tracebacks and warnings. Diagnose must not report exceptions that the
+// program handled, or warnings before the last traceback.
 func TestLastTracebackExplains(t *testing.T) {
 	traceback := func(exception string) string {
 		return "Traceback (most recent call last):\n  File \"a.py\"\n" + exception + "\n"
@@ -139,8 +140,8 @@ func TestLastTracebackExplains(t *testing.T) {
 	}
 }
 
-// TestEvidenceShowsTheMatch checks a line of a log that is longer than the limit of evidence. The evidence must contain the text
-// that matched a pattern, and no part of a secret from the start of the line.
+// TestEvidenceShowsTheMatch checks the evidence for a log line that is longer than maxEvidence. The evidence must contain
+// the text that matched a pattern, and no part of a secret from the start of the line.
 func TestEvidenceShowsTheMatch(t *testing.T) {
 	line := "HF_TOKEN=hf_" + strings.Repeat("a", 90) + strings.Repeat(" progress", 1000) + " ModuleNotFoundError: No module named 'a'" + strings.Repeat(" more", 1000)
 	found := Diagnose([]Text{{Source: Log, Message: line}})
@@ -191,7 +192,7 @@ func cleanLog(bytes int) string {
 	return log.String()
 }
 
-// TestCleanLogsHaveNoFailures checks 10 MiB of logs of successful trainings.
+// TestCleanLogsHaveNoFailures checks that Diagnose finds no failures in 10 MiB of logs of successful trainings.
 func TestCleanLogsHaveNoFailures(t *testing.T) {
 	if found := Diagnose([]Text{{Source: Log, Message: cleanLog(10 << 20)}}); len(found) > 0 {
 		t.Errorf("found %s in %q", found[0].Code, found[0].Evidence)
@@ -209,7 +210,7 @@ func BenchmarkDiagnose(b *testing.B) {
 	}
 }
 
-// FuzzDiagnose checks that every text can be diagnosed, and that evidence is safe to print.
+// FuzzDiagnose checks that Diagnose accepts every text without a panic, and that evidence is safe to print.
 func FuzzDiagnose(f *testing.F) {
 	for _, s := range readSamples(f) {
 		f.Add(string(s.Source), s.Text)

@@ -8,7 +8,7 @@ import (
 	"github.com/trainyard/trainyard/api/sanitize"
 )
 
-// search returns the failures in a text, each with its first line. A line stands for one failure only.
+// search returns the failures in a text, each with the first line that shows the failure. A line shows at most one failure.
 func search(text Text) []Diagnosis {
 	if text.Source != Log {
 		text.Message = strings.Join(strings.Fields(text.Message), " ") // line breaks in a message of Kubernetes have no meaning
@@ -32,8 +32,10 @@ func search(text Text) []Diagnosis {
 	return found
 }
 
-// addTraceback adds the failure of a traceback that begins in line "start". It replaces the general failures before it, because
-// the program continued after them. It adds nothing if the end of the traceback has its own diagnosis.
+// addTraceback adds the failure f for the traceback that begins in lines[start]. If another failure matches the last line of
+// the traceback, addTraceback changes nothing, because search finds that failure when it reaches this line. Otherwise,
+// addTraceback also removes the general failures found so far, if the traceback is complete, because the program continued
+// after these failures.
 func addTraceback(found []Diagnosis, f Failure, text Text, candidates []Failure, lines []string, start int) []Diagnosis {
 	end := start + endOfTraceback(lines[start:])
 	if end > start {
@@ -58,12 +60,14 @@ func candidatesFor(text Text) []Failure {
 	return candidates
 }
 
-// lines returns the lines of a text. A carriage return separates lines too, because programs that show their progress print it.
+// lines returns the lines of a text. A carriage return also ends a line, because programs print it to overwrite a line that
+// shows their progress.
 func (t Text) lines() []string {
 	return strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(t.Message), "\n")
 }
 
-// warning matches lines that a program logs although it continues. NCCL's warnings are failures.
+// warning matches log lines after which a program continues, such as warnings. isWarning excludes the warnings of NCCL,
+// because they report failures.
 var warning = regexp.MustCompile(`Warning: |\bWARN(ING)?\b|\bINFO\b|^\[?[IW]\d{4}|^\[[IW] |\bwill be ignored\b`)
 
 func isWarning(line string) bool {
@@ -90,12 +94,13 @@ func firstMatch(failures []Failure, line string) (*Failure, int) {
 const (
 	// maxEvidence is the maximum length of evidence, in characters. At most maxBefore of them come before the match.
 	maxEvidence, maxBefore = 300, 100
-	// maxContext is the maximum number of bytes on each side of the match that are searched for secrets. A line of a log can be
-	// very long.
+	// maxContext is the maximum number of bytes on each side of the match that are searched for secrets. The number is
+	// limited because a log line can be very long.
 	maxContext = 4096
 )
 
-// evidence returns the part of a line around a match, safe to show. The argument "at" is the position of the match in bytes.
+// evidence returns the part of a line around a match, in a form that is safe to show. The argument "at" is the position of
+// the match in bytes.
 func evidence(line string, at int) string {
 	before := []rune(sanitize.Text(line[max(0, at-maxContext):at]))
 	if len(before) > maxBefore {

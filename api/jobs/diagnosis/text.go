@@ -11,7 +11,7 @@ const (
 	Cluster Source = "cluster"
 	// Log is the end of a container's log.
 	Log Source = "log"
-	// State is a description of a state that has no message in the cluster. Package jobs writes these descriptions.
+	// State is a description of a problem about which the cluster contains no message. trainyard writes these descriptions.
 	State Source = "state"
 )
 
@@ -22,8 +22,8 @@ type Text struct {
 	From string
 	// Pod is the pod that the text is about, if any.
 	Pod string
-	// Time says when the text was written. For a log, it is the time at which the container ended. It is zero if the time
-	// is unknown.
+	// Time is the time at which the text was written. For a log, it is the time at which the container ended. Time is zero
+	// if this is unknown.
 	Time time.Time
 	// Message is the text itself. A log has several lines.
 	Message string

@@ -16,7 +16,7 @@ var digits = regexp.MustCompile(`\d+`)
 
 // endOfTraceback returns the index of the last line of a traceback, which names the exception. lines[0] is the first line of
 // the traceback. mpirun, torchrun and loggers write a prefix before each line, such as the number of the rank, and lines of
-// other ranks can lie between. The result is 0 if the end is missing.
+// other ranks can be in between. The result is 0 if the end is missing.
 func endOfTraceback(lines []string) int {
 	prefix, _, found := strings.Cut(lines[0], tracebackStart)
 	if !found {
