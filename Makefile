@@ -1,15 +1,17 @@
-# `make test` must pass for every change. Slower suites have their own targets, and docs/lanes.md records when each passed.
+# `make test` must pass for every change. Slower suites have their own targets. docs/lanes.md records when each of these
+# targets last passed.
 
 .DEFAULT_GOAL := help
 
 include tools/tools.mk
 include tools/flux/flux.mk
 
-# TEST_TOOLS lists the tools that `make test` runs. The list contains older versions of Trainer only if TRAINYARD_TRAINERS
-# is set, because `make test` then also runs the tests of older versions.
+# TEST_TOOLS lists the tools that `make test` runs. If TRAINYARD_TRAINERS is set, `make test` also tests with older versions
+# of Trainer, and the list also contains these versions.
 TEST_TOOLS := $(filter-out %/golangci-lint $(if $(TRAINYARD_TRAINERS),,$(TOOLS_BIN)/trainer-2.1/%),$(TOOLS))
 
-# LANE runs the command of a lane, and records in docs/lanes.json that the lane has passed.
+# LANE runs the command of a lane (a group of tests with its own target), and records in docs/lanes.json that the lane has
+# passed.
 LANE := go run ./test/lanes/cmd/lanes run
 
 .PHONY: help
@@ -25,18 +27,20 @@ test: packages ## Run unit tests, script tests, and the suites that use a real A
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(TEST_TOOLS)
 	$(LANE) test $(MAKE) -s --no-print-directory test-suites
 
-# LANE_SUITES lists the suites that only lanes run, as FOLDER:LANE.
+# LANE_SUITES lists suites in test/ that `make test` skips, as FOLDER:LANE. `make LANE` runs the suite.
 LANE_SUITES := argocd:argocd crash:crash e2e:e2e gitops/cmd/gitops:gitops packets:packets scale:kueue scale:scale
 
 .PHONY: test-suites
 test-suites:
-	@# These suites would skip all their tests, and go test would nevertheless print "ok". go vet compiles them.
+	@# If go test ran these suites here, they would skip all their tests, and go test would print "ok". go vet only compiles
+	@# them.
 	@for suite in $(LANE_SUITES); do echo "SKIP	./test/$${suite%:*}: run make $${suite#*:}"; done
 	go vet $(sort $(foreach suite,$(LANE_SUITES),./test/$(firstword $(subst :, ,$(suite)))))
 	@# The default limit of go test is ten minutes for each package. On a busy machine, the suites on real
 	@# API servers take longer.
 	go test -timeout 45m $$(go list ./... | grep -v -E '/test/(layout|lanes|docs|formats|argocd|crash|e2e|gitops/cmd/gitops|packets|scale)$$')
-	@# The test cache is off for these packages, because it does not track files that they read through other programs.
+	@# The test cache is off for these packages, because it does not notice changes of files that the tests read through
+	@# other programs.
 	go test -count=1 -timeout 30m ./test/layout ./test/lanes ./test/docs ./test/formats
 
 .PHONY: trainers
@@ -44,7 +48,8 @@ trainers: packages ## Run the suites that use a real API server, with every supp
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(TRAINERS_TOOLS)
 	$(LANE) trainers env TRAINYARD_TRAINERS=1 go test -count=1 -timeout 30m ./test/controlplane
 
-# LEVEL is the level of the cluster that `make sandbox` starts: pods or control-plane. Level control-plane needs no root.
+# LEVEL says what the cluster of `make sandbox` contains: pods (cluster nodes that run pods) or control-plane (only the API
+# server and controllers). Level control-plane needs no root.
 LEVEL ?= pods
 
 .PHONY: sandbox
@@ -61,7 +66,7 @@ sandbox-control-plane:
 	@$(MAKE) -s --no-print-directory ONE_AT_A_TIME=1 $(filter-out %/kwok,$(SCALE_TOOLS))
 	go run ./test/cluster/cmd/sandbox up --level control-plane
 
-# The image of the runtime in test/gitops/platform.yaml.
+# sandbox-image builds the image of the runtime in test/gitops/platform.yaml.
 .PHONY: sandbox-image
 sandbox-image: cluster-packages
 	go run ./test/images/cmd/images .tools/images openmpi
@@ -98,7 +103,8 @@ sdk: cluster-packages cluster-tools images $(SDK) ## Train in real pods with the
 # SMOKE_TESTS selects these tests: one job of each MPI implementation, one job of the Kubeflow SDK, and the isolation of tenants.
 SMOKE_TESTS := TestRanksReachEachOther/ranks_on_the_launcher|TestSDKTrainsAFunction/openmpi$$|TestNetworkPoliciesIsolatePods
 
-# SMOKE_IMAGES lists the images of these tests. The image that is missing here, training, takes five minutes to build.
+# SMOKE_IMAGES lists the images that these tests need. The image `training` is not in the list, because it takes five minutes
+# to build.
 SMOKE_IMAGES := intel mpich openmpi openmpi5
 
 .PHONY: smoke
@@ -136,8 +142,8 @@ crash: crash-packages ## Kill the writer of folders, and make it run out of memo
 
 .PHONY: race
 race: ## Run the tests of the product's packages with the race detector
-	@# The race detector makes programs several times slower. The skipped tests check limits of time, and would fail.
-	@# `make test` runs them without the race detector.
+	@# The race detector makes programs several times slower. The tests that -skip excludes have time limits, which they
+	@# would exceed. `make test` runs them without the race detector.
 	$(LANE) race go test -race -timeout 60m -skip '^TestCorpus$$/^bound_|^TestScript$$/^cue_bombs$$|^Fuzz' ./bundles/... ./cmd/... ./controller/... ./generator/...
 
 # BENCH_TOOLS lists the programs with which the benchmarks compare trainyard.
@@ -183,8 +189,8 @@ bench-jobs: tools ## Measure trainyard-controller with thousands of running Trai
 bench-jobs-docs: ## Run bench-jobs, and write the figures into docs/benchmarks.md
 	GITBENCH_DOCS=$(CURDIR)/docs/benchmarks.md $(MAKE) bench-jobs
 
-# Fuzz targets, as PACKAGE:NAME. Go may use at most 5 runs to minimize an input. Without this limit, Go would spend more
-# time on minimizing one input than on finding new inputs.
+# FUZZ lists the fuzz targets, as PACKAGE:NAME. -fuzzminimizetime 5x lets Go use at most 5 runs to minimize an input. Without
+# this limit, Go would spend more time on minimizing one input than on finding new inputs.
 FUZZ := ./generator:FuzzGenerate ./generator:FuzzLayers ./generator/vet/runtime:FuzzVet ./bundles:FuzzYAML ./policies/guard:FuzzCheck ./cmd/trainyard-fn:FuzzRun ./api/jobs/diagnosis:FuzzDiagnose
 FUZZTIME ?= 10m
 

@@ -4,7 +4,8 @@ package trainyard
 
 import "embed"
 
-// CUE is the embedded CUE module: the files of all schemas, runtimes, policies, dashboards and builders.
+// CUE is the embedded CUE module: the files of all schemas, runtimes, policies, dashboards and builders (code that builds
+// Kubernetes objects).
 //
 //go:embed cue.mod/module.cue schemas/*/*.cue runtimes/*.cue policies/*/*.cue policies/*/*/*.cue grafana/*.cue grafana/*/*.cue generator/*/*.cue generator/objects/*/*.cue
 var CUE embed.FS

@@ -29,7 +29,7 @@ const (
 	objectsFolder = "objects" // Argo CD applies these files
 	argocdFolder  = "argocd"  // an admin adds these files to Argo CD
 
-	// systemNamespace is the namespace of all objects that belong to no tenant.
+	// systemNamespace is the namespace of the namespaced objects that belong to no tenant.
 	systemNamespace = v1alpha1.SystemNamespace
 )
 
@@ -64,7 +64,7 @@ type argocdWriter struct {
 	object.ArgoCD
 }
 
-// fields is a Kubernetes resource as a map, or a mapping inside a resource.
+// fields is a map with the fields of a Kubernetes resource, or of a mapping inside a resource.
 type fields = map[string]any
 
 // buildResources returns the Argo CD resources and settings of the bundle. The keys of the map are file names without
@@ -112,8 +112,8 @@ func (a argocdWriter) labels() map[string]string {
 	return map[string]string{v1alpha1.ManagedByLabel: "trainyard", v1alpha1.PlatformLabel: a.Platform}
 }
 
-// newDestination returns a destination of an Application. The argument "cluster" is an https:// address or a name in
-// Argo CD.
+// newDestination returns a destination for an Application or AppProject. The argument "cluster" is the https:// address of
+// the cluster, or its name in Argo CD.
 func newDestination(cluster, namespace string) fields {
 	if strings.HasPrefix(cluster, "https://") {
 		return fields{"server": cluster, "namespace": namespace}

@@ -29,15 +29,17 @@ func (a argocdWriter) buildApplication() fields {
 
 func (a argocdWriter) applicationSpec() fields {
 	policy := fields{
-		// The Application does not set the option PruneLast, because the option would also apply to RoleBindings,
-		// which Argo CD must delete first. To all other objects that Argo CD prunes, the package policies/delivery
-		// adds the annotation PruneLast.
+		// The Application does not set the option PruneLast, because the option would also apply to RoleBindings, which Argo
+		// CD must delete first. Instead, the package policies/delivery sets PruneLast in an annotation of each other object
+		// that Argo CD prunes.
 		"syncOptions": syncOptions,
-		// Trainer's webhooks and the CRDs of other projects can take minutes to become available.
+		// A sync can fail in the first minutes, while Trainer's webhooks and the CRDs of other projects are not available
+		// yet.
 		"retry": fields{"limit": 10, "backoff": fields{"duration": "5s", "factor": 2, "maxDuration": "3m"}},
 	}
 	if a.Automated == nil || *a.Automated {
-		// The field allowEmpty keeps its default false, because a folder without objects is always a mistake.
+		// The field allowEmpty keeps its default false, so that Argo CD does not delete all objects if the folder is empty
+		// by mistake.
 		policy["automated"] = fields{"prune": true, "selfHeal": true}
 	}
 	revision, folder := a.findSource()
@@ -59,9 +61,10 @@ func source(repoURL, revision, folder string) fields {
 	return fields{"repoURL": repoURL, "targetRevision": revision, "path": folder, "directory": fields{"recurse": true}}
 }
 
-// applicationSet returns an ApplicationSet. The name of each generated Application consists of the argument "name", a
-// full stop, and the argument "suffix". The suffix is a template. No other name in the bundle has this form. The
-// generators do not set the project or any other field that grants permissions.
+// applicationSet returns an ApplicationSet. The name of each generated Application consists of the argument "name", a full
+// stop, and the argument "suffix". The suffix is a template, which Argo CD fills in for each element of the generators. No
+// other Application in the bundle has a name of this form. The project, and all other fields that grant permissions, must
+// not depend on the generators.
 func (a argocdWriter) applicationSet(name, suffix string, generators []fields, annotations map[string]string, spec fields) fields {
 	metadata := fields{"name": name + "." + suffix, "labels": a.labels()}
 	if annotations != nil {

@@ -33,10 +33,10 @@ var openShiftNamespaces = []string{
 	"openshift", "openshift-[!c]*", "openshift-c[!o]*", "openshift-co[!n]*", "openshift-con[!f]*", "openshift-config", "openshift-config-operator",
 }
 
-// platformDestinations allows all namespaces except the namespaces of Argo CD and of the cluster's own software. If
-// these namespaces were allowed, everybody who can write to the platform's repository could add a RoleBinding to one
-// of them, and control Argo CD or the cluster. A destination with an exclamation mark forbids a namespace in all
-// clusters.
+// platformDestinations allows all namespaces except the namespaces of Argo CD and of the cluster's own software. If these
+// namespaces were allowed, everybody who can write to the platform's repository could add a RoleBinding to one of them, and
+// control Argo CD or the cluster. If the namespace of a destination begins with an exclamation mark, Argo CD forbids this
+// namespace in all clusters.
 func (a argocdWriter) platformDestinations() []fields {
 	forbidden := []string{a.Namespace, "kube-*"}
 	if a.Delivery.Target.OpenShift {

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// argocdSettings contains settings of Argo CD for kinds of objects: health checks, actions for users, and fields that
-// Argo CD must not compare with Git. Files are named GROUP_KIND.
+// argocdSettings contains settings of Argo CD for kinds of objects: health checks, actions for users, and fields that Argo
+// CD must not compare with Git. The name of each file, or of its folder in the case of actions, is GROUP_KIND.
 //
 //go:embed argocd
 var argocdSettings embed.FS
@@ -41,7 +41,7 @@ func (a argocdWriter) operatorSettings() fields {
 	}
 	for _, file := range settingsIn("ignore") {
 		var customization any
-		_ = yaml.Unmarshal([]byte(settingsFile("ignore", file)), &customization) // an embedded file is valid
+		_ = yaml.Unmarshal([]byte(settingsFile("ignore", file)), &customization) // cannot fail: the embedded file is valid YAML
 		ignored = append(ignored, kindSettings(withoutExtension(file), "customization", customization))
 	}
 	return newObject("argoproj.io/v1beta1", "ArgoCD", fields{"name": a.Namespace, "namespace": a.Namespace}, fields{"spec": fields{

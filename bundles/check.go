@@ -14,7 +14,7 @@ type RefusedError struct {
 	Files []string // paths relative to Dir, each with the reason
 }
 
-// maxListed bounds the number of files in an error message.
+// maxListed is the maximum number of files that an error message lists.
 const maxListed = 10
 
 // Error lists the folder and the files.

@@ -6,8 +6,9 @@ import (
 	"io"
 )
 
-// Content is the content of a file, split into pieces. Objects of the same shape share most pieces, so a bundle needs
-// far less memory than the total size of its files. The pieces must not be modified.
+// Content is the content of a file, split into pieces. Objects of the same shape, which differ only in the values of
+// parameters, share most pieces. Therefore a bundle needs far less memory than the total size of its files. The pieces must
+// not be modified.
 type Content [][]byte
 
 // Text returns a Content that consists of one piece.

@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// rootCause reduces a system error to its cause. Names of system calls and temporary files do not help users.
+// rootCause reduces a system error to its cause. The result does not contain the names of system calls and temporary files,
+// because these names do not help users.
 func rootCause(err error) error {
 	var (
 		number syscall.Errno

@@ -13,8 +13,9 @@ import (
 	"syscall"
 )
 
-// fill writes the tree to the staging folder. fill creates hard links to unchanged files and to unknown files, and
-// writes all other files. Existing files and folders keep their modes.
+// fill writes the tree to the staging folder, which will replace the present folder. fill creates hard links to unchanged
+// files, and to unknown files, which the manifest does not list. fill writes all other files. Existing files and folders
+// keep their modes.
 //
 // fill does not flush files to the disk. With flushing, a run with 3,000 files would take two to eight times as long.
 // After a power failure, lost files can be generated again.
@@ -103,7 +104,7 @@ func (p *Plan) link(s *staging, name string) error {
 	return p.parent.link(p.parent.root, path.Join(p.name, name), path.Join(s.name, inNew(name)))
 }
 
-// write creates a file, with the mode of the file that it replaces.
+// write creates a file. If the new file replaces a generated file, it gets the mode of the old file.
 func (s *staging) write(f File, before entry) (err error) {
 	file, err := s.root.OpenFile(inNew(f.Path), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {

@@ -144,9 +144,9 @@ func readFolderManifest(root *os.Root) ([]byte, error) {
 	return readManifest(root.Open(ManifestName))
 }
 
-// maxManifest is the maximum number of bytes that are read from a manifest. This limit is enough for a few hundred
-// thousand files. If a manifest is larger, only its first part is read. Files that only the rest of the manifest
-// lists count as unknown.
+// maxManifest is the maximum number of bytes that are read from a manifest. This limit is enough for a few hundred thousand
+// files. If a manifest is larger, only its first part is read. Files that the manifest lists after this part count as
+// unknown.
 const maxManifest = 16 << 20
 
 // readManifest reads and closes an opened manifest.
@@ -175,9 +175,9 @@ func addParents(folders map[string]bool, file string) {
 	}
 }
 
-// checkUnchanged returns an error if the folder has changed since the plan read it. The parameter "name" is the
-// folder's present name. checkUnchanged does not compare the contents of files, so it is about ten times as fast as
-// reading the folder again.
+// checkUnchanged returns an error if the folder has changed since the plan read it. The parameter "name" is the present name
+// of the folder, which a swap changes. checkUnchanged does not compare the contents of files, so it is about ten times as
+// fast as reading the folder again.
 func (p *Plan) checkUnchanged(ctx context.Context, name string) error {
 	now := map[string]fs.FileInfo{}
 	root, err := p.parent.root.OpenRoot(name)

@@ -24,8 +24,8 @@ type Streamer interface {
 	Stream(ctx context.Context, w io.Writer, set object.Set) error
 }
 
-// Binary is implemented by formats that write compressed files. bundles/rendered omits these formats, because nobody
-// could review changes to compressed files.
+// Binary is implemented by formats that write compressed files. The committed example bundles in bundles/rendered omit these
+// formats, because nobody could review changes to compressed files.
 type Binary interface {
 	Format
 	binary()

@@ -17,7 +17,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// helm is the format of a Helm chart. The parameters of the objects are values of the chart.
+// helm is the format of a Helm chart. Parameters, which are scalars that objects copy from the document, become values of
+// the chart.
 type helm struct{}
 
 var _ Format = helm{}

@@ -12,12 +12,13 @@ import (
 
 type boundCheck struct {
 	limit object.Amount
-	sums  []int // the numbers of the template variables to compare with the limit
+	sums  []int // the numbers N of the template variables $sN that must not exceed the limit
 }
 
-// addBounds adds bounds to the chart. If a bound compares a whole number with a constant, the bound becomes a minimum
-// or a maximum in the schema. A template checks all other bounds, for example a bound that compares two values of the
-// chart, because JSON Schema cannot express such a comparison.
+// addBounds adds bounds to the chart. A bound is a limit that one or more sums of values must not exceed. If a bound
+// compares a whole number with a constant, the bound becomes a minimum or a maximum in the schema. A template checks all
+// other bounds, for example a bound that compares two values of the chart, because JSON Schema cannot express such a
+// comparison.
 func (c *helmChart) addBounds(bounds []object.Bound) {
 	for _, bound := range bounds {
 		limit, check := c.values.valueAt(bound.Limit.Path), boundCheck{limit: bound.Limit}
@@ -47,10 +48,10 @@ func (c *helmChart) sumVariable(sum *object.Sum) int {
 	return i
 }
 
-// boundsTemplate returns the contents of the file templates/bounds.yaml. Rendering this template fails if the values
-// of the release violate a bound. The template checks the bounds of a component only if the release includes the
-// component. Objects of other components are not installed. The template computes each sum only once, in a variable.
-// Without variables, the template could exceed 5 MiB, Helm's limit for a file.
+// boundsTemplate returns the contents of the file templates/bounds.yaml. Rendering this template fails if the values of the
+// release violate a bound. The template checks the bounds of a component only if the release includes the component, because
+// the objects of other components are not installed. The template computes each sum only once, in a variable. Without
+// variables, the template could exceed 5 MiB, Helm's limit for a file.
 func (c *helmChart) boundsTemplate() []byte {
 	var b bytes.Buffer
 	for i, sum := range c.sums {

@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/bundles/artifact"
 )
 
-// The media types of a chart in an OCI registry: of its configuration, and of its archive. Source: Helm, Use OCI-based
-// registries.
+// The media types of a chart in an OCI registry: of its configuration, and of its archive. Source: the page "Use OCI-based
+// registries" of Helm's documentation.
 const (
 	helmConfigType = types.MediaType("application/vnd.cncf.helm.config.v1+json")
 	helmChartType  = types.MediaType("application/vnd.cncf.helm.chart.content.v1.tar+gzip")

@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// decidedByAuthor is the description of a chart's schema. It tells users of a chart why the chart lacks other settings.
+// decidedByAuthor is the description of a chart's schema. The description tells users why the chart has no values for other
+// settings.
 const decidedByAuthor = "Settings without a value here are decisions of the author of the platform document, " +
 	"such as namespaces, isolation, the runtimes of a tenant, and quotas of GPUs and pods."
 
@@ -70,7 +71,7 @@ func (v *helmValue) fieldSchema() any {
 func closedSchema(properties map[string]any) map[string]any {
 	return map[string]any{
 		"type": "object", "properties": properties, "additionalProperties": false,
-		"required": append([]string{}, slices.Sorted(maps.Keys(properties))...), // never null
+		"required": append([]string{}, slices.Sorted(maps.Keys(properties))...), // an empty list, never null
 	}
 }
 

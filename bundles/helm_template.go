@@ -40,11 +40,11 @@ func (c *helmChart) addObjects(ctx context.Context) error {
 	return nil
 }
 
-// includeCondition returns the template condition under which a release contains an object. For most objects, the
-// condition is empty. Without a condition, a new tenant would have rights before the tenant's admission policy is in
-// force, because Helm creates RoleBindings before admission policies. Therefore a release contains the tenant's
-// RoleBindings only if the tenant's ValidatingAdmissionPolicyBinding already exists in the cluster. The condition
-// reads the template variable $inForce, which each template of a component sets.
+// includeCondition returns the template condition under which a release contains an object. For most objects, the condition
+// is empty. Helm creates RoleBindings before admission policies. Without a condition, a new tenant would therefore have
+// rights before the tenant's admission policy is in force. For this reason, a release contains the tenant's RoleBindings
+// only if the tenant's ValidatingAdmissionPolicyBinding already exists in the cluster. The condition reads the template
+// variable $inForce, which each template of a component sets.
 func (c *helmChart) includeCondition(o object.Object) string {
 	tenant := o.Label(v1alpha1.TenantLabel)
 	if !o.ID().GrantsRights() || !c.restricted[tenant] {
@@ -69,7 +69,8 @@ func (c *helmComponent) add(text, condition string) {
 // because users set this name in the values of existing releases.
 var publishedComponents = map[string]string{"monitoring": "observe"}
 
-// componentFolder returns the folder of the object's CUE file, such as quota for policies/quota/resource_quota.cue.
+// componentFolder returns the name of an object's component. This is the name of the folder of the CUE file that defines the
+// object, such as quota for policies/quota/resource_quota.cue.
 func componentFolder(o object.Object) string {
 	folder := path.Base(path.Dir(o.Origin().Definition))
 	return cmp.Or(publishedComponents[folder], folder)

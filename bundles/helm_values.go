@@ -130,7 +130,7 @@ func (c *helmChart) valuesFile() []byte {
 type standardValue struct {
 	key, doc string
 	text     string         // the YAML for values.yaml: the key and the default value
-	schema   map[string]any // of the value
+	schema   map[string]any // the JSON Schema of the value
 }
 
 // standardValues returns values that are often unknown until installation, such as the address of an image mirror.

@@ -74,9 +74,9 @@ func Inventory(set object.Set) []Entry {
 	return entries
 }
 
-// immutableFields returns digests of the immutable fields of a runtime. CEL rules in the CRDs of Trainer and JobSet
-// refuse changes of these fields ("Value is immutable"). The immutable fields contain no parameters, so all objects of
-// the same shape have the same digests.
+// immutableFields returns digests of the immutable fields of a runtime. CEL rules in the CRDs of Trainer and JobSet refuse
+// changes of these fields ("Value is immutable"). The immutable fields contain no parameters, so all objects that share an
+// object.Shape have the same digests.
 func immutableFields(fields map[string]any) map[string]string {
 	spec := mappingAt(fields, "spec", "template", "spec")
 	digests := map[string]string{}
@@ -109,7 +109,8 @@ func mappingAt(fields map[string]any, keys ...string) map[string]any {
 	return fields
 }
 
-// formatEntry formats an entry as a comment in the manifest. sha256sum ignores comments.
+// formatEntry formats an entry as a comment in the manifest. Users can pass the manifest to sha256sum -c, which ignores
+// comments.
 func (e Entry) formatEntry() string {
 	words := []string{"#", e.Object}
 	if e.Runtime != "" {

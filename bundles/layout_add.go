@@ -42,9 +42,9 @@ func (w *Writer) AddToLayout(ctx context.Context, dir string, added map[string]a
 	return changed, err
 }
 
-// openLayout reads the artifacts in a folder, if the folder exists. openLayout takes a lock, which Close releases.
-// Without this lock, another run could add artifacts between the reading and the replacement of the folder, and these
-// artifacts would be lost.
+// openLayout reads the artifacts in a folder, if the folder exists. openLayout locks the parent directory of the folder
+// until Close is called. Without this lock, another run could add artifacts between the reading and the replacement of the
+// folder, and these artifacts would be lost.
 func (w *Writer) openLayout(ctx context.Context, dir string) (imageLayout, error) {
 	plan, err := w.Plan(ctx, Tree{}, dir)
 	if err != nil {

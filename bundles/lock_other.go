@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// tryLock reports that this system has no file locks. Without file locks, the writer runs without a lock.
+// tryLock returns errors.ErrUnsupported, because this system has no file locks. The writer then runs without a lock.
 func tryLock(*os.File) error { return errors.ErrUnsupported }

@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// olmPayload is the format of ConfigMaps with the objects. trainyard's operator applies the objects, see docs/olm.md.
-// OLM accepts ConfigMaps, but refuses most kinds of objects that a platform contains.
+// olmPayload is the format for OLM bundles. OLM refuses most kinds of objects that a platform contains, but it accepts
+// ConfigMaps. Therefore ConfigMaps contain the objects, and trainyard's operator applies the objects, see docs/olm.md.
 type olmPayload struct{}
 
 var (
@@ -44,8 +44,8 @@ const (
 	payloadSize = 512 << 10 // bytes
 )
 
-// Limits of an OLM bundle. OLM compresses each file, encodes the compressed file as base64, and counts the encoded
-// bytes. A part of this limit is reserved for the operator's own manifests.
+// Limits of an OLM bundle. OLM compresses each file, encodes the compressed file as base64, and counts the encoded bytes.
+// The constant olmOperator is the share of the limit that is reserved for the operator's own manifests.
 // Source: github.com/operator-framework/operator-registry, pkg/configmap.
 const (
 	olmBundle   = 1 << 20 // bytes

@@ -22,7 +22,7 @@ type parentDir struct {
 	link     func(root *os.Root, name, other string) error
 }
 
-// open opens and locks a parent directory once per Writer.
+// open opens and locks a parent directory. If the Writer has already opened the directory, open returns the same parentDir.
 func (w *Writer) open(ctx context.Context, path string) (*parentDir, error) {
 	if p, ok := w.parents[path]; ok {
 		return p, nil

@@ -152,8 +152,8 @@ func TestGitIsNotEntered(t *testing.T) {
 	}
 }
 
-// TestReadOnlyWriter checks that a comparison with a missing folder creates
-// nothing.
+// TestReadOnlyWriter checks that a read-only Writer creates nothing when it compares a missing folder with a tree, and that
+// its plan cannot be written.
 func TestReadOnlyWriter(t *testing.T) {
 	base := t.TempDir()
 	w := &Writer{ReadOnly: true}

@@ -22,8 +22,8 @@ type Change struct {
 	Removed  []string // runtimes, tenants and queues that the user allows the run to remove
 }
 
-// Check returns a *RemovalError if an immutable field would change, or if a runtime, tenant or queue that is not in
-// Removed would be removed. The result "used" contains the members of Removed that apply to this bundle.
+// Check returns a *RemovalError if an immutable field would change, or if a runtime, tenant or queue that is not in Removed
+// would be removed. The result "used" contains the members of Removed that allow the removal of at least one object.
 func (c Change) Check() (used []string, err error) {
 	next := c.next()
 	var problems []string
@@ -87,7 +87,7 @@ func (c Change) RemovedParts() []string {
 }
 
 // immutableChanges returns a message for each immutable field whose value would change. Adding or removing an immutable
-// field gives no message, because the CEL rules allow both.
+// field gives no message, because the CEL rules of the CRDs allow both.
 func immutableChanges(old, next Entry) []string {
 	var problems []string
 	for _, path := range slices.Sorted(maps.Keys(old.Fixed)) {

@@ -26,7 +26,7 @@ import (
 // this case, the next run only removes the staging folder.
 const (
 	stagedPrefix = ".trainyard-staged-"
-	savedPrefix  = ".trainyard-saved-" // prefix of folders that no run removes
+	savedPrefix  = ".trainyard-saved-" // prefix of staging folders that no run removes, because a rollback failed
 	randomLength = 10                  // characters
 
 	newName    = "new"
@@ -100,7 +100,7 @@ func (p *parentDir) recoverTarget(w *Writer, target string) error {
 func (p *parentDir) recoverFrom(w *Writer, staged, target string) error {
 	if _, err := p.root.Lstat(path.Join(staged, newName)); err == nil && !p.exists(target) {
 		err := p.root.Rename(path.Join(staged, oldName), target)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a target that is new has no old folder
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // no old folder: the killed run was creating a new target
 			return fmt.Errorf("recovering %s after an interrupted run: renaming %s: %w", filepath.Join(p.path, target), filepath.Join(p.path, staged, oldName), rootCause(err))
 		}
 	}

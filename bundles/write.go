@@ -156,10 +156,10 @@ func (p *Plan) replace(ctx context.Context) error {
 	return err
 }
 
-// install swaps the staged and the present folder, and swaps them back if somebody changed the present folder.
-// install checks for changes before and after the swap. The first check finds nearly all changes, before other
-// programs can see the new folder. The second check finds changes between the first check and the swap. After the
-// swap, programs can no longer find the old folder under its name.
+// install swaps the staged and the present folder, and swaps them back if somebody changed the present folder. install
+// checks for changes before and after the swap. The first check finds nearly all changes, before other programs can see the
+// new folder. The second check finds changes between the first check and the swap. No later check is needed, because other
+// programs cannot find the old folder under its name after the swap.
 func (p *Plan) install(ctx context.Context, s *staging) error {
 	if err := p.checkUnchanged(ctx, p.name); err != nil {
 		return err
@@ -173,7 +173,7 @@ func (p *Plan) install(ctx context.Context, s *staging) error {
 	return nil
 }
 
-// WriteDir plans, checks and writes a folder.
+// WriteDir writes the tree to a folder with one call, like Writer.Plan and Plan.Write.
 func (t Tree) WriteDir(dir string, force bool) (changed bool, err error) {
 	w := &Writer{Force: force}
 	defer w.Close()

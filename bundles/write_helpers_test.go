@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// edit creates or overwrites a file.
+// edit returns a function that creates or overwrites a file.
 func edit(path string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()
@@ -37,8 +37,8 @@ func removeFile(path string) func(*testing.T, string) {
 	}
 }
 
-// padFile inserts a comment of maxManifest bytes at the start of a file. A run reads at most maxManifest bytes of a
-// manifest. If the file is a manifest, a run therefore reads only the comment.
+// padFile returns a function that inserts a comment of maxManifest bytes at the start of a file. A run reads at most
+// maxManifest bytes of a manifest. If the file is a manifest, a run therefore reads only the comment.
 func padFile(path string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()

@@ -275,7 +275,8 @@ func TestUnchangedFilesAreNotTouched(t *testing.T) {
 
 func does(all ...func(*testing.T, string)) []func(*testing.T, string) { return all }
 
-// replaceByLink moves a file or folder elsewhere and leaves a symbolic link to it.
+// replaceByLink returns a function that moves a file or folder elsewhere, and creates a symbolic link to it in the old
+// place.
 func replaceByLink(path string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()

@@ -18,9 +18,9 @@ import (
 // same indentation as its key. Text of several lines is written as a block scalar. A string is quoted if any version of
 // YAML could read it as another type.
 //
-// The renderer writes the text of a shape only once, and cuts it at the parameters. The content of an object consists
-// of these pieces, with the object's parameters between them. All objects of a shape share the pieces, so no text is
-// copied.
+// Objects of the same shape differ only in the values of their parameters. The renderer writes the text of a shape only
+// once, and cuts the text at the parameters. The content of an object consists of these pieces, with the object's parameters
+// between them. All objects of a shape share the pieces, so no text is copied.
 type renderer struct {
 	scalars scalarCache
 	blocks  blockCache
@@ -247,11 +247,12 @@ func appendScalar(to []byte, value any) []byte {
 	return append(to, text...)
 }
 
-// plainText matches text that every version of YAML reads as a string. The text starts with a letter, a digit or a
-// character without a meaning in YAML. The text contains no colon before a space, and no hash after a space.
+// plainText matches text without the special syntax of YAML. The text can still be a number or a reserved word, which
+// isPlain excludes. The text starts with a letter, a digit or one of the characters _, /, $, . and -. The text contains no
+// colon before a space, and no hash after a space.
 var plainText = regexp.MustCompile(`^[A-Za-z0-9_/$.-](?:[A-Za-z0-9_/$.()=@%+*,<>;!?'"&|~^\\[\]{}-]|:[A-Za-z0-9_/$.(-]| [A-Za-z0-9_/$.()=@%+*,<>;!?'"&|~^\\-])*$`)
 
-// reservedWords are the words that YAML 1.1 or 1.2 reads as true, false or null, in lower case.
+// reservedWords contains, in lower case, the words that YAML 1.1 or 1.2 reads as true, false or null.
 var reservedWords = map[string]bool{
 	"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true, "true": true, "false": true, "null": true, "": true,
 }
@@ -267,7 +268,7 @@ func appendString(to []byte, text string) []byte {
 	return appendQuoted(to, text)
 }
 
-// isPlain reports whether text is safe without quotes.
+// isPlain reports whether every version of YAML reads the text as a string if it is written without quotes.
 func isPlain(text string) bool {
 	if len(text) > 200 || !plainText.MatchString(text) || reservedWords[strings.ToLower(text)] {
 		return false
@@ -291,7 +292,8 @@ func isQuantity(text string) bool {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// appendQuoted escapes unprintable characters, and characters with a special meaning in double quotes.
+// appendQuoted appends the text in double quotes. It escapes unprintable characters, and the characters that have a special
+// meaning between double quotes.
 func appendQuoted(to []byte, text string) []byte {
 	to = append(to, '"')
 	for _, r := range text {

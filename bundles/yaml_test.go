@@ -119,7 +119,8 @@ func canonicalJSON(t *testing.T, value any) string {
 	return string(text)
 }
 
-// TestShapesAreFilledIn checks that objects that share a shape are written with their own values.
+// TestShapesAreFilledIn checks that each object is written with its own parameter values, although all objects share one
+// shape.
 func TestShapesAreFilledIn(t *testing.T) {
 	fields := map[string]any{
 		"apiVersion": "v1", "kind": "Thing", "metadata": map[string]any{"name": "a"},

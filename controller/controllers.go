@@ -66,7 +66,7 @@ func setupTrainJobSource(mgr ctrl.Manager, o Options) error {
 	return trainjobsource.New(mgr, fetcher, values).Setup(mgr, o.Workers)
 }
 
-// setupRuntimes adds the metric of the runtimes in the cluster.
+// setupRuntimes adds the metric that describes the training runtimes in the cluster.
 func setupRuntimes(mgr ctrl.Manager) error {
 	values, err := newRuntimes(mgr)
 	if err != nil {

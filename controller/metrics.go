@@ -23,17 +23,17 @@ type collector = prometheus.Collector
 // unregister removes metrics when the manager stops, so that a process can run one manager after another.
 type unregister struct{ values collector }
 
-// Start waits until the manager stops.
+// Start waits until the manager stops, and then removes the metrics.
 func (u unregister) Start(ctx context.Context) error {
 	<-ctx.Done()
 	ctrlmetrics.Registry.Unregister(u.values)
 	return nil
 }
 
-// NeedLeaderElection returns false: the metrics exist from the start.
+// NeedLeaderElection returns false, because the metrics exist even if this replica never becomes the leader.
 func (u unregister) NeedLeaderElection() bool { return false }
 
-// newBuildInfo returns the metric of the version of the program.
+// newBuildInfo returns the metric that shows the program's version.
 func newBuildInfo(version, revision string) collector {
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: metrics.BuildInfo, Help: "Version of the program, as labels of a series with the value 1.",
@@ -43,7 +43,7 @@ func newBuildInfo(version, revision string) collector {
 	return info
 }
 
-// runtimes is the metric of the runtimes in the cluster.
+// runtimes is the metric that describes the training runtimes in the cluster.
 type runtimes struct {
 	reader client.Reader // reads from a cache
 	info   *prometheus.Desc

@@ -36,8 +36,8 @@ import (
 // name is the name of the program in leases and in requests to the API server.
 const name = "trainyard-controller"
 
-// shutdownTimeout is the time that rounds have to end when the program stops. A round that does not end in time
-// continues after the next start.
+// shutdownTimeout is the time that running reconciliations have to end when the program stops. After the next start, the
+// controllers repeat a reconciliation that did not end in time.
 const shutdownTimeout = 20 * time.Second
 
 // Options are the settings of the controllers.
@@ -47,7 +47,7 @@ type Options struct {
 	// Shard selects the TrainJobSources with this value of the label v1alpha1.ShardLabel. An empty Shard selects the
 	// TrainJobSources without the label. All TrainJobSources of a namespace must have the same shard.
 	Shard string
-	// Workers is the number of TrainJobSources that are handled at the same time.
+	// Workers is the number of TrainJobSources, and also the number of TrainJobs, that are handled at the same time.
 	Workers int
 	// QPS and Burst limit the requests to the API server: their average number per second, and their number at once.
 	QPS   float32
@@ -58,16 +58,16 @@ type Options struct {
 	ReadOnly bool
 	// LeaderElection lets only one of several replicas work.
 	LeaderElection bool
-	// Network restricts the Git servers.
+	// Network restricts the Git servers to which the program connects.
 	Network fetch.Network
 	// Version and Revision identify the program.
 	Version, Revision string
 	Log               logr.Logger
 }
 
-// runs reports whether a controller runs. Shards divide the TrainJobSources, but not the TrainJobs. If every program reported the state of
-// TrainJobs, each TrainJob would have all events several times, so only the program whose Shard is empty reports it. A program that only
-// observes does not run TrainJobs from Git.
+// runs reports whether a controller runs. Shards divide the TrainJobSources, but not the TrainJobs. Therefore only the
+// program with an empty Shard reports the state of TrainJobs. Otherwise, each TrainJob would get the same events from
+// several programs. A program in read-only mode does not run TrainJobs from Git.
 func (o Options) runs(name string) bool {
 	switch {
 	case name == TrainJobs && o.Shard != "", name == TrainJobSources && o.ReadOnly:
@@ -131,9 +131,9 @@ func newManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
 		Scheme: scheme, Cache: caches, Logger: o.Log,
 		Metrics: server.Options{BindAddress: orOff(o.MetricsAddress)}, HealthProbeBindAddress: orOff(o.HealthAddress),
 		LeaderElection: o.LeaderElection && !o.ReadOnly, LeaderElectionID: o.leaseName(), LeaderElectionNamespace: v1alpha1.SystemNamespace,
-		LeaderElectionReleaseOnCancel: true, // the program ends right after the manager
+		LeaderElectionReleaseOnCancel: true, // allowed, because the program ends right after the manager
 		GracefulShutdownTimeout:       new(shutdownTimeout),
-		Controller:                    config.Controller{SkipNameValidation: new(true)}, // setups has unique names
+		Controller:                    config.Controller{SkipNameValidation: new(true)}, // the keys of setups are unique
 	})
 	if err != nil {
 		return nil, describeConnection(err)
@@ -186,7 +186,7 @@ func cachesReady(mgr ctrl.Manager) healthz.Checker {
 	}
 }
 
-// newScheme returns the kinds that the controllers use.
+// newScheme returns a scheme with the kinds of objects that the controllers use.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, trainer.AddToScheme, jobset.AddToScheme, v1alpha1.AddToScheme} {
@@ -197,8 +197,9 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// newCaches returns the settings of the caches. The caches hold only what the controllers read: the TrainJobSources of the shard, all
-// TrainJobs, and the pods of JobSets. The manager does not start if a kind in the settings does not exist in the cluster.
+// newCaches returns the settings of the caches. The caches hold only what the controllers read, such as the TrainJobSources
+// of the shard, all TrainJobs, and the pods of JobSets. The settings contain a kind only if a controller that runs reads it,
+// because the manager does not start if a kind in the settings does not exist in the cluster.
 func newCaches(o Options) (cache.Options, error) {
 	objects := map[client.Object]cache.ByObject{&trainer.TrainJob{}: {Transform: strip}}
 	if o.runs(TrainJobSources) {
@@ -216,7 +217,7 @@ func newCaches(o Options) (cache.Options, error) {
 	return cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: objects}, nil
 }
 
-// selectShard returns the selector of the TrainJobSources of a shard.
+// selectShard returns the label selector that matches the TrainJobSources of a shard.
 func selectShard(shard string) (labels.Selector, error) {
 	operator, values := selection.DoesNotExist, []string(nil)
 	if shard != "" {
@@ -235,7 +236,7 @@ func hasLabel(key string) labels.Selector {
 	return selector
 }
 
-// networkPolicies returns the metadata of NetworkPolicies as a kind of a cache.
+// networkPolicies returns an object that tells a cache to store only the metadata of NetworkPolicies.
 func networkPolicies() client.Object {
 	kind := &metav1.PartialObjectMetadata{}
 	kind.SetGroupVersionKind(networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"))

@@ -14,8 +14,9 @@ import (
 
 var sharedDestination = problem.Rule{Name: "shared-destination", Doc: "One Argo CD does not apply the same object of two environments to the same cluster"}
 
-// checkDestinations reports each environment with an object that Argo CD would also apply for an earlier environment, to
-// the same cluster. The two Applications would overwrite each other's object again and again.
+// checkDestinations reports each environment that has an object and a cluster in common with an earlier environment. Argo CD
+// would apply the object for both environments, and the two Applications would overwrite each other's object again and
+// again.
 func checkDestinations(documents []*load.Document, plans []*plan.Plan, objects []object.Set) error {
 	errs := make([]error, len(plans))
 	for i, later := range plans {
@@ -37,9 +38,9 @@ func checkDestinations(documents []*load.Document, plans []*plan.Plan, objects [
 	return mergeProblems(documents, errs)
 }
 
-// sharedCluster returns a cluster that gets both environments. An empty name is the cluster in which Argo CD runs. The result
-// "ok" is false if there is no such cluster. For two Argo CDs, the same name means different clusters, and the same address
-// means the same cluster.
+// sharedCluster returns a cluster to which both environments are delivered. The result "ok" is false if they have no cluster
+// in common. The empty name stands for the cluster in which Argo CD runs. If each environment has its own Argo CD, the same
+// name means different clusters, but the same address means the same cluster.
 func sharedCluster(a, b *object.ArgoCD) (cluster string, ok bool) {
 	if a == nil || b == nil {
 		return "", false
@@ -53,7 +54,7 @@ func sharedCluster(a, b *object.ArgoCD) (cluster string, ok bool) {
 	return "", false
 }
 
-// describeConflict describes that two environments have the same object in the same cluster.
+// describeConflict returns a message that two environments have the same object in the same cluster.
 func describeConflict(id object.ID, cluster string) string {
 	if isAddress(cluster) {
 		return fmt.Sprintf("Argo CD would apply %s %s of both environments to %s", id.Kind, id.Name, cluster)
@@ -87,7 +88,7 @@ func canonicalCluster(cluster string) string {
 	return cluster
 }
 
-// firstCommon returns the first object of a set that is also in another set.
+// firstCommon returns the first object of the set b that is also in the set a.
 func firstCommon(a, b object.Set) (object.ID, bool) {
 	in := map[object.ID]bool{}
 	for o := range a.All() {

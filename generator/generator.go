@@ -33,7 +33,7 @@ import (
 // Input is a platform document, or a layer of a platform document.
 type Input = load.Input
 
-// Request names the documents and environments to generate.
+// Request contains the layers of a document, and names the environments to generate.
 type Request struct {
 	Layers       []Input  // at least one; later layers override earlier ones
 	Environments []string // all environments of the document if empty
@@ -83,10 +83,10 @@ type documents struct {
 	runtimes int // the number of environments, multiplied by the number of runtimes that all environments share
 }
 
-// Generate generates the objects of each environment, ordered by name. If the document has problems, the error is a
-// problem.List. If the check stage finds the problems, the result contains the environments without problems, but no
-// objects. For an unknown environment, the error is a load.EnvironmentError. Any other error is a fault, which is a
-// mistake of trainyard itself.
+// Generate generates the objects of each environment. The environments are ordered by name. If the document has problems,
+// the error is a problem.List. If the check stage finds the problems, the result lists the environments that have no
+// problems, but without their objects. For an unknown environment, the error is a load.EnvironmentError. Any other error is
+// a fault, which is a mistake of trainyard itself.
 func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {

@@ -45,10 +45,10 @@ const (
 	renameKey    = "rename a key"
 )
 
-// TestMutationsAreReported makes one random change in a valid document. The pipeline must not panic, a problem must refer
-// to the change, and there must be few problems. If a value is replaced or a key is renamed, a problem must have the
-// line of the change, or of the mapping or list around the change; isReported lists the exceptions. For other kinds of
-// changes, a problem can also name a changed word. A change that causes no problem is ignored.
+// TestMutationsAreReported makes many tries, each with one random change in a valid document. The pipeline must not panic.
+// If a change causes problems, their number must be small, and at least one problem must refer to the change. If the change
+// replaces a value or renames a key, a problem must have the line of the change, or the line of the mapping or list around
+// the change; isReported lists the exceptions. For other kinds of changes, it is enough if a problem names a changed word.
 func TestMutationsAreReported(t *testing.T) {
 	seed, tries := readSeed(t), mutationCount
 	if testing.Short() {
@@ -90,8 +90,8 @@ func TestMutationsAreReported(t *testing.T) {
 	}
 }
 
-// countPositions returns the number of positions with problems. One wrong reference has a problem for each environment
-// in which other names are allowed.
+// countPositions returns the number of positions with problems. There can be more problems than positions: one wrong
+// reference causes several problems if the allowed names differ between environments.
 func countPositions(problems problem.List) int {
 	positions := map[problem.Position]bool{}
 	for _, p := range problems {
@@ -122,7 +122,7 @@ func tryMutant(t *testing.T, shared *sharedPool, layers []Input) problem.List {
 	return wellFormed(t, err, layers...)
 }
 
-// rightDocuments returns valid documents: three examples, and one of them with an additional layer.
+// rightDocuments returns valid documents: three examples, and one of these examples again with a second layer.
 func rightDocuments(t *testing.T) [][]Input {
 	t.Helper()
 	var all [][]Input
@@ -154,8 +154,9 @@ func pick(random *rand.Rand, weights []int) int {
 	return 0
 }
 
-// isReported reports whether one of the problems refers to the change. For some kinds of changes, the author can only
-// correct the changed line, so a problem must have the file and the line of the change, with the named exceptions.
+// isReported reports whether one of the problems refers to the change. If a value was replaced or a key was renamed, the
+// author can correct only the changed line. A problem must then have the file and the line of the change, except in the
+// cases of isStopped, isCompared and isReference.
 func (m mutant) isReported(kind, file string, problems problem.List) bool {
 	isException := func(problem.Problem) bool { return false }
 	switch kind {
@@ -171,9 +172,9 @@ func (m mutant) isReported(kind, file string, problems problem.List) bool {
 	})
 }
 
-// isStopped reports whether a problem is a syntax error after the change. A change such as an open bracket can also be
-// the beginning of valid text. The parser then stops at a later line, but the message must name the changed line, or
-// the next line with text must have the problem.
+// isStopped reports whether a problem is a syntax error after the change. A change such as an open bracket can also be the
+// beginning of valid text. The parser then stops at a later line, but the message must name the changed line, or the problem
+// must be at the next line with text.
 func (m mutant) isStopped(file string, p problem.Problem) bool {
 	if p.File != file || p.Rule != problem.Syntax {
 		return false
@@ -185,15 +186,14 @@ func (m mutant) isStopped(file string, p problem.Problem) bool {
 	return p.Line == next || m.namesLine(p)
 }
 
-// isReference reports whether a problem is about the old name of a renamed entry, such as a runtime that a tenant
-// lists. The position is then the reference, because the renamed entry itself is valid. The message must suggest the
-// new name.
+// isReference reports whether a problem is about the old name of a renamed entry, such as a runtime that a tenant lists. The
+// problem is then at the reference, because the renamed entry itself is valid. The message must suggest the new name.
 func (m mutant) isReference(p problem.Problem) bool {
 	return m.renamed != "" && strings.Contains(p.Message, message.Quote(m.renamed))
 }
 
 // isCompared reports whether a problem is at another value that a rule compares with the changed value, such as
-// numProcPerNode with launcher.resources.cpu. The message must name the key of the changed value.
+// numProcPerNode with launcher.resources.cpu. This is the case if the problem's message names the key of the changed value.
 func (m mutant) isCompared(p problem.Problem) bool {
 	return regexp.MustCompile(`(^|[^\w-])` + regexp.QuoteMeta(m.key) + `($|[^\w-])`).MatchString(p.Message)
 }

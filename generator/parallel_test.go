@@ -21,7 +21,7 @@ func TestParallelEvaluatorsAgree(t *testing.T) {
 	bases := []string{"openmpi-cpu", "mpich", "intel-mpi", "horovod-cpu"}
 	var b strings.Builder
 	b.WriteString("apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: a}\nspec:\n  environments: {a: {}, b: {ceilings: {maxNodes: 7}}, c: {}, d: {}}\n  runtimes:\n")
-	for i := range 80 { // the pool uses a second evaluator for 80 runtimes in four environments
+	for i := range 80 { // so many runtimes that the pool of evaluators uses a second evaluator
 		fmt.Fprintf(&b, "    r%d: {from: %s, image: \"a:%d\", nodeSelector: {kind: k%d}, env: {V%d: x}}\n", i, bases[i%len(bases)], i, i%3, i%5)
 	}
 	made := map[int][]generator.Platform{}
@@ -41,8 +41,9 @@ func TestParallelEvaluatorsAgree(t *testing.T) {
 	}
 }
 
-// describePlatform returns the content of a platform, but omits the parameter values in shapes. The values in a shape
-// come from the object that was composed first, and this object can belong to another environment.
+// describePlatform returns the content of a platform, but omits the fields of shapes. A shape is a template for objects
+// that differ only in the values of parameters. The fields of a shape contain the values of the object that was
+// composed first, which can belong to another environment.
 func describePlatform(t *testing.T, p generator.Platform) map[string]any {
 	t.Helper()
 	delivery, err := json.Marshal(p.Delivery)

@@ -8,13 +8,15 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Prerequisite is a part of the cluster that the objects of a platform need, and that the objects do not contain.
+// Prerequisite is something that the generated objects of a platform need in the cluster, and that is not one of these
+// objects.
 type Prerequisite struct {
 	Need   problem.Phrase `json:"need"`   // such as: namespace team-a
-	Reason problem.Phrase `json:"reason"` // the objects that need it, and the task of the admin
+	Reason problem.Phrase `json:"reason"` // the objects that need it, or the task of the admin
 }
 
-// apiProvider maps API groups to the programs that define their kinds. Kubernetes and OpenShift define all other kinds.
+// apiProvider maps API groups to the programs that define their kinds. Kubernetes, OpenShift or trainyard defines the
+// kinds of other groups.
 var apiProvider = map[string]string{
 	v1alpha1.TrainerGroup:     "Kubeflow Trainer",
 	"kueue.x-k8s.io":          "Kueue",
@@ -28,7 +30,7 @@ func (p Platform) Prerequisites() []Prerequisite {
 	return slices.Concat(p.needPrograms(), p.needCRDs(), p.needSchedulers(), p.needNamespaces(), p.needReferences(), p.needShared(), p.needRights())
 }
 
-// kindsByGroup returns the kinds of the objects that other programs define, by API group.
+// kindsByGroup returns, for each API group in apiProvider, the kinds that the platform's objects have.
 func (p Platform) kindsByGroup() map[string]map[string]bool {
 	kinds := map[string]map[string]bool{}
 	for o := range p.Objects.All() {
@@ -39,7 +41,7 @@ func (p Platform) kindsByGroup() map[string]map[string]bool {
 	return kinds
 }
 
-// needPrograms lists the programs that define the kinds of the objects.
+// needPrograms lists the programs whose CRDs define kinds of the platform's objects.
 func (p Platform) needPrograms() []Prerequisite {
 	kinds := p.kindsByGroup()
 	var needs []Prerequisite
@@ -66,7 +68,8 @@ func (p Platform) needCRDs() []Prerequisite {
 // schedulers maps values of target.gang to the programs that schedule the pods of a job together.
 var schedulers = map[string]string{"volcano": "Volcano", "coscheduling": "the scheduler plugin Coscheduling", "kueue": "Kueue"}
 
-// needSchedulers lists the gang scheduler, and Argo CD, if no object has a kind of these programs.
+// needSchedulers lists the gang scheduler of target.gang, and Argo CD if delivery.argocd is set. needSchedulers omits
+// Kueue if needPrograms already lists Kueue.
 func (p Platform) needSchedulers() []Prerequisite {
 	var needs []Prerequisite
 	_, listed := p.kindsByGroup()["kueue.x-k8s.io"]

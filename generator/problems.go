@@ -10,8 +10,7 @@ import (
 )
 
 // mergeProblems merges the problems of all environments. If only some environments have a problem, its message names
-// these environments. If errors have another type than problem.List, mergeProblems returns only the first of these
-// errors.
+// these environments. If some errors are not of the type problem.List, mergeProblems returns only the first of them.
 func mergeProblems(documents []*load.Document, errs []error) error {
 	var order []problem.Problem
 	where := map[problem.Problem][]string{}

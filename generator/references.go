@@ -11,7 +11,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// referenceKeys maps keys of pod specs to the kind of the object whose name they hold.
+// referenceKeys maps the keys of pod specs that hold the name of another object to the kind of this object.
 var referenceKeys = map[string]string{"claimName": "PersistentVolumeClaim", "secretName": secret, "secretRef": secret, "secretKeyRef": secret, "imagePullSecrets": secret}
 
 const secret = "Secret"
@@ -42,7 +42,7 @@ func isReferenceKey(key string) bool { return referenceKeys[key] != "" }
 
 func isPriorityClass(key string) bool { return key == "priorityClassName" }
 
-// The keys of the results of find in shapes.
+// derivedKey is a key under which a shape stores the results of find.
 type derivedKey string
 
 const (
@@ -50,9 +50,10 @@ const (
 	priorityClassesKey derivedKey = "priority classes"
 )
 
-// find calls a function for each name at the wanted keys of an object, and returns the results. A platform has thousands of
-// large runtimes of few shapes. If no parameter of the shape is at or below a wanted key, objects of the same shape
-// therefore share the results, under the key "derived".
+// find calls the function "describe" for each name at the wanted keys of an object, and returns the results. A platform can
+// have thousands of large runtimes, but only a few shapes. Objects of the same shape differ only in the values of
+// parameters. If the parameters cannot change the results, find searches each shape only once, and stores the results in the
+// shape under the key "derived".
 func find(o object.Object, derived derivedKey, wanted func(key string) bool, describe func(key, name string) string) []string {
 	search := func(fields map[string]any) []string {
 		var found []string
@@ -86,7 +87,7 @@ func isCollection(value any) bool {
 	return false
 }
 
-// namesIn returns a name, the field "name" of a mapping, or the fields "name" of a list of mappings.
+// namesIn returns the names in a value. The value is a name, a mapping with the field "name", or a list of such mappings.
 func namesIn(value any) []string {
 	switch value := value.(type) {
 	case string:

@@ -8,8 +8,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// TestReferencesOfSharedShapes compares the references of two objects that have the same shape. The shape has a parameter
-// that is no name, a parameter that is the name of a claim, or a parameter that contains the claim.
+// TestReferencesOfSharedShapes checks that podReferences returns the right claim for two objects of the same shape. The
+// objects differ in only one value: the namespace, the name of the claim, or the volume that contains this name.
 func TestReferencesOfSharedShapes(t *testing.T) {
 	volume := func(claim string) map[string]any {
 		return map[string]any{"persistentVolumeClaim": map[string]any{"claimName": claim}}

@@ -129,8 +129,8 @@ func (j *comparison) compare(t *testing.T, layers ...Input) string {
 		if disagreement := j.disagree(j.whole, plain, problems); disagreement != "" {
 			return disagreement
 		}
-		// If a null removes nothing, trainyard only reports a note, but the schema for editors refuses the key as
-		// unknown.
+		// A document with notes does not count as valid. If a null removes nothing, trainyard reports only a note, but
+		// the schema for editors refuses the key of the null as unknown.
 		valid = valid && len(problems)+len(document.Notes) == 0
 	}
 	if !valid {
@@ -219,7 +219,8 @@ func TestLayerSchemaRefuses(t *testing.T) {
 	}
 }
 
-// TestJSONSchemaHasRelations checks the rules about several fields that JSON Schema can express.
+// TestJSONSchemaHasRelations checks that the exported JSON Schema contains the rules about several fields that JSON
+// Schema can express.
 func TestJSONSchemaHasRelations(t *testing.T) {
 	schemas := newComparison(t)
 	const head = "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: p}\nspec:\n"

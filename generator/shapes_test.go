@@ -46,8 +46,9 @@ var settingValues = map[string][]string{
 	"scope":                  {"namespace", "cluster"},
 }
 
-// TestRuntimesShareShapes generates many runtimes from one document, so that they share shapes. For comparison, each
-// runtime is also generated from a document without other runtimes. Both ways must generate the same objects.
+// TestRuntimesShareShapes generates many runtimes from one document, so that their objects share shapes. Objects of the
+// same shape differ only in the values of parameters. For comparison, each runtime is also generated from a document
+// without other runtimes. Both ways must generate the same objects.
 func TestRuntimesShareShapes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	runtimes := map[string]string{}
@@ -180,16 +181,16 @@ func randomRuntime(random *rand.Rand, i int) string {
 		}
 		values := settingValues[name]
 		settings = append(settings, name+": "+values[random.IntN(len(values))])
-		if name == "numProcPerNode" { // these numbers can be higher than the number of GPUs
+		if name == "numProcPerNode" { // a listed number of processes can be higher than the number of GPUs
 			oversubscribed, settings = true, append(settings, "preflight: {oversubscribe: true}")
 		}
 	}
 	return "{" + strings.Join(settings, ", ") + "}"
 }
 
-// newDocument returns a document with the runtimes, and with two tenants that list all these runtimes. The test
-// compares objects from documents with different runtimes. The documents have no admission rules, because the
-// parameters of these rules depend on all runtimes and would therefore differ.
+// newDocument returns a document with the runtimes, and with two tenants that list all these runtimes. The document has
+// no admission rules. Tests compare objects from documents with different runtimes, and the parameters of admission
+// rules would differ, because they depend on all runtimes of a document.
 func newDocument(name string, runtimes map[string]string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: %s}\nspec:\n  admission: {enforce: none}\n  runtimes:\n", name)

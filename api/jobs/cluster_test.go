@@ -67,7 +67,8 @@ func TestExplainOnCluster(t *testing.T) {
 	}
 }
 
-// TestExplainWithFewPermissions checks a user who may read TrainJobs and pods, but neither events nor logs.
+// TestExplainWithFewPermissions checks Explain for a user who may read TrainJobs and pods, but neither events nor logs.
+// Explain must find the cause in the status of the pod, and must report that events and logs are missing.
 func TestExplainWithFewPermissions(t *testing.T) {
 	cp := controlplane.Start(t)
 	key := createFailure(t, cp)
@@ -89,7 +90,7 @@ func TestExplainWithFewPermissions(t *testing.T) {
 	}
 }
 
-// allow creates a Role in a namespace for the user with the name of the namespace.
+// allow grants permissions in a namespace to the user that has the same name as the namespace.
 func allow(t *testing.T, cp *controlplane.ControlPlane, namespace string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: "own"}

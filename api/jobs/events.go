@@ -64,8 +64,8 @@ func (j Jobs) listEvents(ctx context.Context, namespace string, selector fields.
 	return events.Items, nil
 }
 
-// lastSeen returns the time at which an event happened last. Old clients of the API set lastTimestamp, and new ones set eventTime
-// and the time of a series.
+// lastSeen returns the time at which an event happened last. Old clients of the API set lastTimestamp. New clients set
+// eventTime, and if the event is repeated, also series.lastObservedTime.
 func lastSeen(e corev1.Event) time.Time {
 	if e.Series != nil && e.Series.LastObservedTime.After(e.LastTimestamp.Time) {
 		return e.Series.LastObservedTime.Time

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/api/jobs/diagnosis"
 )
 
-// stopReasons are the reasons of events that say why pods were stopped. Kueue and Kubernetes write these events as normal events,
-// not as warnings.
+// stopReasons are the reasons of events that say why pods were stopped, but that have the type Normal instead of Warning.
+// Kueue and Kubernetes write these events.
 var stopReasons = []string{"Stopped", "Preempted", "EvictedDueToPreempted", "EvictedDueToPodsReadyTimeout", "TaintManagerEviction"}
 
 // eventTexts returns the messages of events that can explain a failure of the TrainJob.
@@ -33,8 +33,9 @@ func (s Snapshot) eventTexts(ctx context.Context, reader Reader) ([]diagnosis.Te
 	return texts, nil
 }
 
-// failures returns the events about problems that the TrainJob still has. The events must be sorted by time. If several events
-// about one object have the same reason, only the latest is returned, because the problem in the earlier ones is solved.
+// failures returns the events about problems that are not solved yet. The events must be sorted by time. If several events
+// about one object have the same reason, failures returns only the latest event, because the messages of the earlier events
+// no longer apply.
 func (s Snapshot) failures(events []corev1.Event) []corev1.Event {
 	type subject struct{ kind, name, reason string }
 	seen := map[subject]bool{}
@@ -52,7 +53,7 @@ func (s Snapshot) failures(events []corev1.Event) []corev1.Event {
 }
 
 // concerns reports whether an event is about the TrainJob or an object that belongs to it. Events stay after their object is
-// deleted, so an earlier TrainJob with the same name can have events.
+// deleted, so there can be events about an earlier TrainJob with the same name. concerns returns false for such events.
 func (s Snapshot) concerns(e corev1.Event) bool {
 	if lastSeen(e).Before(s.Job.CreationTimestamp.Time) {
 		return false
@@ -77,8 +78,8 @@ func (s Snapshot) concerns(e corev1.Event) bool {
 // startReasons are the reasons of events which say that a container of a pod cannot start.
 var startReasons = []string{"Failed", "BackOff", "ErrImageNeverPull", "InspectFailed", "FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox"}
 
-// isOver reports whether the problem in an event is solved: the training started after the event, or the pod was scheduled, or its
-// containers have started.
+// isOver reports whether the problem in an event is solved. It is solved if the training started after the event. A problem
+// of a pod is also solved when the pod is scheduled, has started or is ready, depending on the reason of the event.
 func (s Snapshot) isOver(e corev1.Event) bool {
 	if started := s.startedAt(); !started.IsZero() && lastSeen(e).Before(started) {
 		return true
@@ -95,8 +96,8 @@ func (s Snapshot) isOver(e corev1.Event) bool {
 	return s.Pods[i].isReady()
 }
 
-// startedAt returns when the training started: the latest start of a main container. The time is zero if the training has not
-// started, or if its pods are gone.
+// startedAt returns the time at which the training started: the start of the launcher's main container or, without a
+// launcher, the latest start of a main container. The time is zero if the training has not started, or if its pods are gone.
 func (s Snapshot) startedAt() time.Time {
 	pods := s.LatestAttempts()
 	if !s.hasStarted(pods) {
@@ -148,8 +149,9 @@ func (s Snapshot) jobNames() []string {
 	return names
 }
 
-// podNameOf returns the name of the pod that an event is about, or an empty string if the pod does not belong to the TrainJob.
-// The name of a pod is the name of its Job, an index and five random characters, so deleted pods are recognized too.
+// podNameOf returns the name of the pod that an event is about, or an empty string if the pod does not belong to the
+// TrainJob. The name of a pod is the name of its Job, an index and five random characters. podNameOf therefore also
+// recognizes pods that were deleted.
 func (s Snapshot) podNameOf(e corev1.Event) string {
 	if e.InvolvedObject.Kind != "Pod" {
 		return ""

@@ -12,11 +12,12 @@ import (
 )
 
 const (
-	// maxExcerptLines and maxExcerptLine limit an excerpt: the number of lines, and the number of characters of a line.
+	// maxExcerptLines is the maximum number of lines in an excerpt, and maxExcerptLine is the maximum number of characters
+	// in a line.
 	maxExcerptLines = 10
 	maxExcerptLine  = 300
-	// maxExcerpts is the maximum number of excerpts, and maxExcerptBytes is the maximum size of the end of a text that becomes an
-	// excerpt.
+	// maxExcerpts is the maximum number of excerpts, and maxExcerptBytes is the number of bytes at the end of a text from
+	// which excerptOf takes the lines.
 	maxExcerpts     = 5
 	maxExcerptBytes = 64 << 10
 	// maxName is the maximum length of the name of a pod or of a source, in characters.
@@ -33,8 +34,8 @@ type Explanation struct {
 	Summary string `json:"summary"`
 	// Causes lists the recognized failures, with the most probable cause first.
 	Causes []Cause `json:"causes"`
-	// Excerpts shows the end of the log of the container that failed first, if the TrainJob has failed and no cause was recognized.
-	// Without logs, it shows messages of Kubernetes.
+	// Excerpts is set if the TrainJob has failed, and no failure except symptoms was recognized. It contains the end of the
+	// log of the container that failed first or, if there is no log, messages of Kubernetes.
 	Excerpts []Excerpt `json:"excerpts,omitempty"`
 	// Missing says which logs and events could not be read, and why. For example, the user may lack a permission.
 	Missing []string `json:"missing,omitempty"`
@@ -50,20 +51,21 @@ type Cause struct {
 	Origin diagnosis.Origin `json:"origin"`
 	// Retry says whether the same TrainJob can succeed later: no, yes, or wait.
 	Retry diagnosis.Retry `json:"retry"`
-	// Cause and Remedy are sentences about the reason, and about what to do.
+	// Cause is a sentence that explains the failure, and Remedy says what to do about it.
 	Cause  string `json:"cause"`
 	Remedy string `json:"remedy"`
-	// Pod is the pod in which the failure was seen, if any. Source says where, such as "log of container node of pod a".
+	// Pod is the pod in which the failure was seen, if any. Source names the text in which the failure was seen, such as
+	// "log of container node of pod a".
 	Pod    string `json:"pod,omitempty"`
 	Source string `json:"source"`
-	// Line is the number of the line in the text that was read, counted from 1, and Evidence is this line.
+	// Line is the number of the line in the part of the text that was read, counted from 1. Evidence is this line.
 	Line     int    `json:"line"`
 	Evidence string `json:"evidence"`
-	// Count is the number of texts with the same failure.
+	// Count is the number of texts in which the failure was recognized.
 	Count int `json:"count"`
 }
 
-// Excerpt is the end of a text.
+// Excerpt is the end of a log, or a message of Kubernetes.
 type Excerpt struct {
 	Pod    string   `json:"pod,omitempty"`
 	Source string   `json:"source"`
@@ -71,7 +73,8 @@ type Excerpt struct {
 }
 
 // Explain reads the status, the events and the logs of a TrainJob, and says why it failed or does not start. Explain needs
-// permission to get the TrainJob, and to list pods. Without permission for events or logs, Explain uses the other texts.
+// permission to get the TrainJob, and to list pods. Without permission to read events or logs, Explain uses only the texts
+// that it can read.
 func (j Jobs) Explain(ctx context.Context, key types.NamespacedName) (Explanation, error) {
 	snapshot, err := j.Get(ctx, key)
 	if err != nil {
@@ -96,7 +99,8 @@ func (s Snapshot) Explain(ctx context.Context, reader Reader, now time.Time) Exp
 	return s.explain(append(s.statusTexts(now), events...), logs, missing)
 }
 
-// explain recognizes the failures in texts of the cluster and in logs.
+// explain recognizes the failures in texts of the cluster and in logs. The errors in missing say which texts could not be
+// read.
 func (s Snapshot) explain(cluster, logs []diagnosis.Text, missing []error) Explanation {
 	e := Explanation{Namespace: s.Job.Namespace, TrainJob: s.Job.Name, Phase: s.Phase(), Summary: s.Summary(), Causes: []Cause{}}
 	for _, err := range missing {
@@ -119,8 +123,8 @@ func (s Snapshot) explain(cluster, logs []diagnosis.Text, missing []error) Expla
 	return e
 }
 
-// excerpts returns the end of the first log. Logs are sorted by the end of their containers, so this container failed first.
-// If there is no log, excerpts returns the texts of the cluster.
+// excerpts returns the end of the first log. Logs are sorted by the time at which their containers ended, so the container
+// of the first log failed first. If there is no log, excerpts returns the texts of the cluster.
 func excerpts(cluster, logs []diagnosis.Text) []Excerpt {
 	for _, text := range logs {
 		if e := excerptOf(text); len(e.Lines) > 0 {

@@ -61,7 +61,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestEventsOfTheTrainJob checks which events belong to the TrainJob bert, and which problems are solved.
+// TestEventsOfTheTrainJob checks which events are about the TrainJob bert, and which events are about problems that are
+// solved.
 func TestEventsOfTheTrainJob(t *testing.T) {
 	placed := newPod(Node, "a", waiting)
 	placed.UID = "1"
@@ -114,7 +115,7 @@ func TestEventsOfTheTrainJob(t *testing.T) {
 	}
 }
 
-// TestLatestEventOfASubjectCounts checks that only the latest of several events about one object is reported.
+// TestLatestEventOfASubjectCounts checks that only the latest of several events with the same object and reason is reported.
 func TestLatestEventOfASubjectCounts(t *testing.T) {
 	event := func(minute int, object, message string) corev1.Event {
 		return corev1.Event{

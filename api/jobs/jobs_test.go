@@ -52,8 +52,8 @@ func deliver(t *testing.T, cp *controlplane.ControlPlane) {
 	}
 }
 
-// deliverOwn creates two TrainingRuntimes in a namespace. One TrainingRuntime has the same name as the
-// ClusterTrainingRuntime.
+// deliverOwn creates two TrainingRuntimes in a namespace. One of them has the same name as the ClusterTrainingRuntime that
+// deliver applies.
 func deliverOwn(t *testing.T, cp *controlplane.ControlPlane, namespace string) {
 	t.Helper()
 	var shared trainer.ClusterTrainingRuntime
@@ -136,8 +136,8 @@ func (t otherGroup) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.RoundTripper.RoundTrip(r)
 }
 
-// TestClusterWithoutTrainer: for a cluster without Trainer's CRDs, the error is ErrNoTrainer, which differs from the
-// error for a cluster without runtimes.
+// TestClusterWithoutTrainer: for a cluster without Trainer's CRDs, Runtime returns ErrNoTrainer, and not the error for a
+// cluster without runtimes.
 func TestClusterWithoutTrainer(t *testing.T) {
 	cp := controlplane.Start(t)
 	config := cp.Config()
@@ -260,7 +260,7 @@ func TestWatch(t *testing.T) {
 	expect("another TrainJob", false)
 	submit(t, all, build.MakeTrainJob("watched", namespace).Runtime(runtimeName).Suspended().Obj())
 	expect("the TrainJob", true)
-	for quiet := false; !quiet; { // Trainer writes the status of the TrainJob
+	for quiet := false; !quiet; { // wait until Trainer no longer changes the status of the TrainJob
 		select {
 		case <-changes:
 		case <-time.After(2 * time.Second):

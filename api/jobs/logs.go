@@ -16,8 +16,8 @@ func (j Jobs) Log(ctx context.Context, pod Pod, container string, lines int64) (
 	return j.EndOfLog(ctx, pod, container, lines, false)
 }
 
-// EndOfLog reads the last lines of a container's log, at most 1 MiB. The argument "previous" selects the log of the container
-// that ran before the container was started again.
+// EndOfLog reads the last lines of a container's log, at most 1 MiB. If the container was restarted, the argument "previous"
+// selects the log of its run before the restart.
 func (j Jobs) EndOfLog(ctx context.Context, pod Pod, container string, lines int64, previous bool) (string, error) {
 	text, err := j.core.Get().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("log").
 		Param("container", container).Param("tailLines", strconv.FormatInt(lines, 10)).Param("limitBytes", strconv.Itoa(maxLog)).

@@ -28,11 +28,12 @@ type candidate struct {
 	pod       Pod
 	container string
 	ended     time.Time // zero if the container runs, or if the time is unknown
-	previous  bool      // whether the container was started again, so that the log of its previous run is needed
+	previous  bool      // whether the container was restarted, so that the log before the restart is needed
 }
 
-// logTexts reads the logs that can explain a failure, in the order in which their containers ended. If logs cannot be read,
-// the errors say why.
+// logTexts reads the logs that can explain a failure, in the order in which their containers ended. The result "missing"
+// contains an error for each log that cannot be read, or one error for all logs if the user lacks the permission to read
+// logs.
 func (s Snapshot) logTexts(ctx context.Context, reader Reader) (texts []diagnosis.Text, missing []error) {
 	candidates := s.candidates()
 	logs, failures := make([]string, len(candidates)), make([]error, len(candidates))
@@ -62,8 +63,8 @@ func (s Snapshot) logTexts(ctx context.Context, reader Reader) (texts []diagnosi
 	return texts, missing
 }
 
-// endOfLog reads the last lines of a log. The kubelet stops after maxLog bytes, so the end of long lines can be missing. In this
-// case, endOfLog reads fewer lines.
+// endOfLog reads the last lines of a log. The kubelet sends at most maxLog bytes of these lines, so the last lines can be
+// missing if lines are long. In this case, endOfLog tries again with fewer lines.
 func endOfLog(ctx context.Context, reader Reader, c candidate) (string, error) {
 	lines := int64(logLines)
 	for {
@@ -76,7 +77,7 @@ func endOfLog(ctx context.Context, reader Reader, c candidate) (string, error) {
 }
 
 // candidates returns the containers whose logs are read: first the containers that failed, in the order in which they ended,
-// and then the containers of the launcher that run, because mpirun can hang after a failure.
+// and then the running containers of the launcher, because mpirun can hang after a failure.
 func (s Snapshot) candidates() []candidate {
 	var failed, running []candidate
 	for _, pod := range s.Pods {
@@ -94,8 +95,8 @@ func (s Snapshot) candidates() []candidate {
 	return append(limit(failed, maxLogs-len(running)), running...)
 }
 
-// failureOf returns how a container ended with an error, or nil. The result "previous" reports whether the container was started
-// again after that.
+// failureOf returns the state of a container's latest run that ended with an error, or nil if there is none. The result
+// "previous" reports whether the container was restarted after this run.
 func failureOf(c corev1.ContainerStatus) (ended *corev1.ContainerStateTerminated, previous bool) {
 	switch last := c.LastTerminationState.Terminated; {
 	case c.State.Terminated != nil && c.State.Terminated.ExitCode != 0:
@@ -106,8 +107,8 @@ func failureOf(c corev1.ContainerStatus) (ended *corev1.ContainerStateTerminated
 	return nil, false
 }
 
-// limit shortens a list to n containers. It removes the last containers, but keeps containers of the launcher as long as there are
-// others.
+// limit shortens a list to n containers. It removes the last containers first, but removes containers of the launcher only
+// if no others are left.
 func limit(all []candidate, n int) []candidate {
 	for len(all) > max(n, 0) {
 		last := len(all) - 1

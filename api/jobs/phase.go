@@ -19,7 +19,8 @@ const (
 	// Initializing means that all pods are assigned to cluster nodes, but mpirun has not started. In this phase, images
 	// are pulled, and the launcher waits until sshd listens on the nodes.
 	Initializing Phase = "Initializing"
-	// Running means that mpirun has started. If the TrainJob has no launcher, it means that the programs on all nodes have started.
+	// Running means that mpirun has started or, if the TrainJob has no launcher, that the programs on all nodes have
+	// started.
 	Running Phase = "Running"
 	// Succeeded means that the TrainJob has ended without a failure.
 	Succeeded Phase = "Succeeded"
@@ -63,7 +64,7 @@ func (s Snapshot) hasStarted(pods []Pod) bool {
 	return len(nodes) >= s.wantedNodes() && !waiting
 }
 
-// wantedNodes returns the number of nodes that the TrainJob requests, or 1 if the runtime decides about the number.
+// wantedNodes returns the number of nodes that the TrainJob requests, or 1 if the TrainJob does not set the number.
 func (s Snapshot) wantedNodes() int {
 	if s.Job.Spec.Trainer == nil {
 		return 1
@@ -71,7 +72,7 @@ func (s Snapshot) wantedNodes() int {
 	return int(ptr.Deref(s.Job.Spec.Trainer.NumNodes, 1))
 }
 
-// hasLauncher reports whether the TrainJob has a launcher, which may not have a pod yet.
+// hasLauncher reports whether the TrainJob has a launcher, even if the launcher's pod does not exist yet.
 func (s Snapshot) hasLauncher() bool {
 	return len(s.PodsOf(Launcher)) > 0 ||
 		slices.ContainsFunc(s.Job.Status.JobsStatus, func(s trainer.JobStatus) bool { return s.Name == string(Launcher) })

@@ -14,7 +14,8 @@ import (
 // created is the creation time of the TrainJobs in these tests.
 var created = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// newSnapshot returns a Snapshot of the TrainJob team/bert with the given pods. The function "change" can change the TrainJob; it can be nil.
+// newSnapshot returns a Snapshot of the TrainJob team/bert with the given pods. If the argument "change" is not nil,
+// newSnapshot calls it to change the TrainJob.
 func newSnapshot(change func(*trainer.TrainJob), pods ...Pod) Snapshot {
 	v := Snapshot{Pods: pods}
 	v.Job.Namespace, v.Job.Name, v.Job.CreationTimestamp = "team", "bert", metav1.NewTime(created)
@@ -93,7 +94,7 @@ func TestPhase(t *testing.T) {
 	}
 }
 
-// TestStates checks that states without a message in the cluster are recognized.
+// TestStates checks that Diagnose recognizes problems about which the cluster contains no message, such as missing pods.
 func TestStates(t *testing.T) {
 	inQueue := func(j *trainer.TrainJob) {
 		suspend(j)

@@ -24,7 +24,8 @@ const (
 	jobUIDLabel = "kueue.x-k8s.io/job-uid"
 )
 
-// kueueVersions are the versions of Kueue's API, from the newest to the oldest. The fields below are the same in all versions.
+// kueueVersions are the versions of Kueue's API, from the newest to the oldest. The fields of workloadList are the same in
+// all versions.
 var kueueVersions = []string{"v1beta2", "v1beta1"}
 
 // Workload is the state of a TrainJob in a queue of Kueue.
@@ -35,13 +36,13 @@ type Workload struct {
 	Inactive bool
 	// Conditions are the conditions of the Workload. They say why the TrainJob is not admitted.
 	Conditions []metav1.Condition
-	// Ahead is the number of Workloads of the same queue that Kueue tries to admit first, or nil if this Workload does not wait. With
-	// Kueue's admission fair sharing, the order can be different.
+	// Ahead is the number of Workloads of the same queue that Kueue tries to admit first, or nil if this Workload does not
+	// wait. If Kueue uses admission fair sharing, its order can be different.
 	Ahead *int
 }
 
-// workloadList contains the fields of Kueue's Workload objects that this package uses. The types of Kueue would make every command
-// slower.
+// workloadList contains the fields of Kueue's Workload objects that this package uses. Kueue's own Go types would make every
+// command slower, because they are registered when a program starts.
 type workloadList struct {
 	APIVersion string         `json:"apiVersion"`
 	Items      []workloadItem `json:"items"`
@@ -59,7 +60,8 @@ type workloadItem struct {
 	} `json:"spec"`
 }
 
-// Workloads returns the Workloads of all TrainJobs in a namespace, by the UID of the TrainJob. Without Kueue, there are none.
+// Workloads returns the Workloads of all TrainJobs in a namespace, by the UID of the TrainJob. The result is nil if Kueue is
+// not installed.
 func (j Jobs) Workloads(ctx context.Context, namespace string) (map[types.UID]Workload, error) {
 	list, err := j.listWorkloads(ctx, namespace)
 	if apierrors.IsNotFound(err) {
@@ -81,13 +83,14 @@ func (j Jobs) Workloads(ctx context.Context, namespace string) (map[types.UID]Wo
 	return found, nil
 }
 
-// compareWaiting orders Workloads as Kueue admits them by default: by priority, and then by the time since which they wait.
+// compareWaiting orders Workloads as Kueue admits them by default: by priority, and then by the time at which they began to
+// wait.
 func compareWaiting(a, b workloadItem) int {
 	return cmp.Or(cmp.Compare(b.Spec.Priority, a.Spec.Priority), a.waitsSince().Compare(b.waitsSince()), cmp.Compare(a.Name, b.Name))
 }
 
-// waitsSince returns the time since which a Workload waits: its creation, or the time at which Kueue evicted it because its pods were
-// not ready in time, or because of an admission check.
+// waitsSince returns the time at which a Workload began to wait: its creation or, if Kueue evicted it because its pods were
+// not ready in time or because of an admission check, the time of the eviction.
 func (w workloadItem) waitsSince() time.Time {
 	c := meta.FindStatusCondition(w.Status.Conditions, "Evicted")
 	if c != nil && c.Status == metav1.ConditionTrue && slices.Contains([]string{"PodsReadyTimeout", "AdmissionCheck"}, c.Reason) {
@@ -112,7 +115,8 @@ func (j Jobs) listWorkloads(ctx context.Context, namespace string) (list workloa
 	return list, err
 }
 
-// WithWorkload returns the snapshot with the state of the TrainJob in its queue. A TrainJob without a queue has none.
+// WithWorkload returns the snapshot with the state of the TrainJob in its queue. If the TrainJob has no queue, WithWorkload
+// returns the snapshot unchanged.
 func (s Snapshot) WithWorkload(ctx context.Context, reader Reader) (Snapshot, error) {
 	if s.Queue() == "" {
 		return s, nil

@@ -7,13 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Reader reads the texts about a TrainJob that are not in the status of the TrainJob and its pods. Jobs is a Reader.
+// Reader reads information about a TrainJob that is not in the status of the TrainJob and its pods: events, Workloads and
+// logs. The type Jobs implements Reader.
 type Reader interface {
 	// Events lists the events of a namespace, from the oldest to the latest.
 	Events(ctx context.Context, namespace string) ([]corev1.Event, error)
 	// Workloads returns the Workloads of Kueue in a namespace, by the UID of the TrainJob.
 	Workloads(ctx context.Context, namespace string) (map[types.UID]Workload, error)
-	// EndOfLog reads the last lines of a container's log. The argument "previous" selects the log of the container that ran
-	// before the container was started again.
+	// EndOfLog reads the last lines of a container's log. If the container was restarted, the argument "previous" selects
+	// the log of its run before the restart.
 	EndOfLog(ctx context.Context, pod Pod, container string, lines int64, previous bool) (string, error)
 }

@@ -132,13 +132,15 @@ func (r Runtime) LauncherIsNode() bool {
 	return policy != nil && policy.MPI != nil && ptr.Deref(policy.MPI.RunLauncherAsNode, false)
 }
 
-// HasPreflight reports whether the launcher checks all hosts before it starts mpirun.
+// HasPreflight reports whether the launcher has the init container preflight, which checks before mpirun starts that all
+// hosts can be reached.
 func (r Runtime) HasPreflight() bool { return r.preflight() != nil }
 
-// PreflightTimeoutVariable is the environment variable with the timeout of preflight, in seconds (runtimes/init.cue).
+// PreflightTimeoutVariable is the environment variable that sets the timeout of preflight, in seconds (runtimes/init.cue).
 const PreflightTimeoutVariable = "PREFLIGHT_TIMEOUT_SECONDS"
 
-// PreflightTimeout returns how long preflight tries to reach all hosts, or 0 if the runtime has no preflight.
+// PreflightTimeout returns how long preflight tries to reach all hosts, or 0 if the runtime has no preflight or no such
+// timeout.
 func (r Runtime) PreflightTimeout() time.Duration {
 	container := r.preflight()
 	if container == nil {

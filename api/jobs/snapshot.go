@@ -89,11 +89,12 @@ func (j Jobs) Get(ctx context.Context, key types.NamespacedName) (Snapshot, erro
 	return MakeSnapshot(snapshot.Job, pods.Items), nil
 }
 
-// MakeSnapshot returns the snapshot of a TrainJob and the pods with the name of its JobSet.
+// MakeSnapshot returns the snapshot of a TrainJob. The argument "pods" contains all pods whose label JobSetLabel is the name
+// of the TrainJob.
 func MakeSnapshot(job trainer.TrainJob, pods []corev1.Pod) Snapshot {
 	snapshot := Snapshot{Job: job}
 	for _, pod := range pods {
-		// The pods of a deleted TrainJob with the same name can still terminate.
+		// Older pods belong to a deleted TrainJob with the same name, and have not terminated yet.
 		if !pod.CreationTimestamp.Before(&job.CreationTimestamp) {
 			snapshot.Pods = append(snapshot.Pods, podOf(pod))
 		}
@@ -158,7 +159,7 @@ func (s Snapshot) PodsOf(role Role) []Pod {
 	return found
 }
 
-// Outcome is the final condition of a TrainJob, or the zero Outcome while the TrainJob runs.
+// Outcome is the final condition of a TrainJob, or the zero Outcome if the TrainJob has not ended.
 type Outcome struct {
 	// Condition is trainer.TrainJobComplete or trainer.TrainJobFailed.
 	Condition string

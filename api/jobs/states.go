@@ -18,11 +18,11 @@ import (
 // silentTime is the time after which missing pods are reported as a failure. Normally, the first pods exist after a second.
 const silentTime = 30 * time.Second
 
-// Queue returns the name of the queue of Kueue in which the TrainJob is, or an empty string.
+// Queue returns the name of the TrainJob's LocalQueue in Kueue, or an empty string if the TrainJob has no queue.
 func (s Snapshot) Queue() string { return s.Job.Labels[queueLabel] }
 
-// stateTexts describes failures that have no message in the cluster. The catalogue of failures recognizes these
-// descriptions.
+// stateTexts describes problems about which the cluster contains no message. The patterns in the catalogue of failures match
+// these descriptions.
 func (s Snapshot) stateTexts(now time.Time) []diagnosis.Text {
 	var texts []diagnosis.Text
 	add := func(pod, description string) {
@@ -33,9 +33,9 @@ func (s Snapshot) stateTexts(now time.Time) []diagnosis.Text {
 	}
 	if text := s.Job.Annotations[v1alpha1.TimedOutAnnotation]; text != "" && s.isSuspended() {
 		add("", text)
-		texts[len(texts)-1].Time = s.Job.CreationTimestamp.Time // the timeout comes before the problems of single pods
+		texts[len(texts)-1].Time = s.Job.CreationTimestamp.Time // so that the timeout comes before problems of single pods
 	}
-	if verdict, _ := s.Verdict(); verdict != nil { // if the verdict is invalid, logTexts reads the log of preflight
+	if verdict, _ := s.Verdict(); verdict != nil { // if the verdict is invalid, its text is in the log that logTexts reads
 		for _, host := range verdict.Failed {
 			add(s.latestLauncher(), host.Text())
 		}
@@ -73,7 +73,7 @@ func (s Snapshot) describeDelay(now time.Time) string {
 	return fmt.Sprintf("the TrainJob has no pods after %s", silentTime)
 }
 
-// pendingTime returns the time since Trainer should have begun to create pods, or 0 if it should not create any now.
+// pendingTime returns how long ago Trainer should have begun to create pods, or 0 if Trainer should not create pods now.
 func (s Snapshot) pendingTime(now time.Time) time.Duration {
 	if since := s.resumedAt(); !since.IsZero() {
 		return now.Sub(since)
@@ -99,8 +99,8 @@ func (s Snapshot) hasActiveJobs() bool {
 	return slices.ContainsFunc(s.Job.Status.JobsStatus, func(s trainer.JobStatus) bool { return ptr.Deref(s.Active, 0) > 0 })
 }
 
-// lostLauncher reports whether the launcher's Job failed, but no pod of the launcher exists. Kubernetes keeps pods that failed, but a
-// deleted pod leaves nothing.
+// lostLauncher reports whether the launcher's Job failed, but no pod of the launcher exists. Kubernetes keeps a pod that
+// failed, so the missing pod was deleted.
 func (s Snapshot) lostLauncher() bool {
 	failed := slices.ContainsFunc(s.Job.Status.JobsStatus, func(j trainer.JobStatus) bool {
 		return j.Name == string(Launcher) && ptr.Deref(j.Failed, 0) > 0
@@ -118,7 +118,8 @@ func (s Snapshot) latestLauncher() string {
 	return ""
 }
 
-// mainImages returns the images of the main containers of the launcher and the nodes, each with the first role that runs it.
+// mainImages returns the images of the main containers of the launcher and the nodes, each with the first role (launcher or
+// node) that runs the image.
 func (s Snapshot) mainImages() []string {
 	var found []string
 	seen := map[string]bool{}
@@ -136,8 +137,8 @@ func (s Snapshot) mainImages() []string {
 	return found
 }
 
-// sidecar returns the name of a container that runs although the main container has ended, or an empty string. Such a
-// container prevents the end of the TrainJob.
+// sidecar returns the name of a container that runs although the main container has ended, or an empty string. The TrainJob
+// does not end while this container runs.
 func (p Pod) sidecar() string {
 	if !p.mainHasEnded() {
 		return ""

@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/api/jobs/diagnosis"
 )
 
-// statusTexts returns the texts in the status of the TrainJob and of its pods, and descriptions of states that have no
-// message.
+// statusTexts returns the messages in the status of the TrainJob, its Workload and its pods, and the descriptions of
+// stateTexts.
 func (s Snapshot) statusTexts(now time.Time) []diagnosis.Text {
 	texts := append(s.stateTexts(now), conditionTexts("TrainJob "+s.Job.Name, s.Job.Status.Conditions)...)
 	if obstacles := s.Workload.obstacles(); len(obstacles) > 0 {
@@ -40,7 +40,7 @@ func conditionTexts(object string, conditions []metav1.Condition) []diagnosis.Te
 
 func joinReason(reason, message string) string { return strings.Trim(reason+": "+message, ": ") }
 
-// podTexts returns the message of a pod, its conditions, and the states of its containers.
+// podTexts returns the messages in the status of a pod, in its conditions, and in the states of its containers.
 func podTexts(pod Pod) []diagnosis.Text {
 	var texts []diagnosis.Text
 	add := func(from string, at time.Time, reason, message string) {
@@ -69,7 +69,7 @@ func podTexts(pod Pod) []diagnosis.Text {
 	return texts
 }
 
-// endTexts returns the reason for which a container ended, and the message that its program left.
+// endTexts returns the reason for which a container ended, and its termination message, if any.
 func endTexts(pod Pod, container string, ended corev1.ContainerStateTerminated) []diagnosis.Text {
 	text := diagnosis.Text{
 		Source: diagnosis.Cluster, From: fmt.Sprintf("state of container %s of pod %s", container, pod.Name), Pod: pod.Name, Time: ended.FinishedAt.Time,
@@ -88,11 +88,12 @@ func endTexts(pod Pod, container string, ended corev1.ContainerStateTerminated) 
 	return []diagnosis.Text{text, left}
 }
 
-// runtimeReasons are the reasons for which a container did not start. The container runtime writes their message. Messages with
-// other reasons are written by programs.
+// runtimeReasons are the reasons for which a container did not start. With one of these reasons, the termination message is
+// from the container runtime. With other reasons, it is from the program in the container.
 var runtimeReasons = []string{"StartError", "ContainerCannotRun", "CreateContainerError"}
 
-// stoppedAt returns when the pod was stopped by Kubernetes, or zero if the time is unknown.
+// stoppedAt returns when Kubernetes stopped the pod or, if this is unknown, when the last of the pod's containers ended. The
+// time is zero if neither is known.
 func (p Pod) stoppedAt() time.Time {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.DisruptionTarget {

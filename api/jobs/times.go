@@ -14,8 +14,8 @@ import (
 // Times says when a TrainJob reached the stages of its life. A time is zero if the stage has not been reached, or if the pods that
 // recorded the time are gone.
 type Times struct {
-	// Created is the creation of the TrainJob, and Resumed is the latest moment from which it could have pods: its creation, or
-	// the time at which it was resumed. Resumed is zero while the TrainJob is suspended.
+	// Created is the time at which the TrainJob was created. Resumed is the time from which Trainer should create pods: the
+	// creation of the TrainJob, or the time at which it was last resumed. Resumed is zero while the TrainJob is suspended.
 	Created, Resumed time.Time
 	// Scheduled is the time at which the last pod was assigned to a cluster node.
 	Scheduled time.Time
@@ -25,7 +25,8 @@ type Times struct {
 	Ended time.Time
 }
 
-// Times returns the times of the current attempts of all pods.
+// Times returns the times of the TrainJob. If a Job has created several pods with the same index, only the latest pod
+// counts.
 func (s Snapshot) Times() Times {
 	times := Times{Created: s.Job.CreationTimestamp.Time, Resumed: s.resumedAt(), Scheduled: s.scheduledAt(), Started: s.startedAt()}
 	if condition := meta.FindStatusCondition(s.Job.Status.Conditions, s.Outcome().Condition); condition != nil {
@@ -50,7 +51,8 @@ func (s Snapshot) scheduledAt() time.Time {
 	return latest
 }
 
-// CountScheduled returns the number of pods that are assigned to cluster nodes, and the number of pods that are not or do not exist.
+// CountScheduled returns the number of pods that are assigned to cluster nodes, and the number of pods that are not assigned
+// or do not exist yet.
 func (s Snapshot) CountScheduled() (scheduled, waiting int) {
 	for _, pod := range s.LatestAttempts() {
 		if pod.isScheduled() {
@@ -62,8 +64,9 @@ func (s Snapshot) CountScheduled() (scheduled, waiting int) {
 	return scheduled, waiting + s.missingPods()
 }
 
-// GangWait returns the time since which pods of the TrainJob wait for cluster nodes, or zero if no pod waits. If JobSet starts all
-// pods again, or creates pods after an initializer has ended, the time begins with these pods. Pods that do not exist have no time.
+// GangWait returns the time at which pods of the TrainJob began to wait for cluster nodes, or zero if no pod waits. If
+// JobSet creates all pods again, or creates pods after an initializer has ended, this is the creation time of these pods.
+// Pods that do not exist yet are ignored.
 func (s Snapshot) GangWait() time.Time {
 	if s.Phase() != GangScheduling {
 		return time.Time{}
@@ -85,8 +88,8 @@ func (s Snapshot) HasPodSince(at time.Time) bool {
 	return slices.ContainsFunc(s.Pods, func(p Pod) bool { return !p.CreationTimestamp.Time.Before(at) })
 }
 
-// BlockedSince returns when the main container ended in a pod in which another container still runs, or zero if there is no such pod. Such a
-// container, for example the proxy of a service mesh, prevents the end of the TrainJob.
+// BlockedSince returns when the main container ended in a pod in which another container still runs, or zero if there is no
+// such pod. The TrainJob does not end while the other container, for example the proxy of a service mesh, runs.
 func (s Snapshot) BlockedSince() time.Time {
 	for _, pod := range s.Pods {
 		if pod.sidecar() == "" {
@@ -101,7 +104,7 @@ func (s Snapshot) BlockedSince() time.Time {
 	return time.Time{}
 }
 
-// Strip removes the fields of a TrainJob that a Snapshot does not use. A cache of many TrainJobs then needs less memory.
+// Strip removes the fields of a TrainJob that a Snapshot does not use, so that a cache of many TrainJobs needs less memory.
 func Strip(job *trainer.TrainJob) {
 	kept := trainer.TrainJobSpec{RuntimeRef: job.Spec.RuntimeRef, Suspend: job.Spec.Suspend, ManagedBy: job.Spec.ManagedBy}
 	if t := job.Spec.Trainer; t != nil {
@@ -110,7 +113,7 @@ func Strip(job *trainer.TrainJob) {
 	job.ManagedFields, job.Spec = creation(job.ManagedFields), kept
 }
 
-// creation returns the managers of the oldest entries, which created the object, without their fields.
+// creation returns the oldest of the entries, without its list of fields. The manager in this entry created the object.
 func creation(fields []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	var oldest []metav1.ManagedFieldsEntry
 	for _, f := range fields {
@@ -121,8 +124,8 @@ func creation(fields []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	return oldest
 }
 
-// Creator returns the name of the program that created the TrainJob, such as "kubectl-create", or an empty string if it is unknown. Later
-// changes can hide the creator.
+// Creator returns the name of the program that created the TrainJob, such as "kubectl-create", or an empty string if it is
+// unknown. After later changes of the TrainJob, the result can be another program.
 func (s Snapshot) Creator() string {
 	for _, f := range creation(s.Job.ManagedFields) {
 		return f.Manager

@@ -40,7 +40,7 @@ type HostFailure struct {
 // String returns the host, the cause and the detail, separated by colons.
 func (f HostFailure) String() string { return fmt.Sprintf("%s: %s: %s", f.Host, f.Cause, f.Detail) }
 
-// Text describes the failure for package diagnosis, as a text of the source State.
+// Text describes the failure in a form that the catalogue of package diagnosis recognizes in texts of the source State.
 func (f HostFailure) Text() string { return "preflight of host " + f.String() }
 
 // Verdict reads the verdict from the termination message of the launcher's preflight. The verdict is nil until
@@ -69,7 +69,7 @@ func (s Snapshot) PreflightDuration() time.Duration {
 	return ended.FinishedAt.Sub(ended.StartedAt.Time)
 }
 
-// preflight returns how the preflight of the latest launcher ended, or nil.
+// preflight returns how the container preflight of the latest launcher pod ended, or nil if it has not ended.
 func (s Snapshot) preflight() *corev1.ContainerStateTerminated {
 	for _, launcher := range s.LatestAttempts() {
 		if launcher.Role != Launcher {

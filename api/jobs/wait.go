@@ -11,10 +11,11 @@ import (
 )
 
 const (
-	// waitInterval is the time after which Wait reads a TrainJob again although no change was reported. The user may lack the permission
-	// to watch, and events and logs change without a change of a pod.
+	// waitInterval is the time after which Wait reads a TrainJob again even if no change was reported. Wait needs this if
+	// the user may not watch TrainJobs or pods. The function "done" needs this if it reads events or logs, because they can
+	// change while the pods stay the same.
 	waitInterval = time.Second
-	// watchInterval is the time after which a watch that ended is repeated.
+	// watchInterval is the time between the end of a watch and the start of the next watch.
 	watchInterval = time.Second
 	// settleTime is the time that Wait waits after a change, because changes of several pods often come together.
 	settleTime = 100 * time.Millisecond

@@ -14,14 +14,14 @@ import (
 // WantedPods are the numbers of pods that a JobSet requests, by role.
 type WantedPods map[Role]Wanted
 
-// Wanted is the number of pods of a role.
+// Wanted is the number of pods that a JobSet requests for one role.
 type Wanted struct {
 	Pods int
 	// Later is true if JobSet creates the pods only after the pods of another role have started or ended.
 	Later bool
 }
 
-// CountWanted returns the pods that a JobSet requests.
+// CountWanted returns the numbers of pods that a JobSet requests.
 func CountWanted(set *jobset.JobSet) WantedPods {
 	wanted := WantedPods{}
 	for _, r := range set.Spec.ReplicatedJobs {
@@ -49,7 +49,8 @@ func (s Snapshot) missingPods() int {
 // LacksPods reports whether JobSet should have created pods that do not exist.
 func (s Snapshot) LacksPods() bool { return s.missingPods() > 0 }
 
-// wantedPods reads the JobSet of a TrainJob. The numbers are unknown if it does not exist yet, or if the user may not read it.
+// wantedPods reads the numbers of pods from the JobSet of a TrainJob. The result is nil if the JobSet does not exist yet, or
+// if the user may not read it.
 func (j Jobs) wantedPods(ctx context.Context, key types.NamespacedName) (WantedPods, error) {
 	text, err := j.core.Get().AbsPath("/apis", jobset.GroupVersion.Group, jobset.GroupVersion.Version, "namespaces", key.Namespace, "jobsets", key.Name).DoRaw(ctx)
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {

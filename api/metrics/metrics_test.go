@@ -19,7 +19,8 @@ import (
 	"github.com/trainyard/trainyard/api/metrics"
 )
 
-// TestNames compares the names in package "metrics" with the names that grafana/ declares for the controller.
+// TestNames checks that package "metrics" contains exactly the metrics and labels that grafana/ declares for the controller,
+// and the same buckets.
 func TestNames(t *testing.T) {
 	want := readContract(t)
 	names, labels := map[string]bool{}, map[string]bool{}

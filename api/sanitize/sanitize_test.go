@@ -17,7 +17,8 @@ const (
 	punctuation      = lettersAndDigits + "!#$%^*_+-.~,;&@()"
 )
 
-// secretKinds lists lines of logs with a secret. %s stands for the secret, which has a prefix and random characters.
+// secretKinds lists log lines that contain a secret. %s stands for the secret, which consists of the prefix and random
+// characters.
 var secretKinds = []struct {
 	line, prefix, alphabet string
 	length                 int
@@ -64,8 +65,8 @@ var secretKinds = []struct {
 	{"-----BEGIN OPENSSH PRIVATE KEY-----\n%s\n-----END OPENSSH PRIVATE KEY-----", "", base64Digits, 70},
 }
 
-// TestSecretsAreReplaced checks 200 lines with random secrets: five of each kind, in lines of logs as different programs
-// print them. No part of a secret with eight characters may remain.
+// TestSecretsAreReplaced checks 200 log lines with random secrets: each line in secretKinds, in five formats in which
+// programs print log lines. No eight consecutive characters of a secret may remain.
 func TestSecretsAreReplaced(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	decorations := []string{"%s", "2026-11-27T10:00:00Z stderr F %s", "\x1b[31m%s\x1b[0m", "[1,3]<stderr>:%s", "INFO trainer.py:12 - %s (step 3)"}
@@ -91,8 +92,8 @@ func TestSecretsAreReplaced(t *testing.T) {
 	}
 }
 
-// remaining returns the first eight consecutive characters of a secret that also stand in the text. If there are none, the result
-// is empty.
+// remaining returns the first eight consecutive characters of a secret that the text also contains, or an empty string if
+// the text contains none.
 func remaining(text, secret string) string {
 	const length = 8
 	for i := 0; i+length <= len(secret); i++ {
@@ -103,8 +104,8 @@ func remaining(text, secret string) string {
 	return ""
 }
 
-// TestSecretsInUnusualPlacesAreReplaced checks secrets in lists, objects, traces of shells, escaped texts and encodings. The
-// secret is marked by <<>>.
+// TestSecretsInUnusualPlacesAreReplaced checks secrets in lists, objects, shell traces, escaped texts and encodings. The
+// secret is the text between << and >>.
 func TestSecretsInUnusualPlacesAreReplaced(t *testing.T) {
 	for _, marked := range []string{
 		`{"name":"WANDB_API_KEY","value":"<<0123456789abcdef>>"}`,
@@ -168,7 +169,8 @@ func TestHarmlessTextStays(t *testing.T) {
 	}
 }
 
-// TestSecretsInSeveralLines checks a private key of many lines, one whose end is missing, and one whose beginning is missing.
+// TestSecretsInSeveralLines checks that private keys of many lines are replaced, even if the beginning or the end of the key
+// is missing.
 func TestSecretsInSeveralLines(t *testing.T) {
 	const begin, end = "-----BEGIN RSA PRIVATE KEY-----\n", "-----END RSA PRIVATE KEY-----\n"
 	body := strings.Repeat("MIIEowIBAAKCAQEAx7abcdefghij\n", 20)
@@ -197,7 +199,7 @@ func TestControlSequencesAreRemoved(t *testing.T) {
 	}
 }
 
-// TestSanitizingTwiceChangesNothing checks that a sanitized text can pass through the package again.
+// TestSanitizingTwiceChangesNothing checks that Text does not change a text that is already sanitized.
 func TestSanitizingTwiceChangesNothing(t *testing.T) {
 	for _, kind := range secretKinds {
 		once := Text(fmt.Sprintf(kind.line, kind.prefix+strings.Repeat("Ab1", 20)))

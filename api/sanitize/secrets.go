@@ -7,15 +7,17 @@ import (
 	"sync"
 )
 
-// secret describes one kind of secret. A scanner for repositories, such as gitleaks, reports only texts that are secrets with
-// a high probability. These patterns replace more, because a replaced word in a log does little harm.
+// secret describes one kind of secret. A scanner for repositories, such as gitleaks, reports only texts that are secrets
+// with a high probability. The expressions in this package also match texts that may not be secrets, because a replaced word
+// in a log does little harm.
 type secret struct {
-	// hints are texts in lower case. Every match contains at least one of them. Searching for texts is many times faster than
-	// matching an expression.
+	// hints contains lower-case texts. Every match, converted to lower case, contains at least one of them. mayContain
+	// searches for these texts, because this is many times faster than matching the expression.
 	hints []string
 	// expression matches the secret. If it has groups with a name that begins with "value", only these groups are replaced.
 	expression *regexp.Regexp
-	// isHarmless reports whether a value is no secret, such as a number. It is nil if every value is a secret.
+	// isHarmless reports whether a value is not a secret, for example because it is a number. It is nil if every value is a
+	// secret.
 	isHarmless func(value string) bool
 }
 
@@ -31,7 +33,8 @@ const (
 const (
 	// separator stands between a name and its value, in JSON, YAML, shells, URLs and programs.
 	separator = `(?:[_-]?\d+)?\\*["']?[ \t]*(?:=>|:=|[:=]|%3[dDaA]|\\u003[dDaA])[ \t]*`
-	// value is a text with or without quotes. A quoted text can contain escaped quotes, and Python writes letters before quotes.
+	// value is a text with or without quotes. A quoted text can contain escaped quotes, and can begin with letters before
+	// the quote, as in Python (b'...').
 	value = `(?:[\[({][ \t]*)?(?:[brufBRUF]{0,2}\\*"(?P<value1>(?:[^"\\\n]|\\.)+)|[brufBRUF]{0,2}\\*'(?P<value2>(?:[^'\\\n]|\\.)+)|(?P<value3>[^\s"'\[({]\S*|[\[({][^\s"']\S*))`
 	// edge is the text before a token with a known prefix, such as "ghp_": the start of the line, a character other than a letter
 	// or digit, an escape such as \n, or a percent-encoded character such as %3D.
@@ -40,7 +43,7 @@ const (
 	linePrefix = `(?:\\n|\s|\[[^\]\s]*\](?:<\w+>)?:?)*`
 )
 
-// secrets returns all kinds of secrets. The expressions are compiled when they are needed first.
+// secrets returns all kinds of secrets. The expressions are compiled at the first call.
 var secrets = sync.OnceValue(func() []secret {
 	of := func(expression string, isHarmless func(string) bool, hints ...string) secret {
 		return secret{hints, regexp.MustCompile(expression), isHarmless}
@@ -95,7 +98,7 @@ var secrets = sync.OnceValue(func() []secret {
 	)
 })
 
-// mayContain reports whether a text in lower case can contain a secret of this kind.
+// mayContain reports whether a text can contain a secret of this kind. The argument is the text in lower case.
 func (s secret) mayContain(lower string) bool {
 	return slices.ContainsFunc(s.hints, func(hint string) bool { return strings.Contains(lower, hint) })
 }
@@ -138,16 +141,19 @@ var (
 // trim removes punctuation after a value.
 func trim(value string) string { return strings.TrimRight(value, `,;&.)]}:\`) }
 
-// isNoValue reports whether a setting has no value, such as "None", or whether its value is hidden, such as "***".
+// isNoValue reports whether a text only says that there is no value, such as "None", or that the value is hidden, such as
+// "***".
 func isNoValue(value string) bool { return noValue.MatchString(trim(value)) }
 
-// isNoToken reports whether a value is no token. Numbers of tokens and words of sentences follow the word "token" in logs.
+// isNoToken reports whether the text after the word "token" is not a secret. In logs, this text can also be a number of
+// tokens, or a word of a sentence.
 func isNoToken(value string) bool {
 	value = trim(value)
 	return noValue.MatchString(value) || number.MatchString(value) || word.MatchString(value)
 }
 
-// isNoCredential reports whether a value is no credential. Paths of files with credentials are no secrets.
+// isNoCredential reports whether the text after the word "credentials" is not a secret. For example, it can be the path of a
+// file that contains the credentials.
 func isNoCredential(value string) bool {
 	value = trim(value)
 	return noValue.MatchString(value) || word.MatchString(value) || path.MatchString(value)
@@ -156,5 +162,6 @@ func isNoCredential(value string) bool {
 // isWord reports whether the text after a word such as "basic" is a word of a sentence, such as "basic authentication".
 func isWord(value string) bool { return word.MatchString(trim(value)) }
 
-// isPort reports whether the text after a host is a port and a path.
+// isPort reports whether the text between ":" and "@" in a URL begins with a port and a path, and is therefore not a
+// password.
 func isPort(value string) bool { return port.MatchString(value) }

@@ -28,13 +28,13 @@ func Connect(config *rest.Config) (Sources, error) {
 	return New(restCluster{client}), nil
 }
 
-// restCluster uses a REST client, because a clientset or the client of controller-runtime would make every command
-// slower.
+// restCluster implements Cluster with a REST client, because a clientset or the client of controller-runtime would make
+// every command slower.
 type restCluster struct{ client rest.Interface }
 
 const (
 	resource = "trainjobsources"
-	pageSize = "500" // objects of one response
+	pageSize = "500" // the maximum number of objects in one response
 )
 
 // List implements Cluster.

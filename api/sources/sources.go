@@ -79,8 +79,9 @@ func (s Sources) get(ctx context.Context, key types.NamespacedName) (v1alpha1.Tr
 	return source, err
 }
 
-// explainMissing returns the error for a TrainJobSource that was not found: it does not exist, or the cluster does not
-// have the kind. An existing TrainJobSource was deleted in the meantime if the list contains it.
+// explainMissing returns the error for a TrainJobSource that was not found: ErrNotInstalled if the cluster does not have the
+// kind, and otherwise an *UnknownSourceError. If the list request fails, explainMissing returns its error, unless the user
+// lacks the permission to list.
 func (s Sources) explainMissing(ctx context.Context, key types.NamespacedName) error {
 	all, err := s.list(ctx, key.Namespace)
 	if err != nil && !apierrors.IsForbidden(err) {
@@ -94,8 +95,8 @@ func (s Sources) explainMissing(ctx context.Context, key types.NamespacedName) e
 	return unknown
 }
 
-// Suspend stops fetching and applying, or starts it again if the parameter "suspend" is false. Suspend reports whether
-// it changed the TrainJobSource.
+// Suspend sets spec.suspend, so that the controller stops fetching and applying, or removes the field if the parameter
+// "suspend" is false. Suspend reports whether it changed the TrainJobSource.
 func (s Sources) Suspend(ctx context.Context, key types.NamespacedName, suspend bool) (changed bool, err error) {
 	source, err := s.get(ctx, key)
 	if err != nil || source.Spec.Suspend == suspend {
@@ -146,7 +147,8 @@ type SyncRequest struct {
 	before string // status.lastSync at the time of the request
 }
 
-// RequestSync requests a fetch before the interval has passed. The error is a *SuspendedError or an error of Get.
+// RequestSync requests that the controller fetches now, without waiting until the interval has passed. The error is a
+// *SuspendedError or an error of Get.
 func (s Sources) RequestSync(ctx context.Context, key types.NamespacedName, now time.Time) (SyncRequest, error) {
 	source, err := s.get(ctx, key)
 	if err != nil {
@@ -184,8 +186,8 @@ func (s Sources) WaitForSync(ctx context.Context, request SyncRequest) (View, er
 	}
 }
 
-// isDone reports whether the fetch has ended, and its commit was applied or failed. If somebody else replaced the
-// annotation in the meantime, the fetch for the new value counts, because it is later.
+// isDone reports whether the fetch has ended, and whether the fetched commit has been applied or has failed. If somebody
+// else replaced the annotation in the meantime, the fetch for the new value counts, because it is later.
 func (r SyncRequest) isDone(source v1alpha1.TrainJobSource) bool {
 	last := source.Status.LastSync
 	replaced := last != "" && last == source.Annotations[v1alpha1.SyncAnnotation] && last != r.before

@@ -13,7 +13,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// waitForSync requests a fetch, and returns the result after the function "handle" has run.
+// waitForSync requests a fetch, calls the function "handle", which plays the role of the controller, and returns the result
+// of WaitForSync.
 func waitForSync(t *testing.T, w *world, handle func()) (sources.View, error) {
 	t.Helper()
 	all := w.connect("")

@@ -13,19 +13,19 @@ import (
 type Overview struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Ready is the status of the condition Ready: True, False or Unknown. It is Unknown if there is no such condition.
+	// Ready is the status of the condition Ready: True, False or Unknown. Ready is Unknown if the condition does not exist.
 	Ready metav1.ConditionStatus `json:"ready"`
 	// Reason is the reason of the condition Ready.
 	Reason string `json:"reason,omitempty"`
 	// Current is true if the status describes the newest spec.
 	Current bool `json:"current"`
-	// Suspended is true if the controller does not fetch and apply.
+	// Suspended is true if spec.suspend is true, so that the controller neither fetches nor applies.
 	Suspended bool `json:"suspended"`
 	// Summary counts jobs, runs and problems.
 	Summary v1alpha1.JobSummary `json:"summary"`
 	// Applied is the commit whose TrainJobs were applied last.
 	Applied *v1alpha1.Revision `json:"applied,omitempty"`
-	// Created is when the TrainJobSource was created.
+	// Created is the time at which the TrainJobSource was created.
 	Created time.Time `json:"created"`
 }
 
@@ -37,24 +37,25 @@ type View struct {
 	Overview
 	// Message is the message of the condition Ready.
 	Message string `json:"message,omitempty"`
-	// URL, Ref and Path say where the TrainJobs are.
+	// URL, Ref and Path say where in Git the TrainJobs are.
 	URL  string           `json:"url"`
 	Ref  *v1alpha1.GitRef `json:"ref,omitempty"`
 	Path string           `json:"path"`
 	// Interval is the time between two fetches.
 	Interval metav1.Duration `json:"interval"`
-	// DryRun is true if the controller plans, but changes no TrainJob.
+	// DryRun is true if the controller only plans changes, and changes no TrainJob.
 	DryRun bool `json:"dryRun"`
 	// SyncPending is true if somebody requested a fetch, and the fetch has not ended.
 	SyncPending bool `json:"syncPending"`
 	// Fetched is the commit that was fetched last.
 	Fetched *v1alpha1.Revision `json:"fetched,omitempty"`
-	// Jobs and Problems are lists of the status. They can be incomplete; Summary has the complete numbers.
+	// Jobs and Problems are the lists in the status, whose lengths are limited. Summary contains the numbers of all jobs and
+	// problems.
 	Jobs     []v1alpha1.JobStatus  `json:"jobs"`
 	Problems []v1alpha1.JobProblem `json:"problems"`
 }
 
-// JobNames returns the names of the listed jobs.
+// JobNames returns the names of the jobs that the status lists.
 func (v View) JobNames() []string {
 	names := make([]string, len(v.Jobs))
 	for i, job := range v.Jobs {
@@ -117,7 +118,7 @@ func readyCondition(source v1alpha1.TrainJobSource) metav1.Condition {
 	return metav1.Condition{Type: v1alpha1.ReadyCondition, Status: metav1.ConditionUnknown}
 }
 
-// clean makes a text of the cluster printable. Names and messages in the status can come from Git.
+// clean makes a text from a TrainJobSource safe to print. Names and messages in the status can come from Git.
 func clean(text string) string { return message.PrintableLine(text) }
 
 func cleanRevision(r *v1alpha1.Revision) *v1alpha1.Revision {

@@ -96,7 +96,8 @@ func (w *world) change(set func(*v1alpha1.TrainJobSourceStatus)) {
 	}
 }
 
-// allow grants verbs on TrainJobSources, among them get, to a user who has the same name as the namespace.
+// allow grants verbs on TrainJobSources to a user who has the same name as the namespace. The verbs must contain get,
+// because allow waits until the user can get a TrainJobSource.
 func (w *world) allow(verbs ...string) {
 	w.t.Helper()
 	meta := metav1.ObjectMeta{Namespace: w.namespace, Name: "reader"}

@@ -21,28 +21,30 @@ const (
 	ReasonFetchFailed        = "FetchFailed"        // the repository could not be fetched
 	ReasonVerificationFailed = "VerificationFailed" // the commit does not meet spec.verify
 	ReasonJobsInvalid        = "JobsInvalid"        // files or jobs of the commit have mistakes
-	ReasonApplyFailed        = "ApplyFailed"        // the API server refused a TrainJob or a record
+	ReasonApplyFailed        = "ApplyFailed"        // a TrainJob or the controller's record of runs could not be written
 	ReasonProgressing        = "Progressing"        // a commit is fetched or applied
 )
 
 // Annotations and labels that TrainJobSources use.
 const (
-	// SyncAnnotation on a TrainJobSource causes a fetch when its value changes. After the fetch, status.lastSync
-	// contains this value.
+	// SyncAnnotation is an annotation on a TrainJobSource. When its value changes, the controller fetches, and then copies
+	// the value to status.lastSync.
 	SyncAnnotation = Group + "/sync"
-	// RetryAnnotationPrefix and the name of a job are the key of an annotation on a TrainJobSource. When its value changes
-	// to another text, the job runs again, although it has not changed in Git.
+	// RetryAnnotationPrefix, followed by the name of a job, is the key of an annotation on a TrainJobSource. When the
+	// annotation's value changes to another text, the job runs again, even if it has not changed in Git.
 	RetryAnnotationPrefix = "retry." + Group + "/"
-	// HostsAnnotation on a Secret lists the hosts to which its credentials may be sent, separated by commas, with their
-	// ports if these are not the default port of the protocol.
+	// HostsAnnotation is an annotation on a Secret. It lists, separated by commas, the hosts to which the Secret's
+	// credentials may be sent. A host needs a port if it does not use the default port of the protocol.
 	HostsAnnotation = Group + "/hosts"
-	// WebhookKey is the key of the webhook's secret in the Secret of a TrainJobSource.
+	// WebhookKey is a key in the Secret of a TrainJobSource. Its value is the shared secret of the webhook, which the Git
+	// server also knows.
 	WebhookKey = "webhook"
-	// ShardLabel on a TrainJobSource selects the controller that handles it, if several share the work.
+	// ShardLabel is a label on a TrainJobSource. It selects the controller that handles the TrainJobSource, if several
+	// controllers share the work.
 	ShardLabel = Group + "/shard"
 )
 
-// TrainJobSourceStatus is the result of the last rounds of the controller.
+// TrainJobSourceStatus says what the controller fetched and applied last, and contains the state of each job.
 type TrainJobSourceStatus struct {
 	// observedGeneration is the metadata.generation that the status describes.
 	// +optional
@@ -61,7 +63,7 @@ type TrainJobSourceStatus struct {
 	// lastSync is the value of the annotation trainyard.dev/sync at the last fetch.
 	// +optional
 	LastSync string `json:"lastSync,omitempty"`
-	// summary counts the jobs.
+	// summary counts jobs, runs and problems.
 	// +optional
 	Summary JobSummary `json:"summary,omitzero"`
 	// jobs lists the jobs in Git and their runs: first jobs with problems, then jobs with active runs, then all others.
@@ -70,7 +72,8 @@ type TrainJobSourceStatus struct {
 	// +listMapKey=name
 	// +optional
 	Jobs []JobStatus `json:"jobs,omitempty"`
-	// problems lists mistakes in files of the repository. At most 20 problems are listed; summary.problems counts all.
+	// problems lists mistakes in files of the repository, and jobs that the rules of the platform or the API server deny. At
+	// most 20 problems are listed; summary.problems is the number of all problems.
 	// +listType=atomic
 	// +optional
 	Problems []JobProblem `json:"problems,omitempty"`
@@ -83,11 +86,11 @@ type Revision struct {
 	// ref is the reference from which the commit was fetched, such as refs/heads/main or refs/tags/v1.2.0.
 	// +optional
 	Ref string `json:"ref,omitempty"`
-	// time is when the controller first saw the commit there.
+	// time is the time at which the controller first saw this commit at this reference.
 	Time metav1.Time `json:"time"`
 }
 
-// JobSummary counts the jobs of a TrainJobSource.
+// JobSummary counts the jobs, runs and problems of a TrainJobSource.
 type JobSummary struct {
 	// jobs is the number of jobs in Git.
 	Jobs int32 `json:"jobs"`
@@ -97,7 +100,8 @@ type JobSummary struct {
 	Succeeded int32 `json:"succeeded"`
 	// failed is the number of failed runs in the cluster.
 	Failed int32 `json:"failed"`
-	// problems is the number of mistakes in files, and of jobs that the rules of the platform or the API server deny.
+	// problems is the number of mistakes in files, plus the number of jobs that the rules of the platform or the API server
+	// deny.
 	Problems int32 `json:"problems"`
 }
 
@@ -110,7 +114,8 @@ type JobStatus struct {
 	// message explains the state, if it needs an explanation.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// run is the name of the newest TrainJob of the job. It differs from the name of the job if that name was in use.
+	// run is the name of the newest TrainJob of the job. It differs from the name of the job if another TrainJob already had
+	// that name.
 	// +optional
 	Run string `json:"run,omitempty"`
 	// phase is the phase of this TrainJob: Active, Succeeded or Failed.
@@ -123,8 +128,8 @@ type JobProblem struct {
 	// file is the path of the file in the repository.
 	// +optional
 	File string `json:"file,omitempty"`
-	// line is the line of the mistake in the file, or the first line of a TrainJob that was refused, counted from 1; 0 if the whole
-	// file is meant.
+	// line is the number of the line with the mistake, or of the first line of a TrainJob that was denied, counted from 1.
+	// It is 0 if the problem concerns the whole file.
 	// +optional
 	Line int32 `json:"line,omitempty"`
 	// message says what is wrong, and what is allowed.

@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// TrainJobSource runs the TrainJobs of a Git repository in its own namespace.
+// TrainJobSource runs the TrainJobs of a Git repository in the namespace of the TrainJobSource.
 //
 // A TrainJob runs to its end, and its spec cannot be changed. A change in Git therefore starts a new run: another
 // TrainJob with the changed spec.
@@ -56,8 +56,9 @@ type TrainJobSourceSpec struct {
 	// +optional
 	Ref *GitRef `json:"ref,omitempty"`
 
-	// path is the folder of the repository that contains the TrainJobs, with all folders below it. If the folder contains a
-	// kustomization.yaml, the controller builds the kustomization instead. The default is the whole repository.
+	// path is the folder of the repository that contains the TrainJobs. The controller reads the YAML and JSON files in this
+	// folder and in all folders below it. If the folder contains a kustomization.yaml, the controller builds the
+	// kustomization instead. The default is the whole repository.
 	// +kubebuilder:default="."
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
@@ -104,7 +105,7 @@ type TrainJobSourceSpec struct {
 	// +optional
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
-	// suspend stops fetching and applying. TrainJobs that run are not stopped.
+	// If suspend is true, the controller neither fetches nor applies commits. Running TrainJobs are not stopped.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
@@ -115,18 +116,19 @@ type TrainJobSourceSpec struct {
 	// +optional
 	OnChange ChangePolicy `json:"onChange,omitempty"`
 
-	// prune says which runs are deleted after their job was removed from Git. Never deletes none; Finished lets running
-	// TrainJobs end, and then applies historyLimits; Always deletes all runs, even running ones.
+	// prune says which runs are deleted after their job was removed from Git. With Never, no runs are deleted. With
+	// Finished, active runs continue, and only ended runs that exceed historyLimits are deleted. With Always, all runs are
+	// deleted, even active runs.
 	// +kubebuilder:default=Finished
 	// +optional
 	Prune PrunePolicy `json:"prune,omitempty"`
 
-	// historyLimits bounds the number of ended runs of each job that stay in the cluster.
+	// historyLimits says how many ended runs of each job stay in the cluster. The controller deletes older ended runs.
 	// +kubebuilder:default={}
 	// +optional
 	HistoryLimits HistoryLimits `json:"historyLimits,omitzero"`
 
-	// dryRun fetches and plans, and writes the plan into the status, but changes no TrainJob.
+	// If dryRun is true, the controller fetches and plans, and writes the plan into the status, but changes no TrainJob.
 	// +optional
 	DryRun bool `json:"dryRun,omitempty"`
 }
@@ -136,7 +138,7 @@ type TrainJobSourceSpec struct {
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:MaxProperties=1
 type GitRef struct {
-	// branch is the name of a branch; its newest commit is used.
+	// branch is the name of a branch. The newest commit of the branch is used.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9][A-Za-z0-9._/+@-]*$') && !self.contains('..') && !self.contains('//') && !self.endsWith('/') && !self.endsWith('.lock')",message="branch must be a valid name of a Git branch"
@@ -175,12 +177,12 @@ type LocalReference struct {
 //
 // +kubebuilder:validation:MinProperties=1
 type Verification struct {
-	// secretRef names a Secret with public keys. Each value is an armored OpenPGP key ring. The commit must carry a valid
-	// signature of one of these keys.
+	// secretRef names a Secret with public keys. Each value is an armored OpenPGP key ring. The commit must have a valid
+	// signature by one of these keys.
 	// +optional
 	SecretRef *LocalReference `json:"secretRef,omitempty"`
 	// linearHistory requires that a new commit descends from the commit that was fetched last, so that a forced push cannot
-	// bring back an old state. A revert creates a new commit, which is applied.
+	// bring back an old state. A revert is still possible, because it creates a new commit.
 	// +optional
 	LinearHistory bool `json:"linearHistory,omitempty"`
 }
@@ -210,15 +212,15 @@ const (
 	PruneAlways   PrunePolicy = "Always"
 )
 
-// HistoryLimits bounds the number of ended runs of each job that stay in the cluster.
+// HistoryLimits says how many ended runs of each job stay in the cluster. The controller deletes older ended runs.
 type HistoryLimits struct {
-	// succeeded is the number of succeeded runs.
+	// succeeded is the number of succeeded runs to keep for each job.
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	Succeeded *int32 `json:"succeeded,omitempty"`
-	// failed is the number of failed runs.
+	// failed is the number of failed runs to keep for each job.
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100

@@ -1,6 +1,6 @@
-// Package v1alpha1 declares the names that trainyard writes into objects and later reads from them: its API version,
-// the keys of its labels and annotations, and the names of the objects with admission parameters. The CUE definitions
-// repeat these strings, and test/layout checks that the strings are equal.
+// Package v1alpha1 declares the names that trainyard writes into objects and later reads from them: its API version, the
+// keys of its labels and annotations, and the names of the ConfigMaps that hold the parameters of the admission policy. The
+// CUE definitions repeat these strings, and test/layout checks that the strings are equal.
 //
 // The package also declares the Go types of TrainJobSource. controller-gen generates the DeepCopy methods of these
 // types, and the CRD in api/crds.
@@ -44,7 +44,7 @@ const (
 const (
 	// LimitsAnnotation holds a runtime's limits for TrainJobs, as JSON.
 	LimitsAnnotation = Group + "/limits"
-	// NotesAnnotation holds a text for reviewers of a runtime about fields that look like mistakes.
+	// NotesAnnotation holds a text that explains to reviewers why fields of a runtime that look like mistakes are correct.
 	NotesAnnotation = Group + "/notes"
 	// GangAnnotation holds a runtime's settings for gang scheduling, as JSON.
 	GangAnnotation = Group + "/gang"
@@ -57,12 +57,13 @@ const (
 	// the failure. trainyard-controller writes them on TrainJobs.
 	PhaseAnnotation   = Group + "/phase"
 	MessageAnnotation = Group + "/message"
-	// ObservedAnnotation holds the UID of the TrainJob to which PhaseAnnotation and MessageAnnotation belong. A copy of a TrainJob
-	// has another UID. "/ended" follows the UID when the end of the TrainJob has been reported.
+	// ObservedAnnotation holds the UID of the TrainJob to which PhaseAnnotation and MessageAnnotation belong. If a user
+	// copies a TrainJob with its annotations, the copy has another UID, and trainyard-controller ignores the copied
+	// annotations. When the end of the TrainJob has been reported, "/ended" is appended to the UID.
 	ObservedAnnotation = Group + "/observed"
 	// TimedOutAnnotation says on a TrainJob that trainyard-controller suspended it, because its pods were not scheduled in time.
 	TimedOutAnnotation = Group + "/timed-out"
-	// LeftOutAnnotation names the panels that a Grafana dashboard lacks, and the reason.
+	// LeftOutAnnotation names the panels and features that a generated dashboard leaves out, and says why.
 	LeftOutAnnotation = Group + "/left-out"
 	// EnvironmentKey is the key of an annotation in a KRM function's configuration, and of a label on OLM payloads.
 	// The value of this annotation or label is the name of an environment in the platform document.
@@ -101,8 +102,10 @@ const (
 	TrainJobController = TrainerGroup + "/trainjob-controller"
 )
 
-// SystemNamespace holds the objects that belong to no tenant, and the parameter ConfigMaps of all tenants.
+// SystemNamespace holds the objects that belong to no tenant, and the ConfigMaps with the admission parameters of all
+// tenants.
 const SystemNamespace = "trainyard-system"
 
-// TenantObjectName returns the name of a tenant's cluster-wide objects, and of its parameter ConfigMap in SystemNamespace.
+// TenantObjectName returns the name of a tenant's cluster-wide objects, and of the ConfigMap with its admission parameters
+// in SystemNamespace.
 func TenantObjectName(tenant string) string { return "trainyard-" + tenant }

@@ -22,8 +22,8 @@ type DeniedError struct{ text string }
 // Error describes the response of the registry, and what the user can do.
 func (d *DeniedError) Error() string { return d.text }
 
-// explain replaces an error of the library with one line that names the cause and the next step. The library's errors
-// contain URLs and complete responses.
+// explain replaces an error of the library go-containerregistry. Errors of the library can contain URLs and complete
+// responses. The new error is one line that names the cause and the next step.
 func (r Repository) explain(ctx context.Context, err error) error {
 	var response *transport.Error
 	switch {
@@ -64,7 +64,8 @@ func (r Repository) refusal(response *transport.Error) error {
 	return errors.New(text)
 }
 
-// maxSummary limits how much text of a response a message contains, because a registry can send any text.
+// maxSummary is the maximum length of the text that a message quotes from a response. A registry can send text of any
+// length.
 const maxSummary = 200 // characters
 
 // summarize returns the status of a response. If the response contains errors, summarize adds the first error.

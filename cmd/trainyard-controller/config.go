@@ -56,7 +56,7 @@ func (c *configFile) decode(decoder *yaml.Decoder) *yaml.Node {
 	switch {
 	case err == nil:
 		return document
-	case !errors.Is(err, io.EOF) && len(c.problems) == 0: // the decoder repeats an error
+	case !errors.Is(err, io.EOF) && len(c.problems) == 0: // after an error, the decoder returns the same error again
 		// The library begins a message with the line, for example "yaml: line 2: did not find expected key".
 		where := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "line ")
 		c.problems = append(c.problems, fmt.Errorf("%s:%s", c.path, where))
@@ -68,7 +68,7 @@ func (c *configFile) refuse(at *yaml.Node, format string, args ...any) {
 	c.problems = append(c.problems, fmt.Errorf("%s:%d:%d: %s", c.path, at.Line, at.Column, fmt.Sprintf(format, args...)))
 }
 
-// read sets the flags of the file.
+// read sets the flag of each key in the file. It refuses keys that are unknown or repeated.
 func (c *configFile) read(root *yaml.Node) {
 	if root.Kind != yaml.MappingNode {
 		c.refuse(root, "want a mapping from the names of flags to values, such as workers: 8")
@@ -88,7 +88,7 @@ func (c *configFile) read(root *yaml.Node) {
 	}
 }
 
-// find returns the flag with the name in a key.
+// find returns the flag that a key names. If no setting has this name, find records a problem and returns nil.
 func (c *configFile) find(key *yaml.Node) *pflag.Flag {
 	var names []string
 	c.set.VisitAll(func(flag *pflag.Flag) {
@@ -127,7 +127,7 @@ func (c *configFile) apply(flag *pflag.Flag, value *yaml.Node) {
 	}
 }
 
-// check checks a value of a flag, or one of its values.
+// check checks the value of a flag, or one item of the list if the flag accepts several values.
 func (c *configFile) check(flag *pflag.Flag, value *yaml.Node) {
 	if check := checks[flag.Name]; check != nil {
 		if err := check(value.Value); err != nil {
@@ -152,6 +152,6 @@ func (c *configFile) applyList(flag *pflag.Flag, values pflag.SliceValue, list *
 		texts = append(texts, item.Value)
 	}
 	if !flag.Changed {
-		_ = values.Replace(texts) // a list of texts accepts all texts
+		_ = values.Replace(texts) // cannot fail, because the flag accepts any texts
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/controller"
 )
 
-// parse reads a configuration file and flags, and returns the flags.
+// parse writes the text to a configuration file, and returns the flags that the arguments and this file set.
 func parse(t *testing.T, text string, args ...string) (*flags, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "controller.yaml")

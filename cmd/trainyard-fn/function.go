@@ -79,8 +79,8 @@ func (l *resourceList) configDocument() (generator.Input, error) {
 	return generator.Input{Name: "functionConfig.json", Text: text}, nil
 }
 
-// newRequest returns the request for the generator. The only layer is the functionConfig, whose annotation selects the
-// environment.
+// newRequest returns the request for the generator. The functionConfig is the whole document, and one of its annotations
+// selects the environment.
 func (l *resourceList) newRequest() (generator.Request, error) {
 	document, err := l.configDocument()
 	request := generator.Request{Layers: []generator.Input{document}}

@@ -77,8 +77,8 @@ func readList(in io.Reader) (*resourceList, error) {
 // documentMarker matches a line that ends or begins a YAML document. kyaml ignores the text after some markers.
 var documentMarker = regexp.MustCompile("[\n\r\u0085\u2028\u2029](---|\\.\\.\\.)")
 
-// parseHeader checks everything that kyaml does not check: duplicate keys, further documents, expansion of aliases,
-// and the types of metadata.
+// parseHeader checks everything that kyaml does not check: duplicate keys, further documents, aliases that expand to too
+// much data, and the types of metadata.
 func parseHeader(text []byte) (head header, err error) {
 	if documentMarker.Match(bytes.TrimSpace(text)) {
 		return head, errors.New("want one YAML document without document markers")

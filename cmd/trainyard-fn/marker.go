@@ -15,9 +15,9 @@ func (l *resourceList) isGenerator() bool {
 }
 
 // leaveMarker replaces the items with a marker, an object that records which function ran. kustomize silently skips a
-// function that it may not run. If kustomize skipped the function, the marker is missing. The build then fails,
-// because a replacement in the kustomization reads the marker. An annotation declares the marker as local. kustomize
-// removes local objects at the end.
+// function that it has no permission to run. If kustomize skipped the function, the marker is missing. The build then fails,
+// because a replacement in the kustomization reads the marker. An annotation declares the marker as a local object, so
+// kustomize removes the marker from its output at the end.
 func (l *resourceList) leaveMarker(function string) int {
 	return l.replaceItems(map[string]any{
 		"apiVersion": v1alpha1.APIVersion, "kind": "FunctionRun", "function": function,

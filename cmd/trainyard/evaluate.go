@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/generator/sandbox"
 )
 
-// evaluationLimits bounds the evaluation of CUE documents. The evaluation of forty bytes of CUE can take minutes and
-// gigabytes, and no code in the same process can stop the evaluation.
+// evaluationLimits bounds the evaluation of CUE documents. Even forty bytes of CUE can take minutes and gigabytes to
+// evaluate. The evaluation runs in a child process, because no code in the same process can stop it.
 var evaluationLimits = sandbox.Limits{
 	Wall:   14 * time.Second, // of all layers together
 	CPU:    10 * time.Second,
@@ -41,7 +41,8 @@ func newPipeline() *generator.Pipeline {
 // that reached the limit.
 var errLayersTooSlow = &sandbox.LimitError{What: evaluationLimits.Wall.String() + ", with the layers before it"}
 
-// evaluateInChild runs this program with the command __evaluate.
+// evaluateInChild evaluates a CUE document in a child process. The child process runs this program with the command
+// __evaluate.
 func evaluateInChild(ctx context.Context, limits sandbox.Limits, input generator.Input, allowImports bool) ([]byte, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -50,8 +51,8 @@ func evaluateInChild(ctx context.Context, limits sandbox.Limits, input generator
 	return sandbox.Run(ctx, limits, input.Text, program, "__evaluate", fmt.Sprintf("--allow-cue-imports=%v", allowImports), "--", input.Name)
 }
 
-// newEvaluate returns the command "__evaluate", which reads a CUE document from standard input, evaluates it, and
-// writes the result to standard output. The child process runs this command.
+// newEvaluate returns the command "__evaluate", which reads a CUE document from standard input, evaluates it, and writes the
+// result to standard output. evaluateInChild runs this command.
 func newEvaluate(s streams) *cobra.Command {
 	var allowImports bool
 	cmd := &cobra.Command{

@@ -68,14 +68,14 @@ func exitErrorf(code int, format string, args ...any) error {
 // usageErrorf returns an error about a command line that is invalid or cannot be carried out.
 func usageErrorf(format string, args ...any) error { return exitErrorf(exitUsage, format, args...) }
 
-// inputErrorf returns an error about an input that the command line names, such as a missing file. The help text of the
-// command would not help.
+// inputErrorf returns an error about an input that the command line names, such as a missing file. The message does not
+// suggest --help, because the command line itself is correct.
 func inputErrorf(format string, args ...any) error {
 	return &exitError{error: fmt.Errorf(format, args...), result: report.Report{ExitCode: exitUsage}, input: true}
 }
 
-// interpretError returns the exit code, the problems and the failures of a command, such as "trainyard generate", that
-// ended with the given error, which can be nil.
+// interpretError returns the exit code, the problems and the failures for the error with which a command ended. The error
+// can be nil. The argument "command" is a name such as "trainyard generate".
 func interpretError(command string, err error) report.Report {
 	if err == nil {
 		return report.Report{}

@@ -101,7 +101,8 @@ func (f *explainFlags) fields(s streams, path string, steps []string) error {
 	return nil
 }
 
-// sourceText returns the source of a field as a sentence, or an empty string if the field has no source.
+// sourceText returns a sentence that names the source of a field's limits, such as a rule of Kubernetes. The result is empty
+// if the field has no source.
 func sourceText(one field) string {
 	if one.Source == "" {
 		return ""

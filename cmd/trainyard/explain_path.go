@@ -59,8 +59,9 @@ func parsePath(path string) ([]string, error) {
 	return steps, nil
 }
 
-// follow compares steps with the first keys of a path, and returns the remaining keys of this path. Users may leave
-// out the quotes around a key with dots, so several steps can form one key.
+// follow reports whether a path begins with the given steps. The argument "keys" contains the keys of the path, and the
+// result "rest" contains the keys after the steps. Users may leave out the quotes around a key with dots, so several steps
+// can form one key.
 func follow(steps, keys []string) (rest []string, ok bool) {
 	if len(steps) == 0 {
 		return keys, true

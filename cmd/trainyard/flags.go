@@ -129,8 +129,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageErrorf("%w", err)
 }
 
-// suggestFlag suggests the flag of a command whose name is most similar to an unknown name. The result is empty if no name
-// is similar.
+// suggestFlag returns text that suggests the command's flag with the name that is most similar to an unknown name. The
+// result is empty if no name is similar.
 func suggestFlag(cmd *cobra.Command, name string) string {
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

@@ -64,7 +64,8 @@ objects with the function trainyard-fn; "trainyard doctor" checks whether it can
 	return cmd
 }
 
-// write creates the files of the scaffold, after it has checked the document.
+// write creates the document, and also a kustomization if --kustomize is set. Before it creates a file, it checks that the
+// document is valid.
 func (d scaffold) write(ctx context.Context, s streams, file string) error {
 	if ext := filepath.Ext(file); ext != ".yaml" && ext != ".yml" {
 		return usageErrorf("file %s: want a YAML file with the extension .yaml", file)

@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// commentedField matches a field in a comment of the scaffold, but not prose.
+// commentedField matches a field in a comment of the document that "trainyard init" creates, but not prose.
 var commentedField = regexp.MustCompile(`(?m)^( +)# ( *[a-z-]+: ?.*)$`)
 
-// TestScaffoldCommentsAreValid removes the comment signs before the fields in the scaffold, and checks that the
-// result is valid.
+// TestScaffoldCommentsAreValid checks that the document that "trainyard init" creates stays valid if a user uncomments all
+// fields in its comments.
 func TestScaffoldCommentsAreValid(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "platform.yaml")
 	var output bytes.Buffer

@@ -112,7 +112,8 @@ func testPolicies(ctx context.Context, s streams, f inputFlags, folder, format s
 	return failedCases(all, format == "text" && f.report.isText())
 }
 
-// checkTypes returns a problem for each value of a wrong type, because every API server would refuse the TrainJob.
+// checkTypes returns a problem for each value of a wrong type in the TrainJobs of the cases, because every API server would
+// refuse such a TrainJob.
 func checkTypes(files map[string][]trainjob.Case, platforms []generator.Platform) error {
 	var problems problem.List
 	for _, platform := range platforms {

@@ -14,7 +14,7 @@ import (
 // reporter writes the report of a run: text during the run, other formats once at the end, even if the run fails.
 type reporter struct {
 	streams
-	format   string      // a name of report.Formats
+	format   string      // the name of a format in report.Formats
 	onStdout func() bool // whether the report goes to standard output; nil means never
 	started  bool        // whether a command has started; help texts and invalid command lines have no report
 	notes    problem.List
@@ -26,8 +26,8 @@ func (r *reporter) add(cmd *cobra.Command, onStdout func() bool) {
 	cmd.PreRun = func(*cobra.Command, []string) { r.onStdout, r.started = onStdout, true }
 }
 
-// isText reports whether the report is for people. In a report for people, other messages can appear before and after
-// the report.
+// isText reports whether the report is for people. If it is, trainyard can print other messages before and after the
+// report.
 func (r *reporter) isText() bool { return r.format == report.Text.Name }
 
 // addNotes adds notes to the report. If the format is text, addNotes also prints the notes immediately.
@@ -47,7 +47,7 @@ func (r *reporter) addNeeds(platforms []generator.Platform) {
 	}
 }
 
-// finish reports how a command ended, such as "trainyard generate", and returns its exit code. The report goes to standard
+// finish reports how a command such as "trainyard generate" ended, and returns the exit code. The report goes to standard
 // output if onStdout returns true. In all other cases, the report goes to standard error, without other messages.
 func (r *reporter) finish(command string, err error) int {
 	result := interpretError(command, err)

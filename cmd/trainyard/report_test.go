@@ -23,8 +23,8 @@ type finding struct {
 	Line string // the line of the finding in the format "text"
 }
 
-// TestReportsAreEquivalent vets the documents of all scripts with every report format. The test reads each report
-// like a program that uses the format, and checks that all formats contain the same problems and notes.
+// TestReportsAreEquivalent vets the documents in all test scripts with every report format. The test reads each report like
+// a program that uses the format, and checks that all formats contain the same problems and notes.
 func TestReportsAreEquivalent(t *testing.T) {
 	t.Chdir(t.TempDir())
 	problems, notes, both := 0, 0, 0

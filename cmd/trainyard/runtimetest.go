@@ -141,7 +141,7 @@ func (f *runtimeTestFlags) findRuntime(ctx context.Context, client jobs.Jobs) (j
 	return runtime, err
 }
 
-// completionTimeout bounds how long shell completion waits for the cluster.
+// completionTimeout is the maximum time that shell completion waits for the cluster.
 const completionTimeout = 2 * time.Second
 
 func (f *runtimeTestFlags) complete(ctx context.Context, args []string) []string {
@@ -160,7 +160,7 @@ func (f *runtimeTestFlags) complete(ctx context.Context, args []string) []string
 
 var statusLabels = map[trial.Status]string{trial.Passed: "ok", trial.Failed: "FAILED", trial.Open: "..."}
 
-// printCheck prints the line of a check. If the check failed, the evidence and a hint follow below.
+// printCheck prints the line of a check. The pod, the evidence and a hint follow below, if the check has them.
 func printCheck(w io.Writer, c trial.Check) {
 	line := fmt.Sprintf("%-6s %6.1f s  %s", statusLabels[c.Status], c.Seconds, c.Title)
 	if c.Detail != "" {

@@ -34,8 +34,8 @@ type sourceFlags struct {
 	output  string // text or json
 }
 
-// add adds the flags to a command, whose first argument is the name of a TrainJobSource. The function "run" gets a
-// client, and its errors become printable.
+// add adds the flags to a command, whose first argument is the name of a TrainJobSource. The function "run" gets a client.
+// Errors of "run" become safe to print on a terminal.
 func (f *sourceFlags) add(cmd *cobra.Command, run func(context.Context, sources.Sources, []string) error) {
 	f.cluster.addConnection(cmd)
 	f.cluster.addNamespace(cmd)
@@ -58,12 +58,13 @@ func (f *sourceFlags) add(cmd *cobra.Command, run func(context.Context, sources.
 	}
 }
 
-// key is the namespace and the name of the TrainJobSource. The namespace is known after connectSources.
+// key returns the namespace and the name of the TrainJobSource. Call connectSources before key, because connectSources sets
+// the default namespace.
 func (f *sourceFlags) key() types.NamespacedName {
 	return types.NamespacedName{Namespace: f.cluster.namespace, Name: f.name}
 }
 
-// complete suggests the names of the TrainJobSources in the namespace as first argument.
+// complete returns suggestions for the first argument: the names of the TrainJobSources in the namespace.
 func (f *sourceFlags) complete(ctx context.Context, args []string) []string {
 	if len(args) > 0 {
 		return nil
@@ -82,7 +83,7 @@ func (f *sourceFlags) complete(ctx context.Context, args []string) []string {
 	return names
 }
 
-// requestTimeout bounds one request to the API server.
+// requestTimeout is the time limit of one request to the API server.
 const requestTimeout = 30 * time.Second
 
 // connectSources connects to the cluster. An empty f.namespace becomes the namespace of the selected context.

@@ -101,8 +101,8 @@ func (f *whyFlags) complete(ctx context.Context, args []string) []string {
 	return names
 }
 
-// printExplanation prints the phase, the most probable cause, and then what else was seen. Without a cause, it prints what to
-// do about the first symptom.
+// printExplanation prints the phase, the most probable cause and its remedy, and then all other failures that were found. If
+// only symptoms were found, the first symptom takes the place of the cause.
 func printExplanation(w io.Writer, e jobs.Explanation) error {
 	fmt.Fprintf(w, "TrainJob %s/%s\nPhase:   %s\nSummary: %s\n", e.Namespace, e.TrainJob, e.Phase, e.Summary)
 	rest := e.Causes

@@ -17,8 +17,8 @@ import (
 // fieldOwner is the name of the field manager of all changes by this controller. It appears in metadata.managedFields.
 const fieldOwner = "trainyard-" + controllerName
 
-// annotate writes the phase and the message of a TrainJob, unless the TrainJob already has them. It writes no other field, so it
-// cannot conflict with other programs.
+// annotate writes the phase and the message of a TrainJob into annotations, unless these are up to date. It changes only
+// trainyard's own annotations, so it cannot conflict with other programs.
 func (c *Controller) annotate(ctx context.Context, snapshot jobs.Snapshot, s state) error {
 	job := &snapshot.Job
 	if c.ReadOnly || !job.DeletionTimestamp.IsZero() {
@@ -41,11 +41,11 @@ func (c *Controller) annotate(ctx context.Context, snapshot jobs.Snapshot, s sta
 		return nil
 	}
 	target := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: job.Namespace, Name: job.Name}}
-	// With the UID, a later TrainJob with the same name does not get the annotations.
+	// The patch contains the UID, so that a later TrainJob with the same name does not get the annotations.
 	return c.patch(ctx, target, map[string]any{"metadata": map[string]any{"uid": job.UID, "annotations": wanted}})
 }
 
-// patch changes the given fields of an object. An object that does not exist any more needs no change.
+// patch changes the given fields of an object. If the object no longer exists, patch does nothing and returns no error.
 func (c *Controller) patch(ctx context.Context, target client.Object, fields map[string]any) error {
 	text, err := json.Marshal(fields)
 	if err != nil {

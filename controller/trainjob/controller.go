@@ -25,12 +25,12 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// controllerName is the name of the controller in events. In logs and metrics, it follows "trainyard_", because Kueue has a controller
-// with the same name.
+// controllerName is the name of the controller in events. In logs and metrics, the name has the prefix "trainyard_", because
+// Kueue has a controller with the same name.
 const controllerName = "trainjob"
 
-// refreshInterval is the time after which the message of a TrainJob that has not started is computed again. Messages must not be
-// older than 30 seconds, so some time remains for a busy controller.
+// refreshInterval is the time after which the message of a TrainJob that has not started is computed again. Messages must
+// not be older than 30 seconds, so a busy controller has 10 seconds left to update a message.
 const refreshInterval = 20 * time.Second
 
 // podsOfJobSet is the name of the index of pods by the name of their JobSet.
@@ -40,7 +40,7 @@ const podsOfJobSet = "jobset"
 type Controller struct {
 	// Client reads TrainJobs, JobSets and pods from a cache, and writes the annotations of TrainJobs.
 	Client client.Client
-	// Live reads from the API server.
+	// Live reads directly from the API server, without a cache.
 	Live client.Reader
 	// Queues reads the Workloads of Kueue.
 	Queues  *queues
@@ -99,7 +99,8 @@ func requestTrainJob(_ context.Context, pod client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: name}}}
 }
 
-// Reconcile reports the state of a TrainJob, if the state has changed.
+// Reconcile reports the state of a TrainJob if the state has changed, applies the time limits of its runtime, and creates or
+// deletes its NetworkPolicy.
 func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	job := &trainer.TrainJob{}
 	if err := c.Client.Get(ctx, request.NamespacedName, job); apierrors.IsNotFound(err) {
@@ -152,8 +153,9 @@ func (c *Controller) readWanted(ctx context.Context, job *trainer.TrainJob) (job
 	return jobs.CountWanted(set), nil
 }
 
-// report writes the metrics, the events and the annotations of a TrainJob, and carries out the settings of its runtime. It returns the
-// time after which the next report is needed, or 0. A failed write does not prevent the rest, and is repeated.
+// report writes the metrics, the events and the annotations of a TrainJob, and applies the time limits of its runtime. It
+// returns the time after which the next report is needed, or 0. If a write fails, report continues with the other writes,
+// and returns an error, so that the controller tries again.
 func (c *Controller) report(ctx context.Context, snapshot jobs.Snapshot) (time.Duration, error) {
 	now, settings := c.Now(), c.readRuntime(ctx, &snapshot.Job)
 	before := c.memory.recall(&snapshot.Job)

@@ -19,7 +19,8 @@ const (
 	ReasonGangSchedulingStarted = "GangSchedulingStarted"
 	// ReasonPodsReady means that all pods are ready for the training.
 	ReasonPodsReady = "PodsReady"
-	// ReasonTrainingStarted means that mpirun has started, or the programs on all nodes of a TrainJob without a launcher.
+	// ReasonTrainingStarted means that mpirun has started. If the TrainJob has no launcher, it means that the programs on
+	// all nodes have started.
 	ReasonTrainingStarted = "TrainingStarted"
 	// ReasonTrainingComplete means that the TrainJob has succeeded.
 	ReasonTrainingComplete = "TrainingComplete"
@@ -28,19 +29,20 @@ const (
 )
 
 const (
-	// action is the action of all events.
+	// action is the value of the field "action" in the events about the stages of a TrainJob.
 	action = "Observe"
-	// maxNote is the longest note of an event in bytes. The API server refuses more than 1024 bytes.
+	// maxNote is the maximum length of the note of an event, in bytes. The API server refuses notes of more than 1024 bytes.
 	maxNote = 1000
-	// oldAge is the age from which the past of a TrainJob is not reported. When the controller is installed, the cluster can have
-	// many TrainJobs that ended long ago.
+	// oldAge limits reports about TrainJobs that are new to the controller. If such a TrainJob started or ended longer ago
+	// than oldAge, the controller does not report its past. When the controller is installed, the cluster can have many
+	// TrainJobs that ended long ago.
 	oldAge = time.Hour
 )
 
 // note is an event about a TrainJob.
 type note struct{ kind, reason, text string }
 
-// emit writes the events about the stages that a TrainJob has reached since the last report.
+// emit writes the events about the stages that a TrainJob has reached between the states "before" and "current".
 func (c *Controller) emit(snapshot jobs.Snapshot, before, current state) {
 	if c.ReadOnly || c.isOld(snapshot, before, c.Now()) {
 		return
@@ -78,7 +80,8 @@ func (c *Controller) isOld(snapshot jobs.Snapshot, before state, now time.Time) 
 	return false
 }
 
-// stages lists the phases before the end, in their order. Several phases can pass between two reports.
+// stages maps each phase before the end to its position in the usual order of phases. Between two reports, a TrainJob can
+// pass through several phases.
 var stages = map[jobs.Phase]int{"": -1, jobs.Suspended: 0, jobs.Pending: 0, jobs.GangScheduling: 1, jobs.Initializing: 2, jobs.Running: 3}
 
 // notes returns the events for the stages that a TrainJob has reached since the last report. If JobSet starts all pods again, the

@@ -95,7 +95,7 @@ func TestNotesAreShort(t *testing.T) {
 	}
 }
 
-// TestOldEndsAreNotReported checks the TrainJobs that ended before the controller was installed.
+// TestOldEndsAreNotReported checks that isOld is true for TrainJobs that ended long before the controller saw them first.
 func TestOldEndsAreNotReported(t *testing.T) {
 	ended := snapshotOf(trainer.TrainJobComplete, true)
 	for name, tc := range map[string]struct {

@@ -19,7 +19,8 @@ import (
 )
 
 const (
-	// explainers is the number of explanations at the same time. A log of a lost cluster node takes ten seconds.
+	// explainers is the number of TrainJobs that are explained at the same time. Reading a log from a lost cluster node
+	// takes ten seconds.
 	explainers = 4
 	// explainInterval is the time until a TrainJob that does not start is explained again. The time doubles after each explanation, up
 	// to maxExplainInterval, because an explanation reads all events of a namespace.
@@ -47,12 +48,12 @@ type explanations struct {
 	found map[types.NamespacedName]explanation
 }
 
-// explanation is the result for a TrainJob in one phase.
+// explanation contains what is known so far about why a TrainJob is in a phase.
 type explanation struct {
 	uid      types.UID
 	phase    jobs.Phase
 	attempts int
-	// finished is true if the cause is known, or if further attempts are useless.
+	// finished is true if the cause is known, or after maxAttempts attempts.
 	finished bool
 	// at is the time of the last explanation, and interval is the time until the next one.
 	at       time.Time
@@ -67,8 +68,8 @@ func newExplanations(explainer Explainer, now func() time.Time) *explanations {
 	}
 }
 
-// get returns the most probable cause of a TrainJob's state, or nil, and whether the explanation is finished. It requests an
-// explanation if there is none, or if it is old.
+// get returns the most probable cause of a TrainJob's state, or nil, and whether the explanation is finished. If there is no
+// explanation yet, or if the last explanation is old, get requests a new one.
 func (e *explanations) get(job *trainer.TrainJob, phase jobs.Phase) (cause *jobs.Cause, finished bool) {
 	key := types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
 	e.lock.Lock()
@@ -113,7 +114,7 @@ func (e *explanations) explain(ctx context.Context, key types.NamespacedName) {
 	}
 }
 
-// ask explains a TrainJob. Texts of users can contain anything, so a panic is an error.
+// ask explains a TrainJob. It turns a panic into an error, because logs and other texts of users can contain anything.
 func (e *explanations) ask(ctx context.Context, key types.NamespacedName) (explained jobs.Explanation, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -124,15 +125,15 @@ func (e *explanations) ask(ctx context.Context, key types.NamespacedName) (expla
 	return e.explainer.Explain(ctx, key)
 }
 
-// wanted returns the request for an explanation.
+// wanted returns the entry for a TrainJob. The UID and the phase in the entry identify the requested explanation.
 func (e *explanations) wanted(key types.NamespacedName) explanation {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	return e.found[key]
 }
 
-// store keeps an explanation, and reports whether it is finished. It drops the explanation of another phase: the TrainJob has reached
-// another phase in the meantime, and the controller requests another explanation.
+// store keeps the result of an attempt, and reports whether no further attempt is needed. If the TrainJob has reached
+// another phase in the meantime, store drops the result, and the controller requests a new explanation.
 func (e *explanations) store(key types.NamespacedName, wanted explanation, explained jobs.Explanation, err error) bool {
 	e.lock.Lock()
 	defer e.lock.Unlock()

@@ -18,7 +18,7 @@ import (
 // phases lists all values of the label "phase".
 var phases = []jobs.Phase{jobs.Pending, jobs.GangScheduling, jobs.Initializing, jobs.Running, jobs.Succeeded, jobs.Failed, jobs.Suspended}
 
-// gauges holds the values of the TrainJobs that exist.
+// gauges holds the values of the gauge metrics of all existing TrainJobs.
 type gauges struct {
 	now                                 func() time.Time
 	info, phase, created, pending, pods *prometheus.Desc
@@ -30,7 +30,7 @@ type gauges struct {
 
 // gaugeValues are the values of one TrainJob.
 type gaugeValues struct {
-	labels  []string // values of the labels of "info" after the namespace and the name
+	labels  []string // label values of the metric "info", without the namespace and the name
 	phase   jobs.Phase
 	created time.Time
 	// waiting is the time since which the TrainJob waits for cluster nodes, or zero if it does not wait.
@@ -127,7 +127,7 @@ func readGauges(snapshot jobs.Snapshot, mpi string, current state) gaugeValues {
 	v.labels = []string{job.Spec.RuntimeRef.Name, ptr.Deref(job.Spec.RuntimeRef.Kind, ""), mpi, cmp.Or(job.Labels[trainjobs.JobLabel], job.Name)}
 	v.placed, v.missing = snapshot.CountScheduled()
 	v.waiting = current.waiting
-	v.verdict, _ = snapshot.Verdict() // an invalid verdict is a failure, which the message describes
+	v.verdict, _ = snapshot.Verdict() // ignore the error: the message of the TrainJob describes an invalid verdict
 	if v.queue = snapshot.Queue(); snapshot.Workload != nil && current.Phase == jobs.Suspended {
 		v.ahead = snapshot.Workload.Ahead
 	}

@@ -14,8 +14,9 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// isolate creates the NetworkPolicy of a TrainJob, if the namespace isolates TrainJobs from each other, and deletes the policy if the
-// namespace does not do so any more. Alone, the policy would deny DNS. Kubernetes deletes the policy with the TrainJob.
+// isolate creates the NetworkPolicy of a TrainJob if a generated policy isolates the TrainJobs of the namespace from each
+// other. If the namespace has no such policy any more, isolate deletes the TrainJob's policy, because this policy alone
+// would deny DNS. Kubernetes deletes the policy together with the TrainJob.
 func (c *Controller) isolate(ctx context.Context, snapshot jobs.Snapshot) error {
 	job := &snapshot.Job
 	if c.ReadOnly || !job.DeletionTimestamp.IsZero() {
@@ -44,8 +45,8 @@ func (c *Controller) isolate(ctx context.Context, snapshot jobs.Snapshot) error 
 	return nil
 }
 
-// ownsPolicy reports whether a NetworkPolicy exists and belongs to a TrainJob. An earlier TrainJob with the same name can still have
-// one.
+// ownsPolicy reports whether the NetworkPolicy with the given name exists and belongs to this TrainJob, and not to an
+// earlier TrainJob with the same name.
 func (c *Controller) ownsPolicy(ctx context.Context, job *trainer.TrainJob, name string) (bool, error) {
 	found := &metav1.PartialObjectMetadata{}
 	found.SetGroupVersionKind(networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"))
@@ -84,19 +85,20 @@ func (c *Controller) isolatesJobs(ctx context.Context, namespace string) (bool, 
 }
 
 const (
-	// isolationOfJobs is the value of the label of policies that isolate the TrainJobs of a namespace.
+	// isolationOfJobs is the value of v1alpha1.IsolationLabel on a policy that isolates all TrainJobs of a namespace from
+	// each other.
 	isolationOfJobs = "job"
-	// isolationOfOne is the value of the label of the policy of one TrainJob.
+	// isolationOfOne is the value of v1alpha1.IsolationLabel on the policy of a single TrainJob.
 	isolationOfOne = "one-job"
 )
 
-// networkPolicy returns the policy that lets the pods of a TrainJob connect to each other, on all ports. The label jobset-name is set
-// by JobSet, and tenants cannot set labels of pods.
+// networkPolicy returns the policy that lets the pods of a TrainJob connect to each other, on all ports. The policy selects
+// the pods by the label jobset-name. JobSet sets this label, and tenants cannot set labels of pods.
 func networkPolicy(job *trainer.TrainJob) *networkingv1.NetworkPolicy {
 	pods := metav1.LabelSelector{MatchLabels: map[string]string{jobs.JobSetLabel: job.Name}}
 	peers := []networkingv1.NetworkPolicyPeer{{PodSelector: &pods}}
 	owner := metav1.NewControllerRef(job, trainer.GroupVersion.WithKind(trainer.TrainJobKind))
-	owner.BlockOwnerDeletion = nil // it would need the right to change finalizers of TrainJobs
+	owner.BlockOwnerDeletion = nil // with true, the controller would need the right to change finalizers of TrainJobs
 	return &networkingv1.NetworkPolicy{
 		TypeMeta: metav1.TypeMeta{APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: "NetworkPolicy"},
 		ObjectMeta: metav1.ObjectMeta{

@@ -12,7 +12,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// memory holds the last reported state of each TrainJob. The cache can be older than the annotations that were written last.
+// memory holds the last reported state of each TrainJob. Annotations of the TrainJob hold the same state, but the cached
+// TrainJob can lack the annotations that were written last.
 type memory struct {
 	lock   sync.Mutex
 	states map[types.NamespacedName]remembered
@@ -23,11 +24,12 @@ type remembered struct {
 	state
 }
 
-// endedMark follows the UID in the annotation v1alpha1.ObservedAnnotation if the end of the TrainJob is explained and counted.
+// endedMark is the suffix after the UID in the annotation v1alpha1.ObservedAnnotation. It means that the controller has
+// explained the TrainJob's end, and has counted it in the metrics.
 const endedMark = "/ended"
 
-// recall returns the last reported state of a TrainJob. After a start of the program, that is the state in the annotations, unless a
-// user copied them from another TrainJob.
+// recall returns the last reported state of a TrainJob. If the program was restarted, recall reads the state from the
+// TrainJob's annotations. It ignores annotations that a user copied from another TrainJob.
 func (m *memory) recall(job *trainer.TrainJob) state {
 	m.lock.Lock()
 	defer m.lock.Unlock()

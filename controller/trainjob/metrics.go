@@ -19,7 +19,8 @@ const (
 	failed    = "failed"
 )
 
-// Values of the labels "class" and "code" of a failure without a diagnosis, and of a failure whose cause is unknown.
+// Values of the labels "class" and "code". A failure without a diagnosis has unknownCode and unknownClass. A failure has
+// symptomClass if the diagnosis is only a symptom, whose cause is unknown.
 const (
 	unknownCode  = "UNKNOWN"
 	unknownClass = "unknown"
@@ -100,7 +101,7 @@ func (m *Metrics) update(snapshot jobs.Snapshot, mpi string, current state) {
 	m.gauges.set(client.ObjectKeyFromObject(&snapshot.Job), readGauges(snapshot, mpi, current))
 }
 
-// observe counts what has happened since the last report.
+// observe counts the events and durations between the last reported state "before" and the state "current".
 func (m *Metrics) observe(snapshot jobs.Snapshot, mpi string, before, current state) {
 	namespace, times := snapshot.Job.Namespace, snapshot.Times()
 	if before.Phase != current.Phase && !before.since.IsZero() {
@@ -197,7 +198,9 @@ func classify(cause *jobs.Cause) (code, class string) {
 	return cause.Code, classOf(cause.Level, cause.Origin)
 }
 
-// classOf returns who can fix a failure: the user, the administrator of the platform, or the administrator of the infrastructure.
+// classOf returns the value of the label "class". It says who can fix a failure: the user, the administrator of the
+// platform, or the administrator of the infrastructure. If only a symptom of the failure is known, the value is
+// symptomClass.
 func classOf(level diagnosis.Level, origin diagnosis.Origin) string {
 	switch {
 	case level == diagnosis.Symptom:

@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// TestMetrics updates the metrics for a TrainJob that fails, and compares them with values that were worked out by hand. In this test, mpirun starts
-// 20 s after the creation of the TrainJob, and the TrainJob fails 60 s after its creation.
+// TestMetrics checks that the metrics of a TrainJob that fails have the values that were worked out by hand. In this test,
+// mpirun starts 20 s after the creation of the TrainJob, and the TrainJob fails 60 s after its creation.
 func TestMetrics(t *testing.T) {
 	now := start.Add(5 * time.Second)
 	m := NewMetrics(func() time.Time { return now })
@@ -60,7 +60,8 @@ func report(m *Metrics, snapshot jobs.Snapshot, before, current state) {
 	m.observe(snapshot, "openmpi", before, current)
 }
 
-// TestGangWaitCountsOnce checks that the time until all pods are scheduled is counted once, although reports follow.
+// TestGangWaitCountsOnce checks that the time until all pods are scheduled is counted only once, even if the controller
+// reports the TrainJob again.
 func TestGangWaitCountsOnce(t *testing.T) {
 	m := NewMetrics(func() time.Time { return start })
 	registry := prometheus.NewPedanticRegistry()

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// queueInterval is the time for which the Workloads of a namespace are kept, so that all TrainJobs of a namespace share one read.
+	// queueInterval is the maximum age of cached Workloads before they are read again. All TrainJobs of a namespace share
+	// one read.
 	queueInterval = 5 * time.Second
 	// queueTimeout limits the time to read the Workloads of a namespace.
 	queueTimeout = 10 * time.Second
@@ -20,7 +21,7 @@ const (
 	unusedTime = 10 * time.Minute
 )
 
-// queues is a Reader that keeps the Workloads of each namespace for a while.
+// queues is a Reader that caches the Workloads (Kueue's objects for TrainJobs in queues) of each namespace.
 type queues struct {
 	jobs.Reader
 	now func() time.Time
@@ -40,8 +41,8 @@ func newQueues(reader jobs.Reader, now func() time.Time) *queues {
 	return &queues{Reader: reader, now: now, namespaces: map[string]workloads{}}
 }
 
-// Workloads returns the Workloads of a namespace. The result can be as old as queueInterval. While one caller reads it again, other
-// callers get the previous result, or nothing if there is none.
+// Workloads returns the Workloads of a namespace. The result can be as old as queueInterval. While one caller reads the
+// Workloads again, other callers get the previous result, or nothing if no previous result exists.
 func (q *queues) Workloads(ctx context.Context, namespace string) (map[types.UID]jobs.Workload, error) {
 	now := q.now()
 	q.lock.Lock()
@@ -60,7 +61,7 @@ func (q *queues) Workloads(ctx context.Context, namespace string) (map[types.UID
 	all, err := q.Reader.Workloads(ctx, namespace)
 	q.lock.Lock()
 	defer q.lock.Unlock()
-	if q.namespaces[namespace].read.Equal(now) { // the namespace was not forgotten in the meantime
+	if q.namespaces[namespace].read.Equal(now) { // neither forget nor a later read has replaced the entry
 		q.namespaces[namespace] = workloads{now, all, err}
 	}
 	return all, err

@@ -27,7 +27,7 @@ type dueJob struct {
 	at  time.Time
 }
 
-// agenda holds TrainJobs in the order of their times.
+// agenda is a heap of TrainJobs. The first TrainJob is the one that is due first.
 type agenda []dueJob
 
 func (a agenda) Len() int           { return len(a) }
@@ -40,8 +40,8 @@ func (a *agenda) Pop() any {
 	return last
 }
 
-// memoryClient holds TrainJobs and their pods in memory, because the test needs a clock of its own. It accepts all changes, and stores
-// none except annotations.
+// memoryClient is a client that holds TrainJobs and their pods in memory, because an API server would not follow the
+// simulated clock of the test. The only supported change is Patch, which merges a patch into a TrainJob.
 type memoryClient struct {
 	client.WithWatch
 	jobs map[types.NamespacedName]*trainer.TrainJob
@@ -94,8 +94,8 @@ func waitingJobs(count int) memoryClient {
 	return m
 }
 
-// TestMessagesOfWaitingJobsAreFresh reconciles 1,000 waiting TrainJobs for five minutes of a clock that also runs while the controller
-// works. The message of no TrainJob may be older than 30 seconds.
+// TestMessagesOfWaitingJobsAreFresh reconciles 1,000 waiting TrainJobs during five minutes of simulated time. The simulated
+// time includes the real time that each reconciliation takes. The message of a TrainJob must never be older than 30 seconds.
 func TestMessagesOfWaitingJobsAreFresh(t *testing.T) {
 	const count, maxAge = 1000, 30 * time.Second
 	reader := waitingJobs(count)

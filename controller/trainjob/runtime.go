@@ -15,7 +15,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// runtimeSettings are the labels and annotations of a runtime that the controller uses. Trainer ignores them.
+// runtimeSettings are the settings in labels and annotations of a runtime. Only the controller uses them; Trainer ignores
+// them.
 type runtimeSettings struct {
 	// mpi is the MPI variant, or an empty string.
 	mpi string
@@ -25,8 +26,8 @@ type runtimeSettings struct {
 	ttl *time.Duration
 }
 
-// readRuntime returns the settings of a TrainJob's runtime, from the metadata in the cache. A runtime that does not exist has no
-// settings. Trainer refuses TrainJobs without a runtime, but a runtime can be deleted later.
+// readRuntime returns the settings of a TrainJob's runtime, from the metadata in the cache. A runtime that does not exist
+// has no settings. Trainer refuses TrainJobs whose runtime does not exist, but the runtime can be deleted later.
 func (c *Controller) readRuntime(ctx context.Context, job *trainer.TrainJob) runtimeSettings {
 	key := client.ObjectKey{Name: job.Spec.RuntimeRef.Name}
 	kind := ptr.Deref(job.Spec.RuntimeRef.Kind, trainer.ClusterTrainingRuntimeKind)
@@ -40,8 +41,8 @@ func (c *Controller) readRuntime(ctx context.Context, job *trainer.TrainJob) run
 	return parseSettings(runtime)
 }
 
-// parseSettings reads labels and annotations that trainyard generates. It ignores values that somebody else wrote and that are not
-// valid.
+// parseSettings reads labels and annotations that trainyard generates. It ignores invalid values, which only somebody else
+// can have written.
 func parseSettings(runtime client.Object) runtimeSettings {
 	annotations := runtime.GetAnnotations()
 	s := runtimeSettings{mpi: runtime.GetLabels()[v1alpha1.MPILabel]}
@@ -65,8 +66,8 @@ func runtimeKind(kind string) *metav1.PartialObjectMetadata {
 	return runtime
 }
 
-// requestUsers returns a reconcile request for each TrainJob of a runtime that has changed. A TrainingRuntime is in the namespace of its
-// TrainJobs.
+// requestUsers returns a reconcile request for each TrainJob that uses the changed runtime. All users of a TrainingRuntime
+// are in its namespace. A ClusterTrainingRuntime has no namespace, so its users are listed in all namespaces.
 func (c *Controller) requestUsers(ctx context.Context, runtime client.Object) []reconcile.Request {
 	all := &trainer.TrainJobList{}
 	if c.Client.List(ctx, all, client.InNamespace(runtime.GetNamespace())) != nil {

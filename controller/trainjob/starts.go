@@ -18,7 +18,7 @@ const (
 	firstRead = 5 * time.Second
 	// readTimeout limits the time to read a log.
 	readTimeout = 10 * time.Second
-	// maxReads is the maximum number of reads of a log. The last one is half an hour after the start.
+	// maxReads is the maximum number of reads of a log. The last read is half an hour after the start.
 	maxReads = 6
 	// startReaders is the number of logs that are read at the same time.
 	startReaders = 2
@@ -33,8 +33,8 @@ const (
 // marker is the text that a program can print as soon as MPI has started.
 const marker = "TRAINYARD_MPI_READY"
 
-// rankLine matches a line that mpirun marks as the output of a rank: of Open MPI, such as "[1,0]<stdout>:", and of Hydra, such as
-// "[0] ".
+// rankLine matches the prefix with which mpirun marks the output of a rank, such as "[1,0]<stdout>:" in Open MPI and "[0] "
+// in Hydra.
 var rankLine = regexp.MustCompile(`^(\[\S+\]<std(out|err)>:|\[\d+\] )`)
 
 // mpiStart is a pending measurement of how long MPI takes to start.
@@ -43,7 +43,8 @@ type mpiStart struct {
 	mpi      string
 	began    time.Time
 	reads    int
-	// firstLine is the time of the first line of a rank, or zero. The marker can follow, so the log is read once more.
+	// firstLine is the time of the first line that a rank printed, or zero. A later line can contain the marker, so the log
+	// is read once more.
 	firstLine time.Time
 }
 
@@ -73,8 +74,8 @@ func (m *mpiStarts) Start(ctx context.Context) error {
 	return work(ctx, m.queue, startReaders, m.measure)
 }
 
-// measure reads the log of a launcher. It requests another read if the log does not have the marker. The first line of a rank counts only
-// if the next read does not find the marker either.
+// measure reads the log of a launcher. If the log does not contain the marker, measure requests another read. It uses the
+// time of a rank's first line only if the next read does not find the marker either.
 func (m *mpiStarts) measure(ctx context.Context, start mpiStart) {
 	reading, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -100,9 +101,9 @@ func (m *mpiStarts) measure(ctx context.Context, start mpiStart) {
 	}
 }
 
-// findMPIStart returns the time of the first line that contains the marker. If there is none, it returns the time of the first line that
-// mpirun marks as output of a rank. Each line of the log begins
-// with a timestamp. The source is empty if there is no such line.
+// findMPIStart returns the time of the first line that contains the marker. If no line contains the marker, it returns the
+// time of the first line that mpirun marks as output of a rank. If the log has neither line, the source is empty. Each line
+// of the log begins with a timestamp.
 func findMPIStart(log string) (source string, at time.Time) {
 	for line := range strings.Lines(log) {
 		stamp, text, _ := strings.Cut(line, " ")

@@ -22,11 +22,12 @@ type state struct {
 	Message string
 	// blocked is the time since which a container prevents the end of the TrainJob, or zero.
 	blocked time.Time
-	// trainingSince is the last time at which the training started, or zero if the controller has not seen it.
+	// trainingSince is the last time at which the training started, or zero if the controller has not seen a start.
 	trainingSince time.Time
 	// lostSince is the time since which a running training lacks a pod, or zero.
 	lostSince time.Time
-	// wasSuspended is true if the TrainJob is suspended, or was suspended and still has the annotation about its gang timeout.
+	// wasSuspended is true if the TrainJob is suspended, or was suspended and still has the annotation that says that it was
+	// suspended after a gang timeout.
 	wasSuspended bool
 	// since is the time at which the controller saw the phase first. It is zero if the phase began before the program started.
 	since time.Time
@@ -34,7 +35,8 @@ type state struct {
 	waiting time.Time
 	// started is true if the training has started at least once. JobSet can restart all pods, and then the training starts again.
 	started bool
-	// cause is the most probable cause of a failure, or of a wait, or nil. If explained is true, the cause does not change soon.
+	// cause is the most probable cause of a failure, or of a wait, or nil. explained is true if the cause will not change
+	// soon.
 	cause     *jobs.Cause
 	explained bool
 	// queued is true if the TrainJob is in a queue of Kueue.
@@ -46,7 +48,7 @@ type state struct {
 // isFinal reports whether the TrainJob has ended.
 func (s state) isFinal() bool { return s.Phase == jobs.Succeeded || s.Phase == jobs.Failed }
 
-// refresh returns the time after which the state must be observed again although nothing happens, or 0.
+// refresh returns the time after which the state must be observed again even if no event arrives, or 0.
 func (s state) refresh() time.Duration {
 	switch {
 	case s.isFinal(), s.Phase == jobs.Running && s.blocked.IsZero() && s.lostSince.IsZero(), s.Phase == jobs.Suspended && !s.queued:
@@ -62,7 +64,7 @@ func (c *Controller) observe(snapshot jobs.Snapshot, before state, now time.Time
 	current := state{Phase: snapshot.Phase(), Message: snapshot.Summary(), queued: snapshot.Queue() != "", blocked: snapshot.BlockedSince()}
 	switch {
 	case current.isFinal() && before.Phase == current.Phase && before.ended:
-		return before // the texts can be gone by now
+		return before // keep the message, because the pods and logs that explain it can be deleted by now
 	case before.Phase == jobs.Running && isEarly(current.Phase) && !snapshot.HasPodSince(before.trainingSince):
 		// A pod was deleted, and JobSet has not reacted yet: either the TrainJob fails, or all pods start again.
 		if lost := before.withoutPod(now); now.Sub(lost.lostSince) < startTime {
@@ -106,7 +108,7 @@ func (c *Controller) beginOfPhase(snapshot jobs.Snapshot, phase jobs.Phase, befo
 	return now
 }
 
-// withoutPod returns the state of a running training that has just lost a pod.
+// withoutPod returns the state of a running training that lacks a pod. It sets lostSince if the pod was lost just now.
 func (s state) withoutPod(now time.Time) state {
 	if s.lostSince.IsZero() {
 		s.lostSince = now
@@ -114,13 +116,13 @@ func (s state) withoutPod(now time.Time) state {
 	return s
 }
 
-// isEarly reports whether a phase is one in which pods exist or are missing, before the training runs.
+// isEarly reports whether a phase comes before Running, and is not Suspended.
 func isEarly(phase jobs.Phase) bool {
 	return phase == jobs.Pending || phase == jobs.GangScheduling || phase == jobs.Initializing
 }
 
-// waitsSince returns the time since which pods wait for cluster nodes, or zero. If pods do not exist, for example because of a quota,
-// it is the time at which the controller noticed it.
+// waitsSince returns the time since which pods wait for cluster nodes, or zero. If pods do not exist, for example because of
+// a quota, the result is the time at which the controller noticed that they are missing.
 func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time.Time) time.Time {
 	since := snapshot.GangWait()
 	if phase != jobs.GangScheduling || !since.IsZero() {
@@ -132,8 +134,9 @@ func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time
 	return now
 }
 
-// isStuck reports whether a TrainJob is in a phase before Running for so long that something must be wrong, or cannot end. The summary
-// of a TrainJob that waits for cluster nodes already quotes the scheduler, but says nothing about pods that do not exist.
+// isStuck reports whether a TrainJob has been in a phase before Running for so long that something must be wrong, or whether
+// a container prevents its end. In the phase GangScheduling, only a TrainJob with missing pods is stuck: if all pods exist,
+// its summary already quotes the scheduler.
 func (c *Controller) isStuck(snapshot jobs.Snapshot, phase jobs.Phase, now time.Time) bool {
 	since := snapshot.Times().Resumed
 	if phase == jobs.Running {
@@ -143,11 +146,12 @@ func (c *Controller) isStuck(snapshot jobs.Snapshot, phase jobs.Phase, now time.
 	return waits && !isManagedElsewhere(&snapshot.Job) && !since.IsZero() && now.Sub(since) > startTime
 }
 
-// startTime is how long it normally takes at most until the pods of a TrainJob exist and have started. It is also how long the other
-// containers of a pod normally run at most after the main container has ended.
+// startTime is the longest time that the pods of a TrainJob normally need to be created and to start. It is also the longest
+// time that the other containers of a pod normally run after the main container has ended.
 const startTime = 30 * time.Second
 
-// isManagedElsewhere reports whether another cluster runs the TrainJob, as MultiKueue arranges. This cluster has no pods of it.
+// isManagedElsewhere reports whether another cluster runs the TrainJob, for example with MultiKueue. The TrainJob then has
+// no pods in this cluster.
 func isManagedElsewhere(job *trainer.TrainJob) bool {
 	return ptr.Deref(job.Spec.ManagedBy, v1alpha1.TrainJobController) != v1alpha1.TrainJobController
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// waiting returns the snapshot of a TrainJob that wants a launcher and two nodes. The nodes given by their creation times are
-// scheduled and run. There is no launcher.
+// waiting returns the snapshot of a TrainJob that needs a launcher and a node (a pod in which ranks run). The snapshot has
+// one scheduled node for each given creation time, and no launcher.
 func waiting(created ...time.Time) jobs.Snapshot {
 	job := trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "bert", UID: "1", CreationTimestamp: metav1.NewTime(start)}}
 	job.Status.JobsStatus = []trainer.JobStatus{{Name: string(jobs.Launcher)}}
@@ -39,7 +39,8 @@ func newTestController() *Controller {
 	return &Controller{Metrics: NewMetrics(time.Now), explanations: newExplanations(nil, time.Now)}
 }
 
-// TestMissingPodsWaitSinceNow checks that the gang timeout of a TrainJob whose pods were lost does not begin hours ago.
+// TestMissingPodsWaitSinceNow checks that the gang timeout of a TrainJob with lost pods begins when the controller notices
+// the loss, and not when the remaining pods were created.
 func TestMissingPodsWaitSinceNow(t *testing.T) {
 	c, now := newTestController(), start.Add(5*time.Hour)
 	first := c.observe(waiting(start), state{Phase: jobs.Initializing}, now)
@@ -106,7 +107,8 @@ func TestExplanationOfAnotherPhase(t *testing.T) {
 	}
 }
 
-// TestPhaseBeforeTheStart checks that the duration of a phase is unknown if the phase began before the controller.
+// TestPhaseBeforeTheStart checks that the duration of a phase is unknown if the phase began before the controller was
+// started.
 func TestPhaseBeforeTheStart(t *testing.T) {
 	c := newTestController()
 	c.began = start.Add(time.Hour)
@@ -122,7 +124,8 @@ func (panicking) Explain(context.Context, types.NamespacedName) (jobs.Explanatio
 	panic("a bug") //nolint:forbidigo // the test needs a panic
 }
 
-// TestPanicIsAFailedExplanation checks that a bug does not end the program, and does not prevent the report of a failure.
+// TestPanicIsAFailedExplanation checks that a panic of the Explainer does not end the program, and that the failure of the
+// TrainJob is still reported, without a cause.
 func TestPanicIsAFailedExplanation(t *testing.T) {
 	e := newExplanations(panicking{}, time.Now)
 	job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "bert", UID: "1"}}

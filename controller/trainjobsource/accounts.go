@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// maxAccounts is the number of clients that are kept. Creating a client takes less than a millisecond, because all
-// clients use the same connections.
+// maxAccounts is the maximum number of clients to keep. When it is reached, all clients are dropped. Creating them again is
+// quick: it takes less than a millisecond per client, because all clients use the same connections.
 const maxAccounts = 1000
 
 // accounts creates clients that act as ServiceAccounts of tenants.
@@ -45,7 +45,7 @@ func (a *accounts) client(namespace, account string) (client.Client, error) {
 	return created, nil
 }
 
-// userName returns the name of a ServiceAccount as a user of the API server.
+// userName returns the user name with which a ServiceAccount sends requests to the API server.
 func userName(namespace, account string) string {
 	return "system:serviceaccount:" + namespace + ":" + account
 }

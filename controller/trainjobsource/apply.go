@@ -14,7 +14,7 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
 )
 
-// apply plans and carries out the changes.
+// apply plans the changes of TrainJobs, and carries them out.
 func (r *round) apply(ctx context.Context) bool {
 	denied := map[string]bool{}
 	for job := range r.denied {
@@ -46,7 +46,8 @@ func (r *round) settings() reconcile.Source {
 	}
 }
 
-// retries maps the names of jobs to the values of the annotations that run them again.
+// retries reads the annotations with which users run jobs again. It maps the name of each job to the value of its
+// annotation.
 func retries(annotations map[string]string) map[string]string {
 	found := map[string]string{}
 	for key, text := range annotations {
@@ -57,7 +58,7 @@ func retries(annotations map[string]string) map[string]string {
 	return found
 }
 
-// defaultLimit is the history limit that the API server sets.
+// defaultLimit is the default of the history limits in the CRD.
 const defaultLimit = 3
 
 func limitOf(limit *int32) int {
@@ -67,8 +68,8 @@ func limitOf(limit *int32) int {
 	return int(*limit)
 }
 
-// reportDenied adds a problem for each job that does not run because the rules forbid it. A job that ran before the
-// rules changed causes no problem.
+// reportDenied adds a problem for each job that does not run because the admission rules forbid it. A job whose run began
+// before the rules changed causes no problem.
 func (r *round) reportDenied() {
 	for _, job := range r.commit.tree.Jobs {
 		if r.result.States[job.Name()] == plan.Denied {
@@ -116,7 +117,8 @@ func (r *round) addJobProblem(job decode.Job, message string, denied bool) {
 	r.problems = append(r.problems, p)
 }
 
-// describeProblems returns the message of the status if jobs or files have mistakes.
+// describeProblems returns the message for the status if jobs or files have mistakes: the number of problems, and the first
+// problem.
 func (r *round) describeProblems() string {
 	first := r.problems[0]
 	where := first.File

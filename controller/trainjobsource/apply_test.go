@@ -34,7 +34,8 @@ func TestOnlyLastingRefusalsAreDenials(t *testing.T) {
 	}
 }
 
-// TestErrorsIn checks the errors of a round in which API requests for two jobs and for the record failed.
+// TestErrorsIn checks that errorsIn returns all errors that were joined in two steps. This happens if API requests for two
+// jobs and for the record fail in the same round.
 func TestErrorsIn(t *testing.T) {
 	a, b, c := errors.New("a"), errors.New("b"), errors.New("c")
 	if got := errorsIn(errors.Join(errors.Join(a, b), c)); !slices.Equal(got, []error{a, b, c}) {

@@ -22,7 +22,7 @@ type Fetcher interface {
 	Fetch(ctx context.Context, r fetch.Request) (fetch.Result, error)
 }
 
-// Controller handles TrainJobSources. All fields must be set, except Limits.
+// Controller handles TrainJobSources. All fields must be set.
 type Controller struct {
 	// Client reads TrainJobSources from a cache, and writes their status.
 	Client client.Client
@@ -33,7 +33,7 @@ type Controller struct {
 	Rounds  *reconcile.Reconciler
 	Events  events.EventRecorder
 	Metrics *Metrics
-	// Limits bounds the folder of each TrainJobSource. The default is decode.DefaultLimits.
+	// Limits bounds the folder of each TrainJobSource. New sets it to decode.DefaultLimits.
 	Limits decode.Limits
 
 	memory memory
@@ -78,10 +78,10 @@ func (c *Controller) exists(ctx context.Context, namespace, name string) (bool, 
 	return err == nil, err
 }
 
-// Reconcile runs a round for a TrainJobSource.
+// Reconcile runs a round for a TrainJobSource: the controller handles the TrainJobSource once.
 func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	defer c.Metrics.start(request.NamespacedName)()
-	events := c.memory.eventCount(request.NamespacedName) // an event after this line makes the next round complete
+	events := c.memory.eventCount(request.NamespacedName) // if an event arrives later, the next round does not end early
 	source := &v1alpha1.TrainJobSource{}
 	if err := c.Client.Get(ctx, request.NamespacedName, source); apierrors.IsNotFound(err) {
 		c.memory.forget(request.NamespacedName)

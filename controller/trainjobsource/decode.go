@@ -38,7 +38,7 @@ func (r *round) readCommit(files fs.FS) {
 	r.commit.tree = tree
 }
 
-// digestOf returns a short text that differs for different data.
+// digestOf returns the SHA-256 hash of the data of a Secret, in hexadecimal digits.
 func digestOf(data map[string][]byte) string {
 	hash := sha256.New()
 	for _, key := range slices.Sorted(maps.Keys(data)) {

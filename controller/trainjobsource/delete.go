@@ -15,15 +15,15 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
 )
 
-// finalizer keeps a deleted TrainJobSource until its runs are deleted.
+// finalizer keeps a deleted TrainJobSource until its runs (the TrainJobs that were created for it) are deleted.
 const finalizer = v1alpha1.Group + "/prune"
 
 // deletionDelay is the time until the controller looks again whether all runs are deleted. A deleted TrainJob causes an
 // earlier round.
 const deletionDelay = 10 * time.Second
 
-// needsFinalizer reports whether the deletion of the TrainJobSource must delete its runs. All other deletions stop no
-// TrainJob, and need no finalizer.
+// needsFinalizer reports whether the deletion of the TrainJobSource must delete its runs. If not, the deletion leaves all
+// TrainJobs as they are, and needs no finalizer.
 func (r *round) needsFinalizer() bool {
 	return r.source.Spec.Prune == v1alpha1.PruneAlways && !r.source.Spec.DryRun
 }
@@ -81,8 +81,8 @@ func (r *round) prune(ctx context.Context) (again time.Duration, err error) {
 	return deletionDelay, r.writeStatus(ctx)
 }
 
-// deleteRuns deletes all runs, and returns the number of runs that still exist; -1 if the number is unknown. If no run
-// exists, an error does not matter: while a namespace is deleted, its ServiceAccount may be gone before its TrainJobs.
+// deleteRuns deletes all runs, and returns the number of runs that still exist; -1 if the number is unknown. The caller can
+// ignore an error if no run exists: while a namespace is deleted, its ServiceAccount may be gone before its TrainJobs.
 func (r *round) deleteRuns(ctx context.Context) (left int, err error) {
 	r.result, err = r.Rounds.Reconcile(ctx, r.settings(), decode.Tree{}, nil)
 	var runs trainer.TrainJobList

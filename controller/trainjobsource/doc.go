@@ -4,7 +4,7 @@
 // The controller handles one TrainJobSource in a round. A round has these steps, each in the file of the same name:
 //
 //   - fetch gets the newest commit from the Git server, if a fetch is due.
-//   - settled ends the round here if nothing has changed since a complete round that found nothing to do.
+//   - settled ends the round early if nothing has changed since a complete round that found nothing to do.
 //   - decode reads the TrainJobs of the commit.
 //   - judge evaluates the rules of the platform.
 //   - apply plans and carries out the changes, with package reconcile.

@@ -11,7 +11,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// maxNote is the longest text of an event in characters. The API server refuses more than 1024 bytes.
+// maxNote is the maximum length of an event's text in characters. A character has up to 4 bytes, and the API server refuses
+// more than 1024 bytes.
 const maxNote = 250
 
 // The actions of events.
@@ -21,7 +22,7 @@ const (
 	actionDelete = "DeleteTrainJobs"
 )
 
-// emit writes an event if the condition Ready has changed, and if TrainJobs were created or deleted.
+// emit writes an event if the condition Ready has changed, and further events if TrainJobs were created or deleted.
 func (r *round) emit() {
 	if len(r.result.Created) > 0 {
 		r.event(corev1.EventTypeNormal, v1alpha1.ReasonApplied, actionCreate, "created "+listNames(r.result.Created))

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/fetch"
 )
 
-// fetch gets the newest commit if a fetch is due. If the fetch fails, the round goes on with the previous commit, so
-// that a queued job starts although the Git server does not answer.
+// fetch gets the newest commit if a fetch is due. If the fetch fails, the round goes on with the previous commit, so that a
+// waiting job can start even if the Git server does not answer.
 func (r *round) fetch(ctx context.Context) bool {
 	r.commit, r.failure = r.memory.known(r.state), r.state.failure
 	if !r.fetchIsDue() {
@@ -35,9 +35,9 @@ func (r *round) fetch(ctx context.Context) bool {
 	return r.commit != nil
 }
 
-// fetchIsDue reports whether the round must fetch. A fetch is due if the TrainJobSource or its annotation
-// trainyard.dev/sync has changed, if the time of the next fetch has come, or if the commit is not in memory. A fetch is
-// also due if the next fetch is further away than any interval, because the clock was set back.
+// fetchIsDue reports whether the round must fetch. A fetch is due if the TrainJobSource or its annotation trainyard.dev/sync
+// has changed, if the time of the next fetch has come, or if the commit is not in memory. A fetch is also due if the time of
+// the next fetch is further away than the longest possible interval: the clock was then set back.
 func (r *round) fetchIsDue() bool {
 	changed := r.state.generation != r.source.Generation || r.state.sync != r.source.Annotations[v1alpha1.SyncAnnotation]
 	dropped := r.commit == nil && r.state.failure == nil
@@ -45,7 +45,7 @@ func (r *round) fetchIsDue() bool {
 	return changed || dropped || left <= 0 || left > longestSpread(r.source.Spec.Interval.Duration)
 }
 
-// fetchCommit fetches, and returns why the fetch failed.
+// fetchCommit fetches the commit. It returns why the fetch failed, or nil.
 func (r *round) fetchCommit(ctx context.Context) *failure {
 	ctx, cancel := context.WithTimeout(ctx, r.source.Spec.Timeout.Duration)
 	defer cancel()
@@ -90,8 +90,8 @@ func (r *round) fetchRequest(ctx context.Context) (fetch.Request, error) {
 		}
 		request.Keys = orEmpty(secret.Data)
 	}
-	// Status.Applied would be too old here: if one job of a commit has a problem, the other jobs of the commit run already,
-	// but the commit does not count as applied.
+	// Use Status.Fetched, because Status.Applied can be too old: if one job of a commit has a problem, the commit does not
+	// count as applied, although its other jobs run already.
 	if fetched := r.source.Status.Fetched; fetched != nil && spec.Verify != nil && spec.Verify.LinearHistory {
 		request.Ancestor = fetched.Commit
 	}
@@ -101,7 +101,7 @@ func (r *round) fetchRequest(ctx context.Context) (fetch.Request, error) {
 	return request, nil
 }
 
-// orEmpty returns an empty mapping for nil, because nil means that there is no Secret.
+// orEmpty returns an empty mapping for nil, because nil in a fetch.Request means that there is no Secret.
 func orEmpty(data map[string][]byte) map[string][]byte {
 	if data == nil {
 		return map[string][]byte{}
@@ -124,7 +124,7 @@ func (r *round) secret(ctx context.Context, field, name string) (*corev1.Secret,
 	return secret, nil
 }
 
-// fetchFailure converts an error of a fetch.
+// fetchFailure converts the error of a fetch to a failure of the round.
 func fetchFailure(err error) *failure {
 	var config *fetch.ConfigError
 	var verify *fetch.VerifyError

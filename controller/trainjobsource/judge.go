@@ -14,9 +14,8 @@ import (
 	"github.com/trainyard/trainyard/policies/guard"
 )
 
-// judge evaluates the rules of the platform on all TrainJobs in Git. The API server evaluates the same rules when a
-// TrainJob is created; judge finds the file and the line of the
-// TrainJob, also while the job waits.
+// judge evaluates the platform's admission rules on all TrainJobs in Git. The API server evaluates the same rules, but only
+// when a TrainJob is created. judge reports a violation while the job still waits, and names the file and the line.
 func (r *round) judge(ctx context.Context) bool {
 	rules, err := r.readRules(ctx)
 	if err != nil {
@@ -34,15 +33,15 @@ func (r *round) judge(ctx context.Context) bool {
 	return true
 }
 
-// rules are the rules of a tenant.
+// rules are the admission rules of a tenant.
 type rules struct {
 	reader     guard.Reader
 	parameters guard.Parameters
 	user       string // the ServiceAccount that creates the TrainJobs
 }
 
-// readRules reads the rules of the namespace. It returns nil if the namespace has no rules: it is not a tenant of a
-// platform, or the platform has no admission rules.
+// readRules reads the admission rules of the namespace from a ConfigMap. It returns nil if the namespace has no rules: the
+// namespace does not belong to a tenant, or the platform has no admission rules.
 func (r *round) readRules(ctx context.Context) (*rules, error) {
 	parameters := &corev1.ConfigMap{}
 	key := client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: v1alpha1.TenantObjectName(r.source.Namespace)}

@@ -46,7 +46,8 @@ type written struct {
 	status  v1alpha1.TrainJobSourceStatus
 }
 
-// maxMemory bounds the TrainJobs of all commits in memory, in bytes of JSON. In memory, they need several times as much.
+// maxMemory is the maximum size of the TrainJobs of all commits in memory, in bytes of JSON. The decoded TrainJobs need
+// several times as much memory.
 const maxMemory = 64 << 20
 
 // memory holds the states of all TrainJobSources. If their commits together become too large, memory drops the commits
@@ -97,7 +98,7 @@ func (m *memory) get(key types.NamespacedName, uid types.UID) *state {
 	return created
 }
 
-// keep stores the commit of a state, and drops commits of other states if they are too large together.
+// keep stores the commit of a state, and drops commits of other states if all commits together are too large.
 func (m *memory) keep(s *state, c *commit) {
 	m.Lock()
 	defer m.Unlock()
@@ -122,14 +123,14 @@ func (m *memory) known(s *state) *commit {
 	return s.commit
 }
 
-// discard removes the commit of a state.
+// discard removes the commit of a TrainJobSource's state from memory.
 func (m *memory) discard(s *state) {
 	m.Lock()
 	defer m.Unlock()
 	m.drop(s)
 }
 
-// drop is discard for callers that hold the lock.
+// drop does the same as discard, but the caller must hold the lock.
 func (m *memory) drop(s *state) {
 	m.size -= s.size
 	s.commit, s.size = nil, 0

@@ -41,7 +41,8 @@ func TestMemoryDropsOldCommits(t *testing.T) {
 	}
 }
 
-// TestMemoryForgetsDeletedObjects checks that an object that was created again has no old state.
+// TestMemoryForgetsDeletedObjects checks that a TrainJobSource that was deleted and created again does not get its old
+// state.
 func TestMemoryForgetsDeletedObjects(t *testing.T) {
 	var m memory
 	key := types.NamespacedName{Name: "a"}
@@ -51,7 +52,7 @@ func TestMemoryForgetsDeletedObjects(t *testing.T) {
 	}
 }
 
-// TestBackoff checks the delays after errors.
+// TestBackoff checks the delays after one or more failures in succession.
 func TestBackoff(t *testing.T) {
 	for name, tc := range map[string]struct {
 		failures       int

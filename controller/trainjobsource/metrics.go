@@ -14,7 +14,7 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// reasons are the values of the label "reason" of the errors.
+// reasons are the values of the label "reason" of the metric that counts errors.
 var reasons = []string{v1alpha1.ReasonFetchFailed, v1alpha1.ReasonVerificationFailed, v1alpha1.ReasonJobsInvalid, v1alpha1.ReasonApplyFailed}
 
 // Metrics are the metrics of all TrainJobSources. grafana/metrics_platform.cue declares them.
@@ -101,7 +101,7 @@ func (m *Metrics) received(key types.NamespacedName) {
 	}
 }
 
-// start marks the beginning of a round. The returned function marks its end.
+// start marks the beginning of a round. The caller calls the returned function at the end of the round.
 func (m *Metrics) start(key types.NamespacedName) (end func()) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -145,7 +145,7 @@ func lastMatch(source *v1alpha1.TrainJobSource, now time.Time) time.Time {
 	}
 }
 
-// matched remembers that a TrainJobSource matched Git at a time.
+// matched remembers that a TrainJobSource matched Git at the given time.
 func (m *Metrics) matched(key types.NamespacedName, at time.Time) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -154,7 +154,7 @@ func (m *Metrics) matched(key types.NamespacedName, at time.Time) {
 	}
 }
 
-// failed counts a failure.
+// failed counts a failure of a TrainJobSource by its reason.
 func (m *Metrics) failed(key types.NamespacedName, reason string) {
 	m.errors.WithLabelValues(key.Namespace, key.Name, reason).Inc()
 }

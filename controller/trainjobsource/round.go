@@ -11,7 +11,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
 )
 
-// round is one round for a TrainJobSource. Its steps fill the fields from top to bottom.
+// round is one pass in which the controller handles a TrainJobSource. Its steps set the fields in the order of their
+// declaration.
 type round struct {
 	*Controller
 	source *v1alpha1.TrainJobSource // a copy, whose status the round changes
@@ -45,7 +46,7 @@ type problem struct {
 	denied bool   // the rules or the API server refuse the job
 }
 
-// step is a part of a round. It returns false if the round cannot go on.
+// step is a part of a round. It returns false if the round ends with this step.
 type step func(*round, context.Context) bool
 
 // steps lists the steps of a round, in order.
@@ -63,7 +64,8 @@ func (c *Controller) newRound(source *v1alpha1.TrainJobSource) *round {
 	return r
 }
 
-// run carries out the steps. The returned error concerns the TrainJobSource itself, and the status cannot show it.
+// run carries out the steps. An error is returned only if the TrainJobSource itself cannot be changed. The status could not
+// show this error.
 func (r *round) run(ctx context.Context) error {
 	if err := r.setFinalizer(ctx, r.needsFinalizer()); err != nil {
 		return err
@@ -103,7 +105,7 @@ func (r *round) release() {
 	}
 }
 
-// fail ends the round.
+// fail stores the failure of the round, and returns false, which ends the round.
 func (r *round) fail(f failure) bool {
 	r.failure = &f
 	return false

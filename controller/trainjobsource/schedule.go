@@ -51,8 +51,8 @@ func (r *round) next() time.Duration {
 	return left
 }
 
-// countFailure counts the failures of rounds. A round that only repeats the result of an earlier fetch does not count.
-// The argument "failed" is true if the round failed with an error that may be temporary.
+// countFailure counts the failures of rounds. A round without a fetch does not count if it only repeats the failure of an
+// earlier fetch. The argument "failed" is true if the round failed with an error that may be temporary.
 func (r *round) countFailure(failed bool) {
 	fresh := r.fetched || r.failure != r.state.failure
 	if failed && fresh {

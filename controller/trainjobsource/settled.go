@@ -8,9 +8,9 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// maxUnchecked is the time after which a round is complete although no event has arrived. Such a round finds changes that
-// cause no event, such as a changed record, a changed admission rule, or a removed RoleBinding of the tenant's
-// ServiceAccount.
+// maxUnchecked is the time after which a round is complete (it compares the cluster with Git) even if no event has arrived.
+// Such a round finds changes that cause no event, such as a changed record, a changed admission rule, or a removed
+// RoleBinding of the tenant's ServiceAccount.
 const maxUnchecked = time.Hour
 
 // settled describes the last complete round. It is empty if this round changed something or failed.
@@ -27,14 +27,15 @@ func (r *round) isSettled() bool {
 	return r.failure == nil && last.commit == weak.Make(r.commit) && last.events == r.events && age >= 0 && age < maxUnchecked
 }
 
-// skipIfSettled ends the round after the fetch if nothing has changed. The commit is known.
+// skipIfSettled ends the round after the fetch if nothing has changed. It must be called only if the commit is known.
 func (r *round) skipIfSettled(context.Context) bool {
 	r.complete = !r.isSettled()
 	return r.complete
 }
 
-// rememberSettled remembers a complete round that found nothing to do. Otherwise, the next round is complete. The status
-// must be written before, because a round that ends after the fetch does not compute the jobs of the status.
+// rememberSettled remembers a complete round that found nothing to do. After any other complete round, and after a failure,
+// the next round is complete too. The caller must write the status first: a round that ends after the fetch does not compute
+// the status of the jobs again.
 func (r *round) rememberSettled() {
 	switch {
 	case r.busy: // nothing was compared
@@ -45,8 +46,8 @@ func (r *round) rememberSettled() {
 	}
 }
 
-// hasOpenJobs reports whether the state of a job can change without an event: another TrainJobSource can release a
-// duplicated job, and the rules can forbid a waiting job.
+// hasOpenJobs reports whether the state of a job can change without an event. There are two such states: a duplicated
+// job can start when the other TrainJobSource with the same job gives it up, and a waiting job can be denied by new rules.
 func (r *round) hasOpenJobs() bool {
 	for _, state := range r.result.States {
 		if state == plan.Duplicated || state == plan.Waiting {

@@ -21,7 +21,7 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
 )
 
-// controllerName is the name of the controller in events. In logs and metrics, it follows "trainyard_".
+// controllerName is the name of the controller in events. In logs and metrics, the name is "trainyard_trainjobsource".
 const controllerName = "trainjobsource"
 
 // maxPanicDelay is the longest delay after a round that ended with a panic, or that could not read or write its
@@ -72,7 +72,7 @@ func sourceChanged() predicate.Predicate {
 	return predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, requested)
 }
 
-// runChanged selects changes of TrainJobs on which a plan depends.
+// runChanged selects the changes of TrainJobs that can change a plan.
 func runChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*trainer.TrainJob)

@@ -4,11 +4,11 @@ import "sync"
 
 // slots limits the number of fetches that run at the same time, because a fetch occupies a worker for minutes if the Git
 // server does not answer. The limit of each namespace ensures that one tenant cannot occupy all workers. If there are at
-// least three workers, the limit of all namespaces together leaves one of them for rounds without a fetch.
+// least three workers, the limit of all namespaces together leaves one worker for rounds without a fetch.
 type slots struct {
 	sync.Mutex
-	most  int // of each namespace; 0 means 1
-	total int // of all namespaces together; 0 means 1
+	most  int // maximum for each namespace; 0 means 1
+	total int // maximum for all namespaces together; 0 means 1
 	all   int // the slots that are taken
 	used  map[string]int
 }

@@ -50,7 +50,8 @@ func (r *round) summarize() {
 		r.listProblems()
 		r.listJobs()
 	case r.commit != nil && r.commit.failure != nil:
-		// The condition Ready says why the folder cannot be read. Earlier problems may be in files that are gone.
+		// The condition Ready says why the folder cannot be read. Remove earlier problems, because their files may not exist
+		// any more.
 		status.Problems, status.Summary.Problems = nil, 0
 	}
 	if r.failure == nil {
@@ -89,7 +90,7 @@ func (r *round) setCondition(kind string, status metav1.ConditionStatus, reason,
 	})
 }
 
-// revision returns a commit for the status. The time stays the same while the commit and its reference stay the same.
+// revision returns a commit in the form of the status. The time changes only if the commit or its branch or tag changes.
 func (r *round) revision(before *v1alpha1.Revision, commit, ref string) *v1alpha1.Revision {
 	if before != nil && before.Commit == commit && before.Ref == ref {
 		return before
@@ -131,7 +132,7 @@ func (r *round) listJobs() {
 			status.Summary.Failed++
 		}
 	}
-	if r.failure == nil || r.failure.stalled { // all TrainJobs were created
+	if r.failure == nil || r.failure.stalled { // after a temporary failure, some TrainJobs may not exist
 		status.Summary.Active += number(len(r.result.Created))
 	}
 	withProblem := map[string]bool{}

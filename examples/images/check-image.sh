@@ -152,7 +152,7 @@ check_intel() {
 	report $? "I_MPI_ROOT" "set I_MPI_ROOT and LD_LIBRARY_PATH with ENV to the values that setvars.sh sets"
 }
 
-# check_sdk checks what training functions of the Kubeflow SDK need in addition. Other TrainJobs do not need these programs.
+# check_sdk checks for programs that only the training functions of the Kubeflow SDK need. A missing program is no error.
 check_sdk() {
 	for name in bash python; do
 		path_of "$name" "$PATH" >/dev/null ||

@@ -9,8 +9,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// checkBounds returns the comparisons that belong to four rules: default-over-limit, more-processes-than-gpus,
-// one-process-many-gpus and job-over-quota.
+// checkBounds returns the bounds (limits with the sums that may not exceed them) of four rules: default-over-limit,
+// more-processes-than-gpus, one-process-many-gpus and job-over-quota.
 func (c *comparison) checkBounds() []object.Bound {
 	var bounds []object.Bound
 	requested := map[string]map[string][]*object.Sum{} // by runtime and resource

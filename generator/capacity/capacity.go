@@ -25,7 +25,7 @@ var (
 	DefaultOverQuota = problem.Rule{Name: "default-job-over-quota", Doc: "The default TrainJob of a runtime fits into the quota of each tenant that lists the runtime"}
 )
 
-// demand is an entry of the field "demands" in demands.cue.
+// demand holds the resources that the TrainJobs of a runtime request: an entry of the field "demands" in demands.cue.
 type demand struct {
 	Nodes          int               `json:"nodes"`
 	MaxNodes       int               `json:"maxNodes"`
@@ -108,7 +108,7 @@ func newVerdict(nodes int, job sizing.Job) Verdict {
 // Limits holds the resources that the TrainJobs of a tenant can use if nothing else runs.
 type Limits struct {
 	Quota  sizing.Amounts
-	Queues map[string]Queue // by the name of the LocalQueue, with the ClusterQueues of the document only
+	Queues map[string]Queue // by the name of the LocalQueue; only queues whose ClusterQueue is in the document
 }
 
 // Queue holds the resources that a ClusterQueue can give to a TrainJob if nothing else runs.
@@ -138,8 +138,8 @@ type comparison struct {
 	available map[string]sizing.Queue // by ClusterQueue; empty if Kueue does not admit jobs
 }
 
-// Reported lists the paths of values for which other checks have reported a problem. A comparison with such a value could
-// report a consequence of the same mistake.
+// Reported lists the paths of values for which other checks have reported a problem. These values are not compared, because
+// a comparison could report the same mistake again.
 type Reported [][]string
 
 // below reports whether one of the paths is the given path, or is below it.
@@ -149,8 +149,8 @@ func (r Reported) below(path ...string) bool {
 	})
 }
 
-// Compare returns the capacity of a document. The argument "filled" is trainyard's CUE package, and contains the document.
-// Compare leaves out the runtimes, quotas and queues with reported problems, so only the result for a document without
+// Compare returns the capacity of a document. The argument "filled" is trainyard's CUE package after the document was filled
+// in. Compare leaves out the runtimes, quotas and queues with reported problems, so only the result for a document without
 // problems is complete.
 func Compare(d *load.Document, document map[string]any, filled cue.Value, reported Reported) (*Result, error) {
 	c := &comparison{document: d, values: document, reported: reported, Result: Result{Jobs: map[string]sizing.Job{}, Tenants: map[string]Limits{}}}

@@ -11,7 +11,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Rules about the names of devices.
+// Rules that compare the devices in a tenant's quota with the devices that the tenant's runtimes request.
 var (
 	UnusedQuota     = problem.Rule{Name: "unused-device-quota", Doc: "A runtime of the tenant requests each device in the tenant's quota"}
 	UnlimitedDevice = problem.Rule{Name: "unlimited-device", Doc: "The quota of a tenant limits each device that the tenant's runtimes request"}
@@ -34,10 +34,10 @@ func (c *comparison) checkTenantDevices(name string, tenant map[string]any) {
 	}
 }
 
-// checkUnusedQuota reports each device of the quota that no runtime of the tenant requests. A quota of 0 forbids a
-// device on purpose. The function reports nothing about a tenant without runtimes, and about a tenant that can use
-// runtimes of its own, because the document does not contain these runtimes. Each message names the device, because
-// equal messages are folded.
+// checkUnusedQuota reports each device of the quota that no runtime of the tenant requests. It ignores a quota of 0, which
+// forbids a device on purpose. It reports nothing about a tenant without runtimes, or about a tenant that can create its own
+// runtimes, because the document does not contain them. Each message names the device, because a report prints many equal
+// messages as one.
 func (c *comparison) checkUnusedQuota(path []string, tenant map[string]any, requested map[string]string) {
 	runtimes, _ := tenant["runtimes"].([]any)
 	grants, _ := tenant["grants"].([]any)
@@ -84,7 +84,7 @@ func (c *comparison) requestedDevices(tenant map[string]any) map[string]string {
 	return requested
 }
 
-// devicesIn returns the names of devices in alphabetical order. Only names of devices contain "/".
+// devicesIn returns the names of the devices in "amounts", in alphabetical order. No other resource has a name with "/".
 func devicesIn(amounts map[string]any) []string {
 	var names []string
 	for name := range amounts {

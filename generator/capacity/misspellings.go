@@ -14,8 +14,8 @@ import (
 // MisspelledDevice is the rule about the names of devices in documents and TrainJobs.
 var MisspelledDevice = problem.Rule{Name: "misspelled-device", Doc: "The name of a device is not a misspelling of a common name such as nvidia.com/gpu"}
 
-// Misspellings reports each misspelled device of a document, and returns the paths of these devices. The document can be
-// incomplete.
+// Misspellings reports each misspelled name of a device in a document, and returns the paths of these names. The document
+// may lack required values.
 func Misspellings(d *load.Document, document map[string]any) (found problem.List, paths [][]string) {
 	for _, path := range slices.Concat(devicePaths(document), queuePaths(document)) {
 		amounts, _ := values.Lookup(document, path)
@@ -31,7 +31,8 @@ func Misspellings(d *load.Document, document map[string]any) (found problem.List
 	return found, paths
 }
 
-// devicePaths returns the paths of the resources of runtimes and of the quotas of tenants.
+// devicePaths returns the paths at which runtimes and tenants can name devices: the resources of each runtime and of its
+// launcher, and each tenant's quota.
 func devicePaths(document map[string]any) [][]string {
 	var paths [][]string
 	for _, name := range slices.Sorted(maps.Keys(values.Mapping(document, "spec", "runtimes"))) {

@@ -22,8 +22,8 @@ type clusterQueue struct {
 	groups [][]flavorQuota
 }
 
-// flavorQuota is the quota for a flavor. The fields "borrowing" and "lending" contain only the resources that have a
-// limit.
+// flavorQuota is the quota for a flavor. The fields "borrowing" and "lending" contain only the resources for which the
+// document limits borrowing or lending.
 type flavorQuota struct {
 	flavor                    string
 	quota, borrowing, lending sizing.Amounts
@@ -88,7 +88,7 @@ func lendingOf(queues map[string]clusterQueue) cohortLending {
 }
 
 // availableQuota returns the quota of a queue for a flavor, plus the amounts that the queue can borrow from its cohort.
-// Source: Kueue's potentialAvailable.
+// Source: Kueue's function potentialAvailable.
 func (l cohortLending) availableQuota(q flavorQuota, cohort string) sizing.Amounts {
 	available := maps.Clone(q.quota)
 	if cohort == "" {
@@ -119,9 +119,9 @@ func availableResources(queues map[string]clusterQueue, all cohortLending, flavo
 	return available
 }
 
-// readQueues computes the resources that each ClusterQueue could admit, and reports each ClusterQueue that lends more
-// than its quota. If a queue has a reported problem, no TrainJob is compared with queues, because queues lend each other
-// quota.
+// readQueues computes the resources that each ClusterQueue could admit, and reports each ClusterQueue that lends more than
+// its quota. If any queue has a reported problem, readQueues sets c.queues to nil, so that no TrainJob is compared with
+// queues. Queues lend each other quota, so one wrong queue could change the result for every queue.
 func (c *comparison) readQueues() error {
 	spec := values.Mapping(c.values, "spec", "queues")
 	var err error
@@ -156,7 +156,8 @@ func (c *comparison) checkLending(path []string, q flavorQuota) {
 	}
 }
 
-// queuesOf returns the ClusterQueues of a tenant that the document declares, by the name of the LocalQueue.
+// queuesOf maps the name of each LocalQueue of a tenant to its ClusterQueue. It leaves out ClusterQueues that the document
+// does not declare.
 func (c *comparison) queuesOf(tenant map[string]any) map[string]Queue {
 	queues := map[string]Queue{}
 	for name, queue := range values.Texts(tenant, "queues") {

@@ -27,14 +27,14 @@ var (
 type Checked struct {
 	*load.Document
 	Values   map[string]any // the document as plain data
-	Filled   cue.Value      // the CUE of trainyard with the document filled in
+	Filled   cue.Value      // trainyard's CUE definitions with the document filled in
 	Listed   map[string][]string
 	Capacity *capacity.Result
-	Notes    problem.List // about layers, the environment, rules and capacity
+	Notes    problem.List // notes from the stages load and check, and from the package "capacity"
 }
 
-// Check validates the documents of all environments of a source. A Check caches results that are the same in several
-// environments. Several goroutines can use one Check at the same time.
+// Check checks the documents of all environments, one document at a time. A Check caches results that are the same in
+// several environments. Several goroutines can use one Check at the same time.
 type Check struct {
 	verdicts sync.Map // maps each verdictKey to true if the field admits the scalar, and to false otherwise
 	valid    sync.Map // maps each mappingKey to the plain data of a valid mapping
@@ -104,12 +104,12 @@ type rules struct {
 	document  *load.Document
 	refused   refusedPaths
 	reported  refusedPaths // the paths of all problems of the schema, and of misspelled devices
-	filled    cue.Value    // the CUE of trainyard with the document filled in
+	filled    cue.Value    // trainyard's CUE definitions with the document filled in
 	capacity  *capacity.Result
 }
 
-// check evaluates the rules, and returns their problems together with the given problems of the schema. Then check compares
-// the requests of TrainJobs with quotas and queues, as far as these have no problems.
+// check evaluates the rules, and then compares the requests of TrainJobs with the quotas and queues that have no problems.
+// The returned error contains all problems, including the given problems of the schema.
 func (r *rules) check(document map[string]any, problems problem.List) error {
 	if r.refused.decideAll() {
 		return problems.Err()
@@ -144,7 +144,8 @@ type finding struct {
 	Meant   []string `json:"meant"`
 }
 
-// evaluate returns the problems that rules report. The argument "path" is problemsPath or notesPath.
+// evaluate returns the problems or notes that the rules at the given path report. The argument "path" is problemsPath or
+// notesPath.
 func (r *rules) evaluate(path cue.Path) (problems problem.List, err error) {
 	var all map[string]struct {
 		Doc   string    `json:"doc"`

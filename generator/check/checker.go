@@ -172,7 +172,7 @@ func (c *checker) checkMapping(schema cue.Value, n *document.Node, key problem.P
 				c.refused = append(c.refused, below)
 			}
 			field = evaluate.AnyField(schema)
-			if f.Value.Kind == document.Scalar || !admitsEntries(field) { // the key may be the only mistake
+			if f.Value.Kind == document.Scalar || !admitsEntries(field) { // the value may suit the intended key
 				continue
 			}
 		}
@@ -183,8 +183,8 @@ func (c *checker) checkMapping(schema cue.Value, n *document.Node, key problem.P
 			c.refused = append(c.refused, below)
 		}
 	}
-	// An unknown key may be meant as a key that the relations need, and a relation would then report a consequence of
-	// the same mistake.
+	// If a key is unknown, skip the checks that combine several fields. The unknown key may be a misspelling of a field that
+	// such a check needs, and the mistake would be reported twice.
 	if !unknown {
 		c.relate(schema, n, path)
 	}
@@ -192,7 +192,7 @@ func (c *checker) checkMapping(schema cue.Value, n *document.Node, key problem.P
 	return valid, !slices.ContainsFunc(keys.required, func(key string) bool { return valid[key] == nil })
 }
 
-// keysAreDevices reports whether the author chooses the keys of a mapping, and each key is the name of a device.
+// keysAreDevices reports whether each key of a mapping must be the name of a device.
 func keysAreDevices(schema cue.Value) bool {
 	mark, ok := evaluate.Mark(schema, "keys")
 	form, _ := mark.String(0) // each attribute @keys begins with the name of a definition
@@ -212,7 +212,7 @@ func (c *checker) checkRequired(schema cue.Value, n *document.Node, key problem.
 		}
 		at := key
 		if null, ok := n.Removed(required); ok {
-			if c.hasProblemAt(null) { // about the entries of the removed mapping that the document uses
+			if c.hasProblemAt(null) { // an earlier check has reported that the document still uses the mapping
 				continue
 			}
 			at = null
@@ -250,8 +250,8 @@ func (c *checker) listFields(schema cue.Value, n *document.Node) []cue.Value {
 	return fields
 }
 
-// checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN). NOUN is the
-// word in messages for a key whose name the author chooses.
+// checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN). If the author
+// chooses the names of the mapping's keys, NOUN is the word for such a key in messages.
 func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.Position, path []string) {
 	mark := schema.Attribute("nonempty")
 	nulls := n.Removals()
@@ -285,8 +285,8 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 	}
 	rule := problem.WrongValue
 	if whole, ok := n.Scalar.(float64); ok && whole == math.Trunc(whole) && c.admitsScalar(schema, int64(whole)) {
-		// JSON Schema must refuse each value that breaks the rule WrongValue. JSON Schema admits 2.0 as an integer,
-		// so this problem has the rule Invalid.
+		// The exported JSON Schema must refuse each value that breaks the rule WrongValue. The rule of a number such as 2.0
+		// is therefore Invalid, because JSON Schema accepts 2.0 as an integer.
 		rule = problem.Invalid
 		complaint += fmt.Sprintf(": did you mean %.0f?", whole)
 	}

@@ -19,9 +19,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// respell reports mistyped keys, and replaces them by the keys that the author probably meant. If the mistyped key
-// remained, the check would also report the intended key as missing. The value of a replaced key is not checked,
-// because the author may have meant another key.
+// respell reports mistyped keys, and replaces each of them by the key that the author probably meant. If a mistyped key
+// remained, the check would also report the intended key as missing. The value of a replaced key is not checked, because the
+// author may have meant another key.
 func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value, path []string) (respelled *document.Node, corrected map[string]bool) {
 	respelled, corrected = n, map[string]bool{}
 	for i, f := range n.Fields {
@@ -39,8 +39,8 @@ func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value
 	return respelled, corrected
 }
 
-// correctKey returns the known key that the mapping does not contain yet, and that the author probably meant. If there is
-// no such key, or if there are several, correctKey returns "". It also returns "" for a key of a mapping below, because
+// correctKey returns the known key that the mapping does not contain yet, and that the author probably meant. If there is no
+// such key, or if there are several, correctKey returns "". It also returns "" if the key is known one level deeper, because
 // the author probably wrote the right key in the wrong place.
 func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) string {
 	var free []string
@@ -72,8 +72,8 @@ func nearestKey(schema cue.Value, key string, known []string) string {
 }
 
 // checkIdleNulls refuses each null with an unknown key that is probably a misspelled key of the schema. The null removes
-// nothing, and the key that it should remove stays. A null with any other key is only a note. The rule is IdleNull, because
-// the merged document, which the JSON Schema describes, does not contain the key.
+// nothing, and the key that it should remove stays. For a null with any other key, the load stage adds only a note. The rule
+// is IdleNull and not UnknownKey, because the JSON Schema describes the merged document, which does not contain the key.
 func (c *checker) checkIdleNulls(schema cue.Value, n *document.Node, path []string) {
 	nulls := n.IdleNulls()
 	if len(nulls) == 0 {
@@ -107,7 +107,7 @@ func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	if !ok {
 		return wording.Choice("unknown key", key, known)
 	}
-	for _, prefix := range []string{"requests.", "limits."} { // the names of a ResourceQuota
+	for _, prefix := range []string{"requests.", "limits."} { // prefixes of the names in a ResourceQuota
 		if name, ok := strings.CutPrefix(key, prefix); ok && evaluate.Descend(schema, name).Exists() {
 			return fmt.Sprintf("not allowed: %s is part of names in a ResourceQuota only: %s", prefix, wording.Suggestion([]string{resources.Correct(name)}))
 		}
@@ -124,8 +124,8 @@ func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	return want + wording.Lookalike(key)
 }
 
-// nearestName returns the known key, or the example of a key, that the author of a key probably meant. The author can
-// leave out the domain of the example: gpus means nvidia.com/gpu.
+// nearestName returns the known key, or the example of a key, that the author of a key probably meant. The author may have
+// left out the domain of the example: gpus means nvidia.com/gpu.
 func nearestName(key string, known []string, example string) string {
 	_, name, isDevice := strings.Cut(example, "/")
 	if isDevice {
@@ -141,8 +141,8 @@ func nearestName(key string, known []string, example string) string {
 	}
 }
 
-// isOtherKind reports whether a document has another kind of object, and not a misspelled kind. Its other keys are no
-// mistakes.
+// isOtherKind reports whether a document is an object of another kind, and not a document whose kind is misspelled. The
+// other keys of such an object are no mistakes.
 func (c *checker) isOtherKind(schema cue.Value, n *document.Node) bool {
 	kind, own := n.Get("kind").AsString(), constraint.Of(c.schemas.keysOf(schema).known["kind"]).Strings()
 	return kind != "" && !slices.Contains(own, kind) && wording.Nearest(kind, own) == ""
@@ -155,7 +155,7 @@ func correct(text string, want constraint.Constraint) string {
 		return booleanWords[strings.ToLower(text)]
 	}
 	nearest := wording.Nearest(text, want.Strings())
-	if nearest == "" || unicode.IsDigit(rune(nearest[0])) { // the value is a version, and 2.4 does not mean 2.3
+	if nearest == "" || unicode.IsDigit(rune(nearest[0])) { // a version is never corrected: 2.4 is no misspelling of 2.3
 		return ""
 	}
 	return message.Quote(nearest)

@@ -73,8 +73,8 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 		}
 		at := values.Extend(path, strconv.Itoa(i))
 		if null, removed := mapping.Removed(name); removed {
-			// checkNotEmpty reports the null if no entry is left, and another list with this name can be reported
-			// already.
+			// Report each null only once: checkNotEmpty reports it if no entry is left, and keysOf may have reported it for
+			// another list with the same name.
 			if len(mapping.Fields) > 0 && !c.hasProblemAt(null) {
 				c.breaks(problem.UnknownName, null, values.Extend(strings.Split(target, "."), name), "%s", wording.RemovedEntry(noun, name, problem.Path(at), item.Position))
 			}
@@ -84,8 +84,9 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 	}
 }
 
-// removalOf returns the position of the null with which a layer removes the whole mapping at a path of the document. If
-// later layers add an entry with a similar name again, the name is probably misspelled, and the null is not the cause.
+// removalOf returns the position of the null with which a layer removes the whole mapping at a path of the document. The
+// result is false if later layers add an entry whose name is similar to the argument "name": then the reference is probably
+// misspelled, and the null is not the cause of the problem.
 func (c *checker) removalOf(path, name string) (problem.Position, bool) {
 	parent, keys := c.document, strings.Split(path, ".")
 	for _, key := range keys[:len(keys)-1] {

@@ -52,8 +52,9 @@ func relatedPath(path []string) [][]string {
 	return [][]string{scope}
 }
 
-// listAll adds tenants to all runtimes in the map "listed". If a tenant's field "runtimes" was refused, listAll
-// treats the tenant as if it listed every runtime, because the names in the refused field are unknown.
+// listAll treats a refused tenant, or a tenant whose field "runtimes" was refused, as if it listed every runtime, because
+// the names that the tenant lists are unknown. For each such tenant, listAll adds an entry to every runtime in the map
+// "listed".
 func (r refusedPaths) listAll(listed map[string][]string, document map[string]any) {
 	for _, path := range r {
 		if len(path) >= 2 && path[0] == "spec" && path[1] == "tenants" && (len(path) < 4 || path[3] == "runtimes") {

@@ -66,8 +66,8 @@ func (c *checker) fieldRequirement(n *document.Node, path []string) {
 	}
 }
 
-// nodeTerm refuses an empty node selector term. An author may expect that the term matches all Kubernetes nodes, but
-// it matches none.
+// nodeTerm refuses an empty node selector term. An author may expect that an empty term matches all Kubernetes nodes, but an
+// empty term matches none.
 func (c *checker) nodeTerm(n *document.Node, path []string) {
 	if len(itemsOf(n.Get("matchExpressions"))) == 0 && len(itemsOf(n.Get("matchFields"))) == 0 {
 		c.add(n.Position, path, "want matchExpressions or matchFields: a term without either matches no Kubernetes node")

@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// publishedRules lists the names of all rules. Users sort, track and silence findings by the name of the rule, so a
-// renamed rule would lose its history.
+// publishedRules lists the names of all rules that are written in CUE. Users sort, track and silence findings by the name of
+// the rule, so a renamed rule would lose the history of its findings.
 var publishedRules = []string{
 	"allowance-without-isolation",
 	"applications-on-many-clusters",

@@ -23,7 +23,7 @@ func newSchemas() *schemas {
 type keys struct {
 	known    map[string]cue.Value
 	required []string            // in the schema's order
-	aliases  map[string][]string // known keys by other names that authors use for them, from the attribute @alias(NAME,...)
+	aliases  map[string][]string // known keys, by a NAME that authors may use instead, from the attribute @alias(NAME,...)
 }
 
 func (s *schemas) keysOf(schema cue.Value) keys {
@@ -53,7 +53,8 @@ func (s *schemas) keysOf(schema cue.Value) keys {
 	return read
 }
 
-// keysBelow returns the paths of a key in the mappings directly below a mapping, such as limits.maxNodes.
+// keysBelow searches for a key in the mappings directly below a mapping, and returns the paths of the key, such as
+// limits.maxNodes.
 func (s *schemas) keysBelow(schema cue.Value, key string) []string {
 	var paths []string
 	for name, below := range s.keysOf(schema).known {
@@ -69,13 +70,12 @@ func (s *schemas) keysBelow(schema cue.Value, key string) []string {
 }
 
 type field struct {
-	name      string // the field's definition; DEFINITION.KEY if the field has no definition; empty if unknown
+	name      string // the name of the field's definition; DEFINITION.KEY if the field has no definition; empty if unknown
 	anyString bool   // whether the field admits every string
 	quantity  bool   // whether the field is a quantity, which Kubernetes spells in its own way
 }
 
-// describeField describes a schema. The last description is cached too, because callers often ask for the same schema
-// again.
+// describeField describes a schema. It remembers its last result, because callers often ask for the same schema again.
 func (s *schemas) describeField(schema cue.Value) field {
 	if schema == s.lastSchema {
 		return s.lastField

@@ -23,7 +23,8 @@ var hiddenCharacters = &unicode.RangeTable{R16: []unicode.Range16{
 	{Lo: 0xFFFD, Hi: 0xFFFF, Stride: 1},
 }, LatinOffset: 1}
 
-// hasHiddenCharacter refuses invisible characters, which are pasted by mistake or are meant to mislead a reviewer.
+// hasHiddenCharacter reports whether a text has an invisible character, and adds a problem for this character. Authors paste
+// invisible characters by mistake, or to mislead a reviewer.
 func (c *checker) hasHiddenCharacter(schema cue.Value, n *document.Node, path []string) bool {
 	text, _ := n.Scalar.(string)
 	for _, r := range text {
@@ -39,7 +40,7 @@ func (c *checker) hasHiddenCharacter(schema cue.Value, n *document.Node, path []
 // 017, which is 15 in YAML 1.1 and 17 in YAML 1.2.
 var plainNumber = regexp.MustCompile(`^[-+]?([1-9][0-9]*|0)?(\.[0-9]*)?([eE][-+]?[0-9]+)?$`)
 
-// isAmbiguousNumber refuses a number that versions of YAML may read differently, such as 017.
+// isAmbiguousNumber reports whether versions of YAML may read a number differently, such as 017, and adds a problem for it.
 func (c *checker) isAmbiguousNumber(schema cue.Value, n *document.Node, path []string) bool {
 	switch n.Scalar.(type) {
 	case int64, uint64, float64:

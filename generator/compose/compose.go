@@ -1,4 +1,4 @@
-// Package compose builds the objects of plans.
+// Package compose builds the Kubernetes objects that plans request.
 package compose
 
 import (
@@ -25,9 +25,10 @@ type job struct {
 	err     error           // a problem.List, or a fault
 }
 
-// Objects builds the objects of each plan. The list "errs" contains one error for each plan: nil, a problem.List if
-// an object is too large, or a fault. Different cache groups are composed in parallel. The requests of one cache
-// group are composed one after the other, so that a request can use the shapes of earlier requests.
+// Objects builds the objects of each plan. The list "errs" contains one error for each plan: nil, a problem.List if an
+// object is too large, or a fault. Objects composes different cache groups in parallel. A cache group consists of requests
+// whose objects can have the same shape: such objects differ only in the values of parameters. Objects composes the requests
+// of one group one after the other, so that a request can use the shapes of earlier requests.
 func Objects(ctx context.Context, pool *evaluate.Pool, runtimes int, plans []*plan.Plan) (sets []object.Set, errs []error, err error) {
 	jobs := make([][]*job, len(plans))
 	var all []*job

@@ -29,8 +29,8 @@ type Pool struct {
 // NewPool returns a pool of evaluators, which load their CUE from the given files.
 func NewPool(definitions fs.FS) *Pool { return &Pool{definitions: definitions} }
 
-// Each calls the function "do" n times, with the numbers from 0 to n-1. If there are enough runtimes, several evaluators
-// run the calls at the same time. If the context ends, Each returns at once, and does not wait for running calls.
+// Each calls the function "do" n times, with the numbers from 0 to n-1. If the number "runtimes" is large enough, several
+// evaluators run the calls at the same time. If the context ends, Each returns at once, and does not wait for running calls.
 func (p *Pool) Each(ctx context.Context, n, runtimes int, do func(e *Evaluator, i int)) error {
 	var next atomic.Int64
 	var g errgroup.Group

@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// onlyInEnvironment is the rule of notes about entries that a single environment adds.
+// onlyInEnvironment is the rule for notes about entries that only one environment adds.
 var onlyInEnvironment = problem.Rule{Name: "only-in-environment", Doc: "A runtime, tenant or queue exists in spec, or in more than one environment"}
 
 // section is a mapping of spec whose keys are names that the author chooses.
@@ -30,8 +30,8 @@ var sections = []section{
 	{"ClusterQueue", []string{"queues", "clusterQueues"}},
 }
 
-// localQueues returns a section for each tenant of spec that has LocalQueues, and whose LocalQueues the patch changes.
-// For a tenant without LocalQueues, no name in the patch can be a misspelled one.
+// localQueues returns a section for each tenant of spec that has LocalQueues, and whose LocalQueues the patch changes. If a
+// tenant has no LocalQueues, no name in the patch can be a misspelling of an existing name.
 func localQueues(spec, patch *document.Node) []section {
 	tenants, changes := spec.Get("tenants"), patch.Get("tenants")
 	if tooMany(entryNames(tenants), changes) {
@@ -46,9 +46,10 @@ func localQueues(spec, patch *document.Node) []section {
 	return found
 }
 
-// checkAdditions checks the entries that one environment adds to the sections of spec. An entry is a problem if it is
-// probably a misspelled patch of an existing entry. Any other entry that only this environment has is a note.
-// checkAdditions returns the patch without the entries that are problems, so that later stages report no consequences.
+// checkAdditions checks the entries that one environment adds to the sections of spec. It reports a problem if an entry is
+// probably meant to change an existing entry, but has the wrong name. For any other entry that only this environment has, it
+// adds a note. checkAdditions returns the patch without the entries that have problems, so that later stages do not report
+// the same mistakes again.
 func (s *Source) checkAdditions(d *Document, patch *document.Node) *document.Node {
 	spec := s.root.Get("spec")
 	for _, section := range slices.Concat(sections, localQueues(spec, patch)) {
@@ -74,8 +75,8 @@ func (s *Source) checkAdditions(d *Document, patch *document.Node) *document.Nod
 	return patch
 }
 
-// findMistake returns the problem of an entry that an environment probably adds by mistake. Without a mistake, the result
-// has no message. The names that other environments add are in "others".
+// findMistake returns a problem if an environment probably adds an entry by mistake. Otherwise, the result has no message.
+// The argument "others" lists the names that other environments add.
 func (s section) findMistake(spec *document.Node, f document.Field, changes *document.Node, others []string) problem.Problem {
 	path, base := append([]string{"spec"}, s.path...), entryNames(getPath(spec, s.path))
 	null, removed := getPath(spec, s.path[:len(s.path)-1]).Removed(s.path[len(s.path)-1])
@@ -87,8 +88,8 @@ func (s section) findMistake(spec *document.Node, f document.Field, changes *doc
 	return problem.Problem{Position: f.Position, Rule: problem.UnknownName, Path: problem.Path(values.Extend(path, f.Key)), Message: text}
 }
 
-// addedElsewhere returns the names that other environments add to a section. A runtime without the key from is only a
-// patch, and adds no name.
+// addedElsewhere returns the names that other environments add to a section. A runtime without the key "from" only changes
+// an existing runtime, and adds no name.
 func (s section) addedElsewhere(environments *document.Node, environment string) []string {
 	var names []string
 	for _, other := range fieldsOf(environments) {
@@ -111,17 +112,17 @@ func (s section) isPatch(value *document.Node) bool {
 	return value.Get("from").Empty() && !value.Incomplete && message.Nearest("from", entryNames(others)) == ""
 }
 
-// keptNames returns the names that a patch does not remove. If a patch removes an entry, a new entry with a similar name
-// is the replacement of the removed entry.
+// keptNames returns the names in "base" that a patch does not remove. A new name that is similar to a removed name is no
+// misspelling, because the new entry replaces the removed entry.
 func (section) keptNames(base []string, changes *document.Node) []string {
 	return slices.DeleteFunc(slices.Clone(base), func(name string) bool {
 		return changes.Field(name) != nil && changes.Get(name).Empty()
 	})
 }
 
-// describeMistake returns a message about an entry that is probably a patch of an existing entry, or "". The new name can
-// be a misspelling of one of the names in "similar", and a runtime can be a patch of all names in "known". The remedy tells
-// authors how they can keep both names.
+// describeMistake returns a message about an entry that is probably a patch of an existing entry, or "". The new name may be
+// a misspelling of one of the names in "similar". A runtime without the key "from" must have one of the names in "known".
+// The remedy tells authors how they can keep both names.
 func (s section) describeMistake(f document.Field, similar, known []string, remedy string) string {
 	if meant := misspelledName(f.Key, similar); meant != "" {
 		return fmt.Sprintf("unknown %[1]s %[2]s (to define a new %[1]s with this name, %[3]s): %[4]s",
@@ -133,17 +134,17 @@ func (s section) describeMistake(f document.Field, similar, known []string, reme
 	return ""
 }
 
-// maxEntries is the number of names up to which names are compared. The check stage refuses mappings with more keys, and
-// comparing all names of large mappings would take minutes.
+// maxEntries is the size up to which the names in a mapping are compared. Comparing all names of larger mappings could take
+// minutes, and the check stage refuses such mappings anyway.
 const maxEntries = 256
 
 func tooMany(base []string, changes *document.Node) bool {
 	return max(len(base), len(fieldsOf(changes))) > maxEntries
 }
 
-// replacement returns the value that replaces an entry with a problem, or nil to remove the entry. A runtime stays,
-// because tenants can list it, but its missing keys are not reported. An environment stays, because its patch can have
-// further problems.
+// replacement returns the value that replaces an entry with a problem, or nil to remove the entry. A runtime is
+// kept, so that tenants that list this runtime get no further problem, and its missing keys are not reported. An environment
+// is kept, because its patch can have further problems.
 func (s section) replacement(entry *document.Node) *document.Node {
 	if s.noun == "environment" {
 		return entry

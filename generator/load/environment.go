@@ -120,8 +120,9 @@ func withoutPatches(root *document.Node) *document.Node {
 	return root.With("spec", spec.With("environments", empty))
 }
 
-// composePatches puts the patches of a layer's environments into the merged document, after the patches of the earlier
-// layers. A patch keeps its nulls, because a null can remove a key of spec. A later stage applies the patches to spec.
+// composePatches combines the patches of a layer's environments with the patches of the earlier layers, and puts the results
+// into the merged document. A patch keeps its nulls, because a null can remove a key of spec. A later stage applies the
+// patches to spec.
 func composePatches(merged, earlier, layer *document.Node) *document.Node {
 	path := []string{"spec", "environments"}
 	before, environments := getPath(earlier, path), getPath(layer, path)

@@ -21,7 +21,7 @@ type addition struct {
 }
 
 // recordAdditions records the entries that a layer adds to the earlier layers. checkLayers checks the entries when all
-// layers are merged, because a later layer can complete an entry, or can remove the entry with the similar name.
+// layers are merged, because a later layer can still complete an entry, or remove the existing entry with a similar name.
 func (s *Source) recordAdditions(layer *document.Node) {
 	spec := s.root.Get("spec")
 	for _, section := range slices.Concat(layerSections, localQueues(spec, layer.Get("spec"))) {
@@ -38,9 +38,9 @@ func (s *Source) recordAdditions(layer *document.Node) {
 	}
 }
 
-// checkLayers checks the entries that later layers add to the sections of spec. An entry is a problem if its name is
-// probably misspelled, or if it is an unknown runtime without the key "from"; any other entry causes no note.
-// checkLayers changes the entries that are problems, so that later stages report no consequences.
+// checkLayers checks the entries that later layers add to the sections of spec. It reports a problem if the name of an entry
+// is probably misspelled, or if an entry is an unknown runtime without the key "from". Other entries cause no problem and no
+// note. checkLayers changes the entries that have problems, so that later stages do not report the same mistakes again.
 func (s *Source) checkLayers() {
 	spec := s.root.Get("spec")
 	for _, a := range s.additions {
@@ -60,7 +60,7 @@ func (s *Source) checkLayers() {
 }
 
 // describe returns a message about an entry that is probably a patch of an entry of the earlier layers, or "". If a layer
-// removes the entry with the similar name, the new entry is its replacement.
+// removes the entry with the similar name, there is no message, because the new entry replaces the removed entry.
 func (a addition) describe(f document.Field, entries, environments *document.Node) string {
 	kept := slices.DeleteFunc(slices.Clone(a.earlier), func(name string) bool { return entries.Field(name) == nil })
 	known := slices.Concat(kept, a.section.addedElsewhere(environments, ""))

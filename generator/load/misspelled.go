@@ -8,15 +8,15 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// The smallest numbers of letters of words in which one typing error counts. Shorter words, such as a and b in the
-// names team-a and team-b, often differ on purpose. So do words of three letters with another letter, such as use and
-// usw.
+// Minimum lengths of words in which one typing error counts as a misspelling. Shorter words, such as a and b in the names
+// team-a and team-b, often differ on purpose. Words of three letters that differ in one letter, such as use and usw, also
+// often differ on purpose.
 const (
 	minWord    = 3
 	minReplace = 4 // for a letter that is replaced by another letter
 )
 
-// misspelledName returns the name that differs from the given name by one typing error, or "". The error is in one of
+// misspelledName returns a known name that differs from the given name by one typing error, or "". The error is in one of
 // the words that "-" separates, or a "-" is missing, repeated or swapped with a letter.
 func misspelledName(name string, known []string) string {
 	for _, candidate := range known {

@@ -24,7 +24,7 @@ type ArgoCD struct {
 	Revision  string `json:"revision"`  // HEAD by default, or the bundle's tag if RepoURL is an OCI artifact
 	Namespace string `json:"namespace"` // the namespace of Argo CD
 	Cluster   string `json:"cluster"`   // the cluster's address or name; by default, the cluster that runs Argo CD
-	Instance  string `json:"instance"`  // tells apart the Argo CDs of several environments; in no object
+	Instance  string `json:"instance"`  // distinguishes the Argo CDs of several environments; no object contains it
 	Automated *bool  `json:"automated"` // true by default
 
 	// Clusters lists several clusters that get the same objects, by their names in the document. If Clusters is set,
@@ -53,7 +53,7 @@ type Target struct {
 	Kubernetes string `json:"kubernetes"` // a minor version, such as 1.33
 	OpenShift  bool   `json:"openshift"`
 	Trainer    string `json:"trainer"` // a minor version, such as 2.3
-	Gang       string `json:"gang"`    // the gang scheduler, such as kueue; empty or none if there is none
+	Gang       string `json:"gang"`    // the gang scheduler, such as kueue; empty or "none" if there is no gang scheduler
 }
 
 // Kind describes a kind of Kubernetes objects, such as ClusterRole.

@@ -52,7 +52,7 @@ func convert(from map[string]any, to any) error {
 	return nil
 }
 
-// readTenants reads the settings of each tenant with the field "repositories".
+// readTenants reads the settings of each tenant that sets the field "repositories".
 func (p *planner) readTenants(tenants map[string]any) error {
 	p.plan.Delivery.Tenants = map[string]object.Tenant{}
 	for name := range tenants {

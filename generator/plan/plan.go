@@ -17,7 +17,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// The packages of builders. A package is loaded only for documents that need its builders.
+// The CUE packages that contain builders. A builder is CUE code that builds one type of object. A package is loaded
+// only for documents that need its builders.
 const (
 	runtimeObjects    = "generator/objects/runtime"
 	queueObjects      = "generator/objects/queue"
@@ -47,7 +48,7 @@ type Plan struct {
 type Request struct {
 	From       []string       // path of the document's section that requests the object
 	Builder    Builder        // the CUE that builds the object
-	CacheGroup string         // requests with the same group and the same builder can share shapes
+	CacheGroup string         // requests with the same group and builder can share shapes (templates of objects)
 	Namespaces []string       // namespaces of the tenants that get the object, or noNamespace
 	Input      map[string]any // the input of the builder
 }

@@ -22,8 +22,8 @@ type policies struct {
 	Platform map[string]policySettings `json:"platform"` // policies that build one object for all tenants
 }
 
-// policySettings lists the keys of the tenant settings that a policy uses. The file policies/tenant/tenant.cue explains
-// each list.
+// policySettings lists the keys of the tenant settings that a policy uses. A policy is CUE code that builds objects of
+// tenants, such as network policies. The file policies/tenant/tenant.cue explains each list.
 type policySettings struct {
 	OnSettings       []string `json:"onSettings"`
 	OnSubjects       []string `json:"onSubjects"`
@@ -45,7 +45,8 @@ func readPolicies(e *evaluate.Evaluator) (*policies, error) {
 	return all, evaluate.Decode(builders.LookupPath(policiesPath), all, "policies")
 }
 
-// tenantSettings holds the settings that policies can read for the tenants of a document (tenants.cue).
+// tenantSettings holds the settings that policies can read. The file tenants.cue computes these settings from the
+// tenants of a document.
 type tenantSettings struct {
 	platform string
 	tenants  map[string]map[string]any

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// maxNamed is the maximum number of tenants or runtimes that a folded problem names. If a list contains at most this
-// number of equal problems, Fold does not change these problems.
+// maxNamed is the maximum number of tenants or runtimes that Fold names in a message. If at most maxNamed problems have
+// the same rule and message, Fold does not change these problems.
 const maxNamed = 3
 
 // Fold shortens a list with many problems of the same rule and message. Of these problems, only the first remains.
@@ -38,8 +38,8 @@ func (l List) Fold() List {
 	return folded
 }
 
-// nameOwners names the tenants if every problem belongs to a tenant, or the runtimes if every problem belongs to a
-// runtime. For any other list of problems, the result is "".
+// nameOwners returns a text that names the tenants if every problem belongs to a tenant, or the runtimes if every
+// problem belongs to a runtime. For any other list of problems, the result is "".
 func nameOwners(problems List) string {
 	kind, names := "", []string{}
 	for _, p := range problems {

@@ -11,8 +11,9 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// DecodeError returns the path and the message of a type error of encoding/json. The message uses the names of types in
-// YAML, such as mapping. For any other error, DecodeError returns the error's own message and no path.
+// DecodeError returns the path of the wrong value and a message, if the error is a type error of encoding/json. The
+// message uses the names of types in YAML, such as mapping. For any other error, DecodeError returns the error's own
+// message and no path.
 func DecodeError(err error) (path, message string) {
 	var other *json.UnmarshalTypeError
 	if !errors.As(err, &other) {
@@ -30,7 +31,8 @@ var yamlTypes = map[reflect.Kind]string{
 
 var given = map[string]string{"string": "text", "bool": "true or false", "array": "a list", "object": "a mapping", "number": "a number"}
 
-// Describe returns a short text for a value in a message. The text is "a mapping" or "a list", or the shortened scalar.
+// Describe returns a short text that stands for the value in a message. The text is "a mapping" or "a list", or the
+// shortened scalar.
 func Describe(value any) string {
 	switch value := value.(type) {
 	case map[string]any:

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Phrase is a text for a report that ends with a list of names, such as: namespaces team-a, team-b. For people, a long
-// list is shortened. For programs, the list is complete. Phrases are comparable, and the comparison includes all names.
+// Phrase is a text in a report. The text ends with a list of names, such as: namespaces team-a, team-b. For people, a
+// long list is shortened. For programs, the list is complete. Phrases can be compared with ==, and the comparison
+// includes all names.
 type Phrase struct {
 	text  string // the text before the names
 	names string // all names, sorted, and separated by separator
@@ -19,7 +20,7 @@ const separator = ", "
 // maxNames is the maximum number of names in a text for people.
 const maxNames = 4
 
-// NewPhrase returns a phrase that ends with the sorted names.
+// NewPhrase returns a phrase of a text, followed by the sorted names.
 func NewPhrase(text string, names ...string) Phrase {
 	return Phrase{text, strings.Join(slices.Sorted(slices.Values(names)), separator)}
 }

@@ -68,8 +68,9 @@ func exitError(ctx context.Context, cmd *exec.Cmd, err error, limits Limits, std
 	case err == nil:
 		return nil
 	case limits.CPU > 0 && cmd.ProcessState != nil && cpuTime(cmd.ProcessState) >= limits.CPU/2:
-		// To decide when to kill a child, the kernel uses a clock that runs ahead of the reported CPU time. On a busy
-		// machine, the kernel's clock shows 25% more than the reported CPU time.
+		// A child that the kernel killed can have a reported CPU time below the limit, because the kernel decides with
+		// a clock that runs ahead. On a busy machine, this clock shows 25% more than the reported CPU time. Therefore
+		// half of the limit already counts as exceeded.
 		return &LimitError{limits.CPU.String() + " of CPU time"}
 	}
 	return fmt.Errorf("%w: %s (%s)", err, stderr, cpuTime(cmd.ProcessState))

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// TestMain runs this test binary as one of the programs that the tests start.
+// TestMain runs the tests. If a test started this binary with the argument "program", TestMain runs the named program
+// instead.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "program" {
 		programs[os.Args[2]]()

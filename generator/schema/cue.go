@@ -19,9 +19,10 @@ import (
 // schemaFolder is the folder of the CUE package that defines #Platform.
 const schemaFolder = "schemas/platform"
 
-// requirements matches the sentences that name trainyard's own requirements in comments, which are only for developers. Such a
-// sentence can have several lines. The first alternative matches a sentence that fills its lines, together with these
-// lines. The groups match text that remains.
+// requirements matches the sentences in comments that name trainyard's own requirements. The exported schema omits
+// these sentences, because they are only for developers. A sentence can have several lines. The first alternative of
+// the expression matches a sentence that fills whole lines, together with the line breaks. The groups match the text
+// that stays in the schema.
 var requirements = regexp.MustCompile(`\n[ \t]*// ` + requirement + `(\n)|(//|\.) ` + requirement)
 
 const requirement = `Requirement:(?:[^.\n]|\n\s*//)*\.`

@@ -78,17 +78,17 @@ func describeAllowed(v cue.Value) string {
 	return want
 }
 
-// splitSource splits a comment into its text and its source. The source of the rule is the part of the comment after
-// "Source:". The numbers of trainyard's own requirements, which follow "Requirement:", are only for developers.
+// splitSource splits a comment into its text and its source. The source is the part after "Source:", and names the rule
+// of another project on which the field is based. splitSource omits the numbers of trainyard's own requirements after
+// "Requirement:", which are only for developers.
 func splitSource(comment string) (text, source string) {
 	text, source, _ = strings.Cut(comment, "Source: ")
 	text, _, _ = strings.Cut(text, "Requirement: ")
 	return strings.TrimSpace(text), strings.TrimSuffix(source, ".")
 }
 
-// readDefault reads the attribute @default(VALUE) of a field. The default does not apply if a document sets the
-// field. It also does not apply if a document sets another field that replaces the default, according to the field's
-// comment.
+// readDefault reads the attribute @default(VALUE) of a field. A document replaces the default by setting the field. A
+// document can also set another field that changes the default; the field's comment then names the other field.
 func readDefault(v cue.Value) (standard any, ok bool) {
 	mark := v.Attribute("default")
 	if mark.Err() != nil {

@@ -10,7 +10,7 @@ type openAPI struct {
 	Version    string            `json:"openapi"`
 	Info       openAPIInfo       `json:"info"`
 	Dialect    string            `json:"jsonSchemaDialect"`
-	Paths      struct{}          `json:"paths"` // always empty; programs for older OpenAPI require the key "paths"
+	Paths      struct{}          `json:"paths"` // always empty; older versions of OpenAPI require the key "paths"
 	Components openAPIComponents `json:"components"`
 }
 

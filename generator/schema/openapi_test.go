@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// TestOpenAPIIsValid loads the exported OpenAPI document with an OpenAPI library, and checks examples with the
-// document's schemas.
+// TestOpenAPIIsValid checks that an OpenAPI library can load the exported OpenAPI document, and that the document's
+// schemas accept valid examples and refuse invalid examples.
 func TestOpenAPIIsValid(t *testing.T) {
 	text, err := Write(evaluator(t), "openapi", false)
 	if err != nil {
@@ -66,7 +66,7 @@ func evaluator(t *testing.T) *evaluate.Evaluator {
 	return e
 }
 
-// TestDefaultsAreDocumented checks that each field's comment mentions the default in the field's attribute.
+// TestDefaultsAreDocumented checks that each field's comment mentions the default in the attribute @default.
 func TestDefaultsAreDocumented(t *testing.T) {
 	for _, f := range Fields(evaluator(t)) {
 		comment := strings.ReplaceAll(f.Doc, `"`, "")

@@ -14,7 +14,7 @@ import (
 type renamer struct {
 	digests map[string]listedDigest
 	listed  map[string][]string // images with digests, keyed by repository and written as in the document
-	mirrors map[string]string   // by registry or folder
+	mirrors map[string]string   // by the registry, or folder in a registry, that the mirror replaces
 	unused  map[string]bool     // images whose digest no object uses, written as in the document
 }
 
@@ -40,7 +40,7 @@ func newRenamer(c Changes) *renamer {
 	return r
 }
 
-// parse parses a reference. Source: the grammar of github.com/distribution/reference.
+// parse parses an image reference. Source: the grammar of github.com/distribution/reference.
 func parse(text string) (image, bool) {
 	ref, err := ociref.ParseRelative(text)
 	if err != nil {

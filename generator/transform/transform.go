@@ -48,7 +48,7 @@ var (
 
 // Problem is a problem in one object.
 type Problem struct {
-	Object int // index of the object
+	Object int // index in the objects that Apply changes
 	problem.Problem
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // Objects verifies one object of each shape, because other objects of the same shape differ only in scalars that have
-// been checked. An error is a mistake in trainyard itself.
+// been checked. If Objects returns an error, trainyard itself has a mistake.
 func Objects(sets ...object.Set) error {
 	verified := map[*object.Shape]bool{}
 	for _, set := range sets {

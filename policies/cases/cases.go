@@ -9,7 +9,7 @@ import (
 	"github.com/trainyard/trainyard/policies/guard"
 )
 
-// Kinds of the documents in a policy test: the test file, and the TrainJobs in its cases.
+// Values of the field kind: Kind in a file of policy tests, and TrainJobKind in the TrainJobs of its cases.
 const (
 	Kind         = "PolicyTest"
 	TrainJobKind = "TrainJob"

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Request contains the objects of a platform, and cases. An evaluator applies the admission policies of the platform
-// to the cases.
+// Request is the input of the program trainyard-policy, which applies the admission policies in Objects to Cases. Objects
+// contains all objects of a platform.
 type Request struct {
 	Objects []map[string]any `json:"objects"`
 	Cases   []Case           `json:"cases"`
 }
 
-// Response holds one outcome for each case, or an error.
+// Response is the output of trainyard-policy: one outcome for each case, or an error.
 type Response struct {
 	Outcomes []Outcome `json:"outcomes,omitempty"`
 	Error    string    `json:"error,omitempty"`

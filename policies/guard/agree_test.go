@@ -10,13 +10,13 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// versionsByFile maps each file of policies/testdata to the versions of Trainer for which its cases apply.
+// versionsByFile maps each file of policies/testdata to the versions of Trainer for which the file's cases are valid.
 var versionsByFile = map[string][]string{
 	"any.yaml": {"2.1", "2.2", "2.3"}, "overrides.yaml": {"2.1"}, "patches.yaml": {"2.2", "2.3"},
 }
 
-// TestCasesOfThePolicy tests the rules in Go with the cases in policies/testdata, which also test the policy in CEL.
-// The cases include updates and exempt users.
+// TestCasesOfThePolicy tests that guard refuses each TrainJob in policies/testdata by exactly the rules that its case
+// expects. The same cases also test the policy in CEL. The cases include updates and exempt users.
 func TestCasesOfThePolicy(t *testing.T) {
 	objects := guardtest.Objects(t)
 	for _, file := range guardtest.Files(t) {
@@ -36,7 +36,7 @@ func TestCasesOfThePolicy(t *testing.T) {
 	}
 }
 
-// rulesBroken returns the rules that a case breaks with a version of Trainer, according to guard.
+// rulesBroken returns the rules that, according to guard, a case breaks on a platform with the given version of Trainer.
 func rulesBroken(t *testing.T, objects []map[string]any, version string, c cases.Case) []string {
 	t.Helper()
 	parameters, _, err := guard.FindParameters(objects, c.Tenant)
@@ -50,8 +50,8 @@ func rulesBroken(t *testing.T, objects []map[string]any, version string, c cases
 	return guardtest.Rules(t, reader, parameters, c)
 }
 
-// TestSlotConfigurationMismatch tests TrainJobs with more processes per node than the runtime allows. The number of
-// processes comes from the TrainJob or from Trainer's default.
+// TestSlotConfigurationMismatch tests that guard refuses TrainJobs with more processes per node than the runtime allows. The
+// number of processes comes from the TrainJob or from Trainer's default.
 func TestSlotConfigurationMismatch(t *testing.T) {
 	objects := guardtest.Objects(t)
 	for name, tc := range map[string]struct {

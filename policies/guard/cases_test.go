@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// ruleCase holds TrainJobs that a rule accepts and refuses.
+// ruleCase holds TrainJobs that a rule must accept, and TrainJobs that the rule must refuse.
 type ruleCase struct {
 	rule             Rule
-	data             map[string]string // parameters, by default limits
-	only             string            // versions of Trainer, by default all
+	data             map[string]string // the tenant's parameters; defaultLimits if nil
+	only             string            // the versions of Trainer to test, such as "2.2 2.3"; all if empty
 	accepts, refuses []submittedJob
 	at, says         string // each denial has a path that starts with "at", and a message that contains "says"
 }

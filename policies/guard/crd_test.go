@@ -19,8 +19,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestFieldsAreThoseOfTrainer compares the schemas of the fields with the CRD of each version of Trainer. All allowed
-// fields must exist in the CRD, and the schemas must allow or forbid every field of the CRD.
+// TestFieldsAreThoseOfTrainer tests that guard's schemas fit the CRD of each version of Trainer. All fields that the schemas
+// allow must exist in the CRD, and the schemas must either allow or forbid every field of the CRD.
 func TestFieldsAreThoseOfTrainer(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {

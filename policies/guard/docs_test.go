@@ -11,7 +11,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestRulesHaveOneOrder compares the rules in Go with the order in CEL and with the table in the documentation.
+// TestRulesHaveOneOrder tests that guard, the policy in CEL and docs/admission.md list the same rules in the same order.
 func TestRulesHaveOneOrder(t *testing.T) {
 	var want []string
 	for _, rule := range guard.Rules() {

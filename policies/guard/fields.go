@@ -2,10 +2,11 @@ package guard
 
 import "maps"
 
-// Schemas are built on demand, because programs that link this package usually read no TrainJob.
+// The schemas are built by functions when they are needed, and not at program start, because most runs of the programs that
+// contain this package read no TrainJob.
 
-// trainJob returns the schema of a TrainJob. The spec contains the fields that all versions of Trainer share. The
-// argument versionFields adds the fields of one particular version.
+// trainJob returns the schema of a TrainJob. The spec contains the fields that all versions of Trainer share, and the fields
+// in versionFields, which depend on the version.
 func trainJob(versionFields fields) object {
 	spec := fields{
 		"runtimeRef":  jobObject(fields{"apiGroup": text, "kind": text, "name": name}).withRequired("name"),

@@ -16,7 +16,8 @@ func patchMetadata() fieldSchema {
 	})
 }
 
-// podSpec returns the schema of a patched pod spec. Some fields are forbidden only in some versions of Trainer.
+// podSpec returns the schema of a patched pod spec. The argument versionFields holds the forbidden fields that only some
+// versions of Trainer have.
 func podSpec(versionFields fields) fieldSchema {
 	spec := fields{
 		"volumes": list{of: volumeSchema(), key: "name", max: 128}, "containers": list{of: container(versionFields), key: "name", max: 64}, "initContainers": list{of: container(versionFields), key: "name", max: 64}, "nodeSelector": mapping{text},
@@ -74,7 +75,7 @@ func volumeSchema() fieldSchema {
 	}}
 }
 
-// volumeFiles returns the schema of a volume with the files of a ConfigMap or Secret.
+// volumeFiles returns the schema of a volume whose files come from a ConfigMap or a Secret.
 func volumeFiles(f fields) fieldSchema {
 	f["items"], f["optional"] = list{of: patchObject(fields{"key": text, "path": text, "mode": integer32}).withRequired("key", "path")}, boolean
 	return patchObject(f)

@@ -128,8 +128,8 @@ func Check(job Job, p Parameters) []Denial {
 	return denials
 }
 
-// checkDisallowed returns the check of a rule about disallowed fields. The check reports fields that Reader.Read has
-// found.
+// checkDisallowed returns the check of a rule about disallowed fields. The check reports the fields that Reader.Read has
+// recorded as violations of this rule.
 func checkDisallowed(rule Rule) func(Job, Parameters) field.ErrorList {
 	return func(job Job, _ Parameters) field.ErrorList {
 		var errs field.ErrorList
@@ -155,13 +155,13 @@ func withRuntime(check func(Job, Runtime) field.ErrorList) func(Job, Parameters)
 	}
 }
 
-// newViolation returns one violation.
+// newViolation returns a list with one violation, at the given path.
 func newViolation(path *field.Path, format string, args ...any) field.ErrorList {
 	return field.ErrorList{field.Forbidden(path, fmt.Sprintf(format, args...))}
 }
 
-// forbidEach returns a violation for each name that violates a rule. The format string in the parameter "format"
-// converts a name to a message.
+// forbidEach returns a violation for each name for which the function "violates" returns true. The message is the text in
+// "format", with the name in place of %s.
 func forbidEach(names []Named, violates func(name string) bool, format string) field.ErrorList {
 	var errs field.ErrorList
 	for _, n := range names {

@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// defaultLimits are the default parameters of the tests.
+// defaultLimits holds the tenant's parameters in tests that set no others.
 var defaultLimits = map[string]string{
 	"ownRuntimes": "false", "exempt": "", "labels": "team cost.acme.example/centre", "annotations": "kueue.x-k8s.io/podset-group-name", "nodeLabels": "zone",
 	"managers": v1alpha1.TrainJobController, "encryption": "none", "queues": "", "priorityClasses": "", "namespaceLabel": "",
@@ -43,7 +43,7 @@ func parameters(t testing.TB, data map[string]string) Parameters {
 }
 
 // submittedJob contains parts of a TrainJob as YAML. Defaults replace empty metadata and a missing runtimeRef. The pod
-// template becomes a patch, in the form that the tested version of Trainer uses.
+// template in the field "pod" becomes a patch of the node pods, in the form that the tested version of Trainer uses.
 type submittedJob struct{ metadata, spec, pod, manager string }
 
 func (s submittedJob) job(t testing.TB, version string) map[string]any {

@@ -15,7 +15,8 @@ type Job struct {
 	// Name is metadata.name. If the TrainJob sets only generateName, Name is the result of GeneratedName, which is as long
 	// as the name that the API server will generate.
 	Name string
-	// Exists reports whether the TrainJob already exists. Kueue's webhook sets a default queue only on new TrainJobs.
+	// Exists reports whether the TrainJob already exists. The rule about queues depends on it, because Kueue's webhook sets
+	// a default queue only on new TrainJobs.
 	Exists bool
 	// Queue and PriorityClass hold the values of the labels by which the TrainJob selects its queue and its priority in
 	// Kueue.
@@ -41,16 +42,16 @@ type Job struct {
 	Processes *intstr.IntOrString
 	// Limits and Requests hold the amounts in spec.trainer.resourcesPerNode, by resource.
 	Limits, Requests map[string]resource.Quantity
-	// UnknownAmounts reports whether Limits or Requests contain amounts that violate RuleInvalidQuantity. These amounts
-	// are 0.
+	// UnknownAmounts reports whether guard cannot parse some amounts, for example because they violate RuleInvalidQuantity.
+	// Limits and Requests contain 0 instead of these amounts.
 	UnknownAmounts bool
-	// Replaces is the version of Trainer if Limits and Requests replace all resources of the runtime. Replaces is
-	// empty if Trainer merges Limits and Requests into the resources of the runtime. Before Trainer 2.3, both fields
-	// replace the resources if at least one of the two fields is set.
+	// Replaces is the version of Trainer if Limits and Requests replace all resources of the runtime. Replaces is empty if
+	// Trainer merges Limits and Requests into the resources of the runtime. Before Trainer 2.3, a TrainJob that sets limits
+	// or requests replaces both the limits and the requests of the runtime.
 	Replaces string
 	// Size is the size of the spec, labels, annotations and owners.
 	Size Size
-	// Overrides is the number of podTemplateOverrides, which Trainer 2.1 does not limit.
+	// Overrides is the number of items in podTemplateOverrides. Trainer 2.1 itself does not limit this number.
 	Overrides int
 	// Reserved lists the finalizers and the controlling owners in the metadata.
 	Reserved []Named

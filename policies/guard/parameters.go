@@ -37,7 +37,8 @@ type Runtime struct {
 	Kind, Image string // Kind and Image are empty for a runtime that the tenant created
 	// The largest values that a TrainJob may request.
 	MaxNodes, MaxProcPerNode, MaxGPUsPerNode int64
-	// NumProcPerNode and GPUs hold the runtime's own values. GPUs are counted by resource name.
+	// NumProcPerNode is the runtime's number of processes per node. GPUs holds the runtime's numbers of GPUs per node, by
+	// resource name.
 	NumProcPerNode int64
 	GPUs           map[string]int64
 	// Resources holds the amounts of CPU and memory that the runtime gives to each node, by resource name.
@@ -47,15 +48,15 @@ type Runtime struct {
 	Initializers []string
 	// MaxName is the maximum length of a TrainJob's name, in characters.
 	MaxName int64
-	// Hostfile states whether mpirun can read Trainer's hostfile: HostfileConverted, HostfileUnreadable, or "" if every
-	// mpirun of the runtime can read it.
+	// Hostfile is HostfileConverted or HostfileUnreadable if mpirun of the runtime's image cannot read Trainer's hostfile.
+	// Hostfile is empty for all other runtimes.
 	Hostfile string
 }
 
 // Values of Runtime.Hostfile for runtimes with MPICH or Intel MPI.
 const (
-	HostfileConverted  = "converted"  // PATH of the runtime selects trainyard's own mpirun, which converts the hostfile
-	HostfileUnreadable = "unreadable" // PATH of the runtime selects mpirun of the image, which cannot read the hostfile
+	HostfileConverted  = "converted"  // PATH of the runtime selects trainyard's own mpirun, which uses another hostfile
+	HostfileUnreadable = "unreadable" // PATH of the runtime selects the image's mpirun, which cannot read the hostfile
 )
 
 // basicResources are the resources that every node needs.

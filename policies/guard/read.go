@@ -25,7 +25,8 @@ type Reader struct {
 	findPatches func(spec value) patches
 }
 
-// patches holds the patched jobs and pod specs, and the patched metadata of pods, Jobs and the JobSet.
+// patches holds the parts of a TrainJob's patches: the metadata of pods, Jobs and the JobSet, the patched ReplicatedJobs,
+// and the pod specs.
 type patches struct{ metadata, jobs, pods []value }
 
 // readerByMinor lists the constructors of readers, by minor version of Trainer.
@@ -40,8 +41,8 @@ func ReaderFor(version string) (Reader, error) {
 	return reader(), nil
 }
 
-// Read converts a TrainJob from decoded JSON. Each error describes a value of a wrong type. The API server refuses
-// values of wrong types before it evaluates any rule. The Job holds all values that could be read.
+// Read converts a TrainJob from decoded JSON. Each error describes a value that the API server refuses before it evaluates
+// any rule, such as a value of a wrong type. The Job holds all values that could be read, even if there are errors.
 func (r Reader) Read(trainJob map[string]any) (Job, field.ErrorList) {
 	f := findings{limitsItems: r.limitsItems}
 	root := value{content: trainJob}
@@ -155,7 +156,8 @@ func numberOrWord(v any) *intstr.IntOrString {
 	return &word
 }
 
-// readAmounts reads amounts by resource, and sets UnknownAmounts if it cannot read an amount.
+// readAmounts returns the amounts in a mapping from resource names to amounts, and sets UnknownAmounts if it cannot parse an
+// amount.
 func (j *Job) readAmounts(v value) map[string]resource.Quantity {
 	found := map[string]resource.Quantity{}
 	for _, name := range v.sortedKeys() {

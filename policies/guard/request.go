@@ -18,9 +18,9 @@ type Request struct {
 	NamespaceLabels map[string]string
 }
 
-// Check evaluates the rules for a request. Requests of exempt users are always allowed. For an update, Check
-// evaluates only rules about fields that the update changes, and ignores patches that the TrainJob already had. Check
-// also returns an error for each value that has the wrong type.
+// Check evaluates the rules for a request. Requests of exempt users are always allowed. For an update, Check evaluates only
+// rules about fields that the update changes, and ignores patches that the TrainJob already had. Check also returns the
+// errors of Read for the new object.
 func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList) {
 	if slices.Contains(p.Exempt, request.User) {
 		return nil, nil

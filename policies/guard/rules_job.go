@@ -62,15 +62,16 @@ func imageMismatch(job Job, runtime Runtime) field.ErrorList {
 }
 
 // trainerHostfile is the path of the hostfile that Trainer writes, in the format of Open MPI. convertingPath is the
-// beginning of PATH with which ranks start with trainyard's own mpirun. This mpirun drops the option --hostfile, so that
-// Hydra, the process manager of MPICH and Intel MPI, reads a hostfile in its own format (runtimes/threads.cue).
+// beginning of a PATH that selects trainyard's own mpirun. This mpirun drops the option --hostfile. Hydra, the process
+// manager of MPICH and Intel MPI, then reads a hostfile in its own format (runtimes/threads.cue).
 const (
 	trainerHostfile = "/etc/mpi/hostfile"
 	convertingPath  = "/mpi-run/bin:"
 )
 
-// unreadableHostfile denies TrainJobs that pass Trainer's hostfile to an mpirun that cannot read it, as each function of
-// the Kubeflow SDK does. PATH of a TrainJob replaces PATH of the runtime.
+// unreadableHostfile denies TrainJobs that pass Trainer's hostfile to an mpirun that cannot read it. The Kubeflow SDK
+// creates such TrainJobs for Python functions. If the TrainJob sets PATH, this value decides which mpirun runs, because it
+// replaces PATH of the runtime.
 func unreadableHostfile(job Job, runtime Runtime) field.ErrorList {
 	converts := runtime.Hostfile == HostfileConverted
 	if job.SearchPath != nil {
@@ -113,8 +114,8 @@ func reservedMetadata(job Job, _ Parameters) field.ErrorList {
 	return errs
 }
 
-// noDeletion always returns nil. The list of rules contains noDeletion for the rules about deletions, which guard
-// does not check.
+// noDeletion is the check function of the rules about deletions. noDeletion always returns nil, because guard checks only
+// requests to create or update a TrainJob.
 func noDeletion(Job, Parameters) field.ErrorList { return nil }
 
 // sshKeyAccess denies references to Secrets that contain the SSH key of a job. The SSH key of a job gives access to

@@ -23,8 +23,8 @@ func isKueueSetting(key string) bool {
 	return found && (domain == "kueue.x-k8s.io" || strings.HasSuffix(domain, ".kueue.x-k8s.io")) && !slices.Contains(kueueLabels, key)
 }
 
-// unlistedKueueSetting denies all labels and annotations of Kueue except the labels in the variable kueueLabels. Some
-// labels and annotations can make Kueue ignore a TrainJob, or use a Workload of another job.
+// unlistedKueueSetting denies all labels and annotations of Kueue except the labels in the variable kueueLabels. Some of the
+// denied labels and annotations can make Kueue ignore a TrainJob, or use the Workload of another job.
 func unlistedKueueSetting(job Job, _ Parameters) field.ErrorList {
 	return forbidEach(job.KueueSettings, func(string) bool { return true },
 		"%s is not among the settings of Kueue that a TrainJob may have ("+strings.Join(kueueLabels, ", ")+"): leave it out")
@@ -34,8 +34,8 @@ func unlistedKueueSetting(job Job, _ Parameters) field.ErrorList {
 // Reader.Check itself evaluates the rules about updates.
 func updatesOnly(Job, Parameters) field.ErrorList { return nil }
 
-// removedQueuePatches returns a denial for each patch of Kueue that an update changes or removes. A patch of Kueue
-// contains the node selector of a flavor.
+// removedQueuePatches returns a denial for each patch of Kueue that an update changes or removes. Kueue's patches contain
+// the node selector of a flavor, without which pods could run on cluster nodes of other flavors.
 func (r Request) removedQueuePatches() []Denial {
 	var denials []Denial
 	for key, byKueue := range map[string]func(patch value) bool{
@@ -53,8 +53,8 @@ func (r Request) removedQueuePatches() []Denial {
 	return denials
 }
 
-// manualResume returns a denial if an update resumes a suspended TrainJob of a tenant with queues. A user who resumes a
-// TrainJob again and again would run pods without quota.
+// manualResume returns a denial if an update resumes a suspended TrainJob of a tenant with queues. Kueue suspends such a
+// TrainJob again, but a user who resumes it again and again would run pods without quota.
 func (r Request) manualResume(p Parameters) []Denial {
 	was, is := specOf(r.Before)["suspend"], specOf(r.TrainJob)["suspend"]
 	if len(p.Queues) == 0 || was != true || is == true {
@@ -73,8 +73,8 @@ const (
 
 var labelsPath = field.NewPath("metadata", "labels")
 
-// unlistedQueue denies queues that do not belong to the tenant. Kueue neither queues a TrainJob without a queue nor
-// counts its resources.
+// unlistedQueue denies queues that do not belong to the tenant. If the tenant has queues, unlistedQueue also denies
+// TrainJobs without a queue, because Kueue would neither queue such a TrainJob nor count its resources.
 func unlistedQueue(job Job, p Parameters) field.ErrorList {
 	queue := job.Queue
 	if queue == "" && !job.Exists {

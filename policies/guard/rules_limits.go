@@ -30,9 +30,9 @@ func nodeLimit(job Job, runtime Runtime) field.ErrorList {
 	return newViolation(trainerPath.Child("numNodes"), "want 1 to %d, the limit of runtime %s, got %d", runtime.MaxNodes, printableName(job.Runtime.Name), *job.Nodes)
 }
 
-// processLimit limits the number of processes per node. For runtimes without MPI, Trainer 2.1 also accepts words such
-// as auto, which the rule denies. If neither the TrainJob nor the runtime sets a number, Trainer can start one
-// process for each GPU.
+// processLimit limits the number of processes per node. The rule denies words such as auto, which Trainer 2.1 accepts for
+// runtimes without MPI. If the TrainJob sets no number, and the runtime's number is 1, Trainer starts one process for each
+// GPU, so the rule compares the number of GPUs with the limit.
 func processLimit(job Job, runtime Runtime) field.ErrorList {
 	path := trainerPath.Child("numProcPerNode")
 	want := fmt.Sprintf("want 1 to %d, the limit of runtime %s", runtime.MaxProcPerNode, printableName(job.Runtime.Name))
@@ -108,8 +108,9 @@ func largerAmount(job Job, of func(map[string]resource.Quantity) resource.Quanti
 	return requests
 }
 
-// missingResources denies TrainJobs that replace the runtime's resources and leave out CPU or memory. A full cluster
-// node first evicts pods without CPU and memory requests, and a ResourceQuota on CPU or memory refuses such pods.
+// missingResources denies TrainJobs that replace the runtime's resources and leave out CPU or memory. If a cluster node runs
+// out of resources, pods without CPU and memory requests are evicted first. A ResourceQuota on CPU or memory refuses such
+// pods.
 func missingResources(job Job, runtime Runtime) field.ErrorList {
 	if job.Replaces == "" {
 		return nil

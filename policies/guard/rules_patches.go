@@ -27,8 +27,9 @@ func disallowedVolume(job Job, p Parameters) field.ErrorList {
 		"%s is a name for volumes of the runtime: write a name other than "+strings.Join(runtimeVolumes, ", ")+" and "+storagePrefix+"*")...)
 }
 
-// patchTargets are the names of the jobs and containers in shipped runtimes, by kind. The map has no entry for the
-// kind "env of container". Trainer refuses every patch that sets environment variables of a main container.
+// patchTargets holds the names of jobs and containers that patches may name, by kind. These jobs and containers are part of
+// the shipped runtimes. The map has no entry for the kind "env of container", because Trainer refuses every patch that sets
+// environment variables of a main container.
 var patchTargets = map[string][]string{
 	"job":           {"dataset-initializer", "launcher", "model-initializer", "node"},
 	"container":     {"dataset-initializer", "model-initializer", "node"},
@@ -58,8 +59,8 @@ func runtimeVolumeMount(job Job, _ Parameters) field.ErrorList {
 	return forbidEach(job.Mounts, isRuntimeVolume, "%s is a volume of the runtime, which already mounts the part that jobs may use: leave this mount out, or mount another volume")
 }
 
-// unlistedLabel denies labels and annotations that the platform does not list, because network policies, sidecar
-// injectors and schedulers select pods by them.
+// unlistedLabel denies labels and annotations that the platform does not list, because network policies, sidecar injectors
+// and schedulers select pods by labels and annotations.
 func unlistedLabel(job Job, p Parameters) field.ErrorList {
 	return append(
 		unlisted(job.Labels, p.Labels, "the labels that this platform lets jobs set", "labels"),

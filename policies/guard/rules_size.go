@@ -21,8 +21,8 @@ type Size struct {
 	Fields int // the number of fields at all levels, plus the number of empty mappings
 }
 
-// oversizedJob denies large TrainJobs. The API server stores the spec several times: in the TrainJob, the JobSet, the
-// Jobs and the pods. Only the API server knows the size of managedFields.
+// oversizedJob denies large TrainJobs. The API server stores the spec several times: in the TrainJob, the JobSet, the Jobs
+// and the pods. The policy in the cluster also limits the size of managedFields, which guard does not know.
 func oversizedJob(job Job, _ Parameters) field.ErrorList {
 	if job.Size.Bytes <= maxBytes && job.Size.Fields <= maxFields && job.Overrides <= maxPatches {
 		return nil
@@ -45,9 +45,9 @@ func sizedParts(trainJob map[string]any) []any {
 	return parts
 }
 
-// computeSize returns the size of decoded JSON as policies/admission/rule_oversized_job.cue counts it. In the text that
-// the function "format" of CEL writes, mappings look like {"a":1, "b":2}, and lists look like [1, 2]. Source:
-// github.com/google/cel-go, ext/formatting.go.
+// computeSize returns the size of decoded JSON as policies/admission/rule_oversized_job.cue counts it. The rule measures the
+// text that CEL's function "format" writes. In this text, mappings look like {"a":1, "b":2}, and lists look like [1, 2].
+// Source: github.com/google/cel-go, ext/formatting.go.
 func computeSize(content any) Size {
 	switch v := content.(type) {
 	case map[string]any:
@@ -73,9 +73,10 @@ func computeSize(content any) Size {
 	return Size{Bytes: len(fmt.Sprint(content))}
 }
 
-// textSize returns the size of a piece of the formatted text. The API server stores each of the characters <, > and
-// &, and each control character, as six bytes. In the text, a control character begins with a backslash. The policy
-// counts one field for each quote before a colon, and one field for each empty mapping.
+// textSize returns the size of a piece of the formatted text. The API server stores each of the characters <, > and &, and
+// each control character, as six bytes. In the text, a control character begins with a backslash, so each backslash also
+// counts as six bytes. As in the policy, each quote before a colon counts as one field, and each empty mapping counts as one
+// field.
 func textSize(text string) Size {
 	escaped := 0
 	for _, char := range []string{"<", ">", "&", `\`} {

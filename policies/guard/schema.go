@@ -74,7 +74,7 @@ func (o object) check(v value, f *findings) {
 	}
 }
 
-// adviseUnknown returns what to do about an unknown field.
+// adviseUnknown returns advice for a user who has set an unknown field.
 func (o object) adviseUnknown(key string) string {
 	if meant := message.Nearest(key, o.allowedNames()); meant != "" {
 		return "write " + meant + ", or leave it out"
@@ -143,7 +143,7 @@ func (m mapping) check(v value, f *findings) {
 // scalar is a value without fields or items.
 type scalar struct {
 	valid  func(any) bool
-	wanted string // completes "write …"
+	wanted string // the rest of the advice "write …", such as "a name"
 }
 
 func (s scalar) check(v value, f *findings) {

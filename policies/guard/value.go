@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// value is a value of decoded JSON with its path in the TrainJob. A lookup returns a value without content if the
-// field or item is missing, or if the value has another type.
+// value is a value of decoded JSON with its path in the TrainJob. A lookup of a field returns a value without content if the
+// field is missing, or if its parent is not a mapping.
 type value struct {
 	content any
 	path    *field.Path

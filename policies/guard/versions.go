@@ -1,13 +1,13 @@
 package guard
 
-// Names of the fields of spec that contain patches. Trainer has the field overridesKey up to 2.1, and the field
-// patchesKey since 2.2.
+// Names of the fields in a TrainJob's spec that contain patches: overridesKey up to Trainer 2.1, and patchesKey since
+// Trainer 2.2.
 const (
 	overridesKey = "podTemplateOverrides"
 	patchesKey   = "runtimePatches"
 )
 
-// trainer21 returns the reader for Trainer 2.1, which patches only pods, and accepts words for numProcPerNode.
+// trainer21 returns the reader for Trainer 2.1, in which TrainJobs can patch only pods, and numProcPerNode can be a word.
 // Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.1.
 func trainer21() Reader {
 	return Reader{
@@ -27,16 +27,15 @@ func trainer21() Reader {
 	}
 }
 
-// trainer22 returns the reader for Trainer 2.2, which patches the runtime at every level, from the JobSet to
-// containers.
-// Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.2.
+// trainer22 returns the reader for Trainer 2.2, in which TrainJobs can patch the runtime at every level, from the JobSet to
+// containers. Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.2.
 func trainer22() Reader {
 	return Reader{
 		replaces: "2.2", limitsItems: true, trainJob: patchedTrainJob(fields{"securityContext": runtimesSecurityContext}), findPatches: runtimePatches,
 	}
 }
 
-// trainer23 returns the reader for Trainer 2.3, which adds one field to patches.
+// trainer23 returns the reader for Trainer 2.3, in which patches have one more field, terminationGracePeriodSeconds.
 // Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.3.
 func trainer23() Reader {
 	return Reader{
@@ -51,8 +50,8 @@ func trainer23() Reader {
 
 const runtimesSecurityContext = forbiddenField("the security context of the runtime satisfies the namespace's Pod Security level" + orOtherRuntime)
 
-// patchedTrainJob returns the schema of a TrainJob that patches its runtime. The argument podFields lists the fields of
-// pod specs that differ between versions of Trainer.
+// patchedTrainJob returns the schema of a TrainJob that patches its runtime. The argument podFields holds the pod spec's
+// forbidden fields that only some versions of Trainer have.
 func patchedTrainJob(podFields fields) fieldSchema {
 	pod := patchObject(fields{"metadata": patchMetadata(), "spec": podSpec(podFields)})
 	job := patchObject(fields{"metadata": patchMetadata(), "spec": patchObject(fields{"template": pod})})

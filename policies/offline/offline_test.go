@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// TestCases evaluates the policy for each case, and compares the broken rules and the message with the results that
+// TestCases tests that the policy refuses each case in policies/testdata by exactly the rules, and with the message, that
 // the case expects.
 func TestCases(t *testing.T) {
 	policies, err := offline.Compile(guardtest.Objects(t))
@@ -34,8 +34,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// expect checks that both the policy and guard refuse a case by the expected rules. Guard uses the platform's version
-// of Trainer.
+// expect checks that both the policy and guard refuse a case by the expected rules. guard evaluates its rules for the
+// platform's version of Trainer.
 func expect(t *testing.T, policies *offline.Policies, objects []map[string]any, c cases.Case) {
 	t.Helper()
 	outcome, err := policies.Run(t.Context(), c)
@@ -54,7 +54,8 @@ func expect(t *testing.T, policies *offline.Policies, objects []map[string]any, 
 	}
 }
 
-// TestRulesOfOtherPlatforms tests rules that no TrainJob can break on the unchanged example platform.
+// TestRulesOfOtherPlatforms tests rules that no TrainJob can break on the unchanged example platform. Here, the platform has
+// no Kueue, and its network is encrypted.
 func TestRulesOfOtherPlatforms(t *testing.T) {
 	objects := guardtest.Objects(t, guardtest.WithoutKueue)
 	policies, err := offline.Compile(objects)

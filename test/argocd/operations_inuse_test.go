@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// removeQueueInUse removes a ClusterQueue in which a TrainJob runs. Argo CD then applies newer commits, although the
-// ClusterQueue remains.
+// removeQueueInUse removes a ClusterQueue in which a TrainJob runs. Kueue keeps the ClusterQueue, but Argo CD must still
+// apply newer commits.
 func (o *operator) removeQueueInUse(t *testing.T) {
 	o.changeDocument(t, "s/products: {groups/shared: {groups/; s/queues: {default: products, products: products}/queues: {shared: shared}/",
 		"--remove queue/products --remove queue/team-alpha/default --remove queue/team-alpha/products")
@@ -25,7 +25,7 @@ func (o *operator) removeQueueInUse(t *testing.T) {
 	o.expectRunning(t, "last")
 }
 
-// endLastJob ends the TrainJob in the removed ClusterQueue.
+// endLastJob deletes the TrainJob in the removed ClusterQueue. The ClusterQueue must then disappear.
 func (o *operator) endLastJob(t *testing.T) {
 	o.remove(t, "last")
 	o.expectSynced(t)
@@ -57,7 +57,7 @@ func (o *operator) expectTerminating(t *testing.T, kind schema.GroupVersionKind,
 	})
 }
 
-// setQuota pushes a commit that changes the number of TrainJobs of the tenant team-alpha.
+// setQuota pushes a commit that changes how many TrainJobs the quota of the tenant team-alpha allows.
 func (o *operator) setQuota(t *testing.T, trainJobs int) {
 	t.Helper()
 	o.changeDocument(t, fmt.Sprintf("s/team-alpha: {\\(quota: {trainJobs: [0-9]*}, \\)*/team-alpha: {quota: {trainJobs: %d}, /", trainJobs), "")
@@ -83,8 +83,8 @@ func (o *operator) quota(t *testing.T) int64 {
 	return limit.Value()
 }
 
-// restoreRuntime removes a runtime from the document, and restores the runtime before anybody confirms the removal.
-// Argo CD must not apply the newer commit.
+// restoreRuntime removes a runtime from the document, and restores the runtime before anybody confirms the removal. As
+// docs/operations.md says, Argo CD applies no newer commit while it waits for the confirmation.
 func (o *operator) restoreRuntime(t *testing.T) {
 	const add = "s/^    mpi: \\(.*\\)/    mpi: \\1\\n    unused: \\1/"
 	o.changeDocument(t, add, "")
@@ -99,7 +99,8 @@ func (o *operator) restoreRuntime(t *testing.T) {
 	}
 }
 
-// expectOperation returns a condition for awaitCondition: the message of the operation contains a text.
+// expectOperation returns a condition for awaitCondition. The condition is true if the message of Argo CD's sync contains
+// the given text.
 func expectOperation(text string) func(app *unstructured.Unstructured) error {
 	return func(app *unstructured.Unstructured) error {
 		if message, _, _ := unstructured.NestedString(app.Object, "status", "operationState", "message"); !strings.Contains(message, text) {
@@ -109,7 +110,7 @@ func expectOperation(text string) func(app *unstructured.Unstructured) error {
 	}
 }
 
-// removeRuntimeInUse removes the runtime of two running TrainJobs.
+// removeRuntimeInUse removes the runtime of two running TrainJobs, which must continue to run.
 func (o *operator) removeRuntimeInUse(t *testing.T) {
 	o.expectRunning(t, "kept")
 	o.expectRunning(t, "moved")
@@ -129,8 +130,8 @@ func (o *operator) removeRuntimeInUse(t *testing.T) {
 	o.expectGone(t, runtimeKind, client.ObjectKey{Name: "mpi"})
 }
 
-// changeImmutableField moves a LocalQueue to another ClusterQueue. trainyard notices this change only if it can read
-// the old bundle.
+// changeImmutableField moves a LocalQueue to another ClusterQueue, which the API server refuses. The old bundle is deleted
+// first, because trainyard would otherwise compare it with the new bundle and refuse this change.
 func (o *operator) changeImmutableField(t *testing.T) {
 	o.namespace = "team-alpha"
 	o.submit(t, "kept", "mpi")
@@ -149,8 +150,8 @@ func (o *operator) changeImmutableField(t *testing.T) {
 	o.expectRunning(t, "kept")
 }
 
-// expectRuntimeStays checks that a runtime with a finalizer stops the delivery, even after the removal of the runtime
-// is confirmed. The end of the sync lets Argo CD apply a newer commit.
+// expectRuntimeStays checks that Argo CD applies no newer commit while Trainer's finalizer keeps a runtime whose removal was
+// confirmed. After the waiting sync is ended by hand, Argo CD must apply the newer commit.
 func (o *operator) expectRuntimeStays(t *testing.T) {
 	t.Helper()
 	o.awaitCondition(t, "Argo CD waits for another confirmation", func(app *unstructured.Unstructured) error {

@@ -38,9 +38,9 @@ type operator struct {
 	pods          map[string]string // UIDs of the pods of running TrainJobs, by the name of the TrainJob
 }
 
-// TestOperatorFollowsThePage runs the commands of docs/operations.md as printed, with the real Kueue. Before and after
-// some of the commands, the test submits TrainJobs. The test checks that Argo CD reverts no change and stops no
-// TrainJob.
+// TestOperatorFollowsThePage runs the commands of docs/operations.md as printed, with the real Kueue. Before and after some
+// of the commands, the test submits TrainJobs, and checks which TrainJobs run. The test also checks whether Argo CD keeps or
+// reverts the commands' changes in the cluster, as the page says.
 func TestOperatorFollowsThePage(t *testing.T) {
 	t.Run("Trainer 2.3", func(t *testing.T) { followOperations(t, strings.NewReplacer(), false) })
 	t.Run("Trainer 2.1", func(t *testing.T) {
@@ -192,7 +192,7 @@ func (o *operator) checks() []check {
 	}
 }
 
-// changeDocument edits the document, generates the bundle with flags, and delivers it.
+// changeDocument edits the document with a sed script, generates the bundle with additional flags, and delivers the bundle.
 func (o *operator) changeDocument(t *testing.T, sed, flags string) {
 	t.Helper()
 	o.reader.Run(t, fmt.Sprintf("sed -i %q /tmp/operations/platform.yaml", sed))
@@ -209,7 +209,7 @@ func (o *operator) submit(t *testing.T, name, runtime string) {
 	controlplane.Eventually(t, func(ctx context.Context) error { return o.Client().Create(ctx, o.job(name, runtime)) })
 }
 
-// remove deletes a TrainJob. The tests delete TrainJobs instead of letting them end.
+// remove deletes a TrainJob. Without a kubelet, no TrainJob ends, so the tests delete TrainJobs.
 func (o *operator) remove(t *testing.T, name string) {
 	t.Helper()
 	delete(o.pods, name)
@@ -234,7 +234,8 @@ func (o *operator) expectWaiting(t *testing.T, name string) {
 	o.pods[name] = o.expectPods(t, name, true, 0)
 }
 
-// expectPods waits until a TrainJob has a number of pods, and returns their UIDs.
+// expectPods waits until a TrainJob has the given number of pods, and its field "suspend" has the given value. expectPods
+// returns the UIDs of the pods.
 func (o *operator) expectPods(t *testing.T, name string, suspended bool, pods int) string {
 	t.Helper()
 	all := &corev1.PodList{}

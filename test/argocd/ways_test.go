@@ -23,8 +23,8 @@ import (
 )
 
 // waysPlatform is a platform with a different way of delivery in each environment. Argo CD compares the objects with
-// the cluster but does not apply them, because the field "automated" is false. The field "instance" claims that each
-// environment has an Argo CD of its own, because two environments in one cluster are refused otherwise.
+// the cluster but does not apply them, because the field "automated" is false. According to the field "instance", each
+// environment has an Argo CD of its own. Without this field, trainyard would refuse two environments in one cluster.
 const waysPlatform = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform

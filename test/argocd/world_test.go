@@ -269,7 +269,7 @@ func (w *world) headCommit(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-// hasObject reports whether the cluster has an object.
+// hasObject reports whether the cluster has an object that is not being deleted.
 func (w *world) hasObject(ctx context.Context, gvk schema.GroupVersionKind, key client.ObjectKey) bool {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(gvk)

@@ -33,8 +33,8 @@ type Attack struct {
 	Admitted, Policy, Rights atomic.Int64
 }
 
-// Start submits TrainJobs with an unlisted runtime until the test ends. The editor is a member of a group with the same
-// name as the namespace.
+// Start submits TrainJobs with an unlisted runtime until the test ends. The TrainJobs come from an editor of the tenant: a
+// user in the group that has the same name as the tenant's namespace.
 func Start(t testing.TB, config *rest.Config, namespace string) *Attack {
 	t.Helper()
 	config = rest.CopyConfig(config)

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMain lets the test program start the commands of a measurement, as cmd/bench does.
+// TestMain runs a measured command instead of the tests if the first argument is StartArgument. cmd/bench does the same.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == StartArgument {
 		if err := Start(os.Stdin, os.Stdout, os.Stderr); err != nil {

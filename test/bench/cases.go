@@ -19,7 +19,7 @@ type Case struct {
 	turns    int          // how often the case is measured in each round
 }
 
-// IDs of the cases that comparisons use.
+// IDs of the cases that the report compares with each other.
 const (
 	caseVersion    = "version"
 	caseMinimal    = "minimal"

@@ -9,9 +9,9 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// streamPackage is a CUE package that evaluates every object completely. In trainyard itself, CUE evaluates each shape
-// only once, and Go fills in the parameters. No tenant of workload W grants
-// roles, so the package builds no RoleBindings of users.
+// streamPackage is a CUE package that evaluates every object completely. In trainyard itself, CUE evaluates each shape (an
+// object without the values of its parameters) only once, and Go fills in these values. No tenant of workload W has editors
+// or viewers, so the package builds no RoleBindings.
 const streamPackage = `package evaluate
 
 import (
@@ -90,7 +90,8 @@ func (b *bench) resolvedPath(environment, tenants int) string {
 	return b.documentPath(fmt.Sprintf("resolved-%d-%d", environment, tenants))
 }
 
-// writeModule copies trainyard's CUE module and adds the expression that generates all objects.
+// writeModule copies trainyard's CUE module, adds the package that generates all objects, and writes the documents for this
+// package.
 func (b *bench) writeModule() error {
 	err := fs.WalkDir(trainyard.CUE, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -55,7 +55,7 @@ func (b *bench) writeDocuments() error {
 	return b.revise()
 }
 
-// revise writes the document of workload W. In each call, one value of this document is new.
+// revise writes the document of workload W. Each call changes one value in this document.
 func (b *bench) revise() error {
 	b.revision++
 	text, err := workload.W.Document(b.revision)

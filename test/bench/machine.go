@@ -99,5 +99,5 @@ func sourceCommit() (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// today is the date of a run.
+// today returns the current date, which reports show as the date of the run.
 func today() string { return time.Now().UTC().Format(time.DateOnly) }

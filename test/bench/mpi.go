@@ -20,9 +20,9 @@ type MPIFigure struct {
 	TrainJob, Plain  []float64
 }
 
-// MPIPair holds the seconds that a TrainJob with some ranks takes alone, and at the same time as another such TrainJob
-// on the same machine. PlainAlone and PlainTogether are the times of the same programs in the same pods, with plain
-// mpirun.
+// MPIPair holds the times of a TrainJob in seconds: the times when it runs alone, and the times when an equal TrainJob runs
+// at the same time on the same machine. PlainAlone and PlainTogether are the times of the same programs in the same pods,
+// started with plain mpirun.
 type MPIPair struct {
 	MPI                       string
 	Ranks                     int

@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// objectDigests maps the environment, kind, namespace and name of each object to a digest of its content. Digests do
-// not depend on the order of keys, on white space or on syntax.
+// objectDigests maps the environment, kind, namespace and name of each object to a digest of its content. Digests do not
+// depend on the order of keys, on white space or on the syntax (YAML or JSON).
 type objectDigests map[string][sha256.Size]byte
 
 // parser parses the text of objects. parser remembers results, so that it parses equal texts only once.

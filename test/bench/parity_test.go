@@ -42,7 +42,8 @@ func TestDiffersComparesObjectsNotText(t *testing.T) {
 	}
 }
 
-// TestCUEGeneratesTheSameObjects runs a case for one tenant, whose CUE package reads the fields of policies by name.
+// TestCUEGeneratesTheSameObjects checks that `cue export` generates the same objects of one tenant as trainyard. The
+// constant streamPackage names fields of policies, so the test fails if these fields are renamed.
 func TestCUEGeneratesTheSameObjects(t *testing.T) {
 	starter, err := os.Executable()
 	if err != nil {

@@ -59,7 +59,7 @@ func (r *Report) findResult(id string) (Result, bool) {
 type Exponent struct {
 	Title        string  `json:"title"`
 	Whole        float64 `json:"whole"`        // the exponent for the CPU time of whole processes
-	WithoutStart float64 `json:"withoutStart"` // the exponent without the CPU time of startup (examples/minimal)
+	WithoutStart float64 `json:"withoutStart"` // the exponent after the CPU time of startup (examples/minimal) is subtracted
 }
 
 // Exponents returns one exponent for each series of cases. A series is left out if one of its cases was not measured.
@@ -102,10 +102,10 @@ func (r *Report) points(ids []string) ([]point, bool) {
 type Ratio struct {
 	Title string  `json:"title"`
 	Times float64 `json:"times"`
-	Best  bool    `json:"best,omitempty"` // whether kustomize was faster with this layout than with the other one
+	Best  bool    `json:"best,omitempty"` // whether this is the ratio to kustomize with the faster of its two file layouts
 }
 
-// Ratios returns the ratios of all pairs that were measured.
+// Ratios returns the ratio of each pair of cases, if both cases were measured.
 func (r *Report) Ratios() []Ratio {
 	var found []Ratio
 	best := -1 // the index of kustomize's faster layout in the list "found"

@@ -39,7 +39,7 @@ type RulesSize struct {
 	Load     string       `json:"load"`     // load of the machine after the measurement
 }
 
-// RulesGroup holds the CPU time of each evaluation of a group, in seconds.
+// RulesGroup holds the CPU time of each evaluation of a group of rules, in seconds.
 type RulesGroup struct {
 	Name string    `json:"name"`
 	CPU  []float64 `json:"cpu"`
@@ -63,8 +63,9 @@ func medianSeconds(seconds []float64) time.Duration {
 	return summarizeSamples(samples, wall).Median
 }
 
-// RunRules measures the rules that clusters without trainyard's controller use. RunRules repeats the measurement for
-// each of the given numbers of TrainJobs per tenant. `make bench-rules` builds the program that RunRules needs.
+// RunRules measures how long Prometheus takes to evaluate the rules that clusters without trainyard's controller use.
+// RunRules repeats the measurement for each of the given numbers of TrainJobs per tenant. `make bench-rules` builds the
+// program that RunRules needs.
 func RunRules(jobs []int, rounds int, progress io.Writer) (*RulesReport, error) {
 	g, err := grafanadata.Read("https://runbooks.example")
 	if err != nil {
@@ -91,7 +92,7 @@ func RunRules(jobs []int, rounds int, progress io.Writer) (*RulesReport, error) 
 	return r, nil
 }
 
-// measureRules runs rulecost, which simulates the series of TrainJobs, and evaluates the rules.
+// measureRules runs the program rulecost, which simulates the metrics of TrainJobs and measures the evaluation of the rules.
 func measureRules(program string, groups []grafanadata.Group, jobs, rounds int) (RulesSize, error) {
 	size := RulesSize{Jobs: jobs}
 	dir, err := os.MkdirTemp("", "trainyard-rules-")

@@ -1,6 +1,7 @@
 // Package bench measures trainyard as a person or a pipeline runs it: as whole processes. For comparison, the package
-// measures other programs that generate the same objects, on the same machine in the same minutes. Before a
-// measurement, the package checks that all programs generate the same objects. docs/benchmarks.md explains the figures.
+// measures other programs that generate the same objects, on the same machine at about the same time. Before a measurement,
+// the package checks that all programs generate the same objects, or at least the same number of objects. docs/benchmarks.md
+// explains the figures.
 package bench
 
 import (
@@ -23,7 +24,7 @@ type Options struct {
 	Progress io.Writer      // receives a line for each step
 }
 
-// Run measures the cases and returns a report. `make bench` builds the other programs that Run needs.
+// Run measures the cases and returns a report. `make bench` builds the programs with which Run compares trainyard.
 func Run(o Options) (*Report, error) {
 	dir, err := os.MkdirTemp("", "trainyard-bench-")
 	if err != nil {
@@ -110,7 +111,7 @@ func (b *bench) prepare() error {
 	return b.readWanted()
 }
 
-// check runs each case once and verifies its output.
+// check runs each case once if its ID matches the argument "wanted", and verifies the output of the case.
 func (b *bench) check(wanted *regexp.Regexp) ([]Case, error) {
 	typical, err := b.typicalCases()
 	if err != nil {
@@ -142,7 +143,7 @@ func (b *bench) check(wanted *regexp.Regexp) ([]Case, error) {
 // Quick cases are measured several times in each round, because other load on the machine can double the time of a
 // single run. Additional runs of a quick case take little time.
 const (
-	quick      = 5 * time.Second // of CPU
+	quick      = 5 * time.Second // of CPU; a case that takes less is quick
 	quickTurns = 3
 )
 

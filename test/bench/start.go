@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// StartArgument is the first command-line argument that tells a program to call Start.
+// StartArgument tells a program to call Start, if it is the program's first command-line argument.
 const StartArgument = "start"
 
 // Command is one process to measure.

@@ -8,7 +8,7 @@ import (
 
 // Spread summarizes several measurements.
 type Spread[T cmp.Ordered] struct {
-	Median T `json:"median"` // the lower of two middle values
+	Median T `json:"median"` // for an even number of measurements, the lower of the two middle values
 	Min    T `json:"min"`
 	Max    T `json:"max"`
 }

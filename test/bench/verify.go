@@ -25,7 +25,7 @@ func (b *bench) hasObjects(dir string, want int) error {
 	return err
 }
 
-// acmeObjects counts the objects of examples/acme in its committed rendering.
+// acmeObjects counts the objects of examples/acme in the bundle that is committed for this example.
 func acmeObjects() (int, error) {
 	root, err := repo.Root()
 	if err != nil {
@@ -67,7 +67,7 @@ func (b *bench) read(pattern func(environment string) string) (objectDigests, er
 	return found, nil
 }
 
-// matchesBundle compares the files of a bundle with the objects of workload W.
+// matchesBundle checks that the files of a bundle contain exactly the objects of workload W.
 func (b *bench) matchesBundle(dir, pattern string) error {
 	found, err := b.read(func(environment string) string { return filepath.Join(dir, environment, pattern) })
 	if err != nil {
@@ -76,7 +76,7 @@ func (b *bench) matchesBundle(dir, pattern string) error {
 	return describeDifference(b.want, found)
 }
 
-// matchesOutput compares the output of another program with the objects of workload W.
+// matchesOutput checks that the output of another program contains exactly the objects of workload W.
 func (b *bench) matchesOutput(dir, pattern string) error {
 	found, err := b.read(func(environment string) string { return b.path(dir, fmt.Sprintf(pattern, environment)) })
 	if err != nil {
@@ -85,7 +85,7 @@ func (b *bench) matchesOutput(dir, pattern string) error {
 	return describeDifference(b.want, found)
 }
 
-// verifyTenant compares a file with the objects of one tenant: the first tenant of workload W in the first environment.
+// verifyTenant checks that a file contains exactly the objects of the first tenant of workload W in the first environment.
 func (b *bench) verifyTenant(file string) error {
 	found, want := objectDigests{}, objectDigests{}
 	if err := b.parser.add(found, workload.Environment(0), file); err != nil {
@@ -117,7 +117,8 @@ func (b *bench) verifyRevision() error {
 	return nil
 }
 
-// readWanted reads the objects of workload W. The benchmarks compare all output with these objects.
+// readWanted reads the objects of workload W from a bundle that trainyard wrote. The benchmarks compare all output with
+// these objects.
 func (b *bench) readWanted() error {
 	found, err := b.read(func(environment string) string { return b.path("checked", environment, objectFiles) })
 	if err != nil {

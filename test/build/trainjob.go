@@ -86,7 +86,7 @@ func (j *TrainJob) Resource(name corev1.ResourceName, quantity string) *TrainJob
 	return j
 }
 
-// Limit sets the limit of a resource on every node, and not the request.
+// Limit sets the limit of a resource on every node, but no request.
 func (j *TrainJob) Limit(name corev1.ResourceName, quantity string) *TrainJob {
 	j.trainer().ResourcesPerNode = &corev1.ResourceRequirements{Limits: corev1.ResourceList{name: resource.MustParse(quantity)}}
 	return j

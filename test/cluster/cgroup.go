@@ -82,7 +82,8 @@ func (h hierarchy) create(group string) error {
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	// With version 1 of control groups, a group accepts no process until it has CPUs.
+	// With version 1 of control groups, a group accepts no process until its CPUs and memory nodes are set. These settings
+	// are copied from the parent group.
 	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 		text, err := os.ReadFile(filepath.Join(filepath.Dir(dir), file))
 		if errors.Is(err, fs.ErrNotExist) {

@@ -120,7 +120,7 @@ func (c *cluster) filePath(elements ...string) string {
 	return filepath.Join(append([]string{c.Dir}, elements...)...)
 }
 
-// serverAddress is the address of the API server. At level Pods, pods must be able to reach the API server at this
+// serverAddress returns the address of the API server. At level Pods, pods must be able to reach the API server at this
 // address.
 func (c *cluster) serverAddress() string {
 	if c.Level == Pods {
@@ -148,8 +148,7 @@ func (c *cluster) connect() error {
 	return err
 }
 
-// newDaemon describes a server of a cluster, even if the server does not run. The files of the cluster are in the
-// folder "dir".
+// newDaemon returns the name and the files of a server of the cluster in the folder "dir". The server may be stopped.
 func newDaemon(dir, name string) process.Daemon {
 	return process.Daemon{
 		Name: name, Record: filepath.Join(dir, "records", name), Log: filepath.Join(dir, "logs", name+".log"),

@@ -82,8 +82,8 @@ func (n node) writePodNetwork(dir string) error {
 	})
 }
 
-// Load loads images from archives on all nodes of the cluster in the folder "dir". The package test/images builds
-// archives of images. Pods with images from archives need the pull policy Never.
+// Load loads the images in the given archives on all nodes of the cluster. The argument "dir" is the cluster's folder. The
+// package test/images builds archives of images. Pods with images from archives need the pull policy Never.
 func Load(ctx context.Context, dir string, archives ...string) error {
 	saved, err := readState(dir)
 	if err != nil {

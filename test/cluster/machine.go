@@ -18,7 +18,7 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// requirePrograms fails if a program is not built or not installed.
+// requirePrograms fails if a program that this cluster runs is not built or not installed.
 func (c *cluster) requirePrograms() error {
 	programs := []string{"etcd", apiServer, controllerManager, scheduler, "kustomize"}
 	switch c.Level {
@@ -83,7 +83,8 @@ func RequirePods() error {
 	return errors.Join(requireCapabilities(), requireOverlay(), requireControllers())
 }
 
-// requireCapabilities fails if this user lacks a capability. In a container, even root can lack capabilities.
+// requireCapabilities fails if this user lacks a Linux capability that running pods needs. In a container, even root
+// can lack capabilities.
 func requireCapabilities() error {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -92,8 +93,8 @@ func requireCapabilities() error {
 	return missingCapabilities(string(status))
 }
 
-// missingCapabilities returns an error for each missing capability. The argument is the text of /proc/PID/status,
-// which proc(5) describes.
+// missingCapabilities returns an error for each missing capability. The argument "status" is the text of the file
+// /proc/PID/status, which proc(5) describes.
 func missingCapabilities(status string) error {
 	_, after, _ := strings.Cut(status, "CapEff:\t")
 	line, _, _ := strings.Cut(after, "\n")
@@ -113,7 +114,8 @@ func missingCapabilities(status string) error {
 	return errors.Join(errs...)
 }
 
-// requireOverlay fails if the kernel has no overlay file system, which containers need to share layers of images.
+// requireOverlay fails if the kernel has no overlay file system. With this file system, containers share the layers of
+// their images.
 func requireOverlay() error {
 	known, err := os.ReadFile("/proc/filesystems")
 	if err != nil {
@@ -130,7 +132,8 @@ func requireOverlay() error {
 	return nil
 }
 
-// requireControllers fails if a control group controller that enforces the limits of pods is missing.
+// requireControllers fails if this machine lacks a cgroup controller that is needed to enforce the resource limits of
+// pods.
 func requireControllers() error {
 	all, err := listHierarchies()
 	if err != nil {

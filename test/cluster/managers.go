@@ -29,7 +29,7 @@ func (c *cluster) startKueue(ctx context.Context) error {
 	return c.startManager(tools, upstream.Kueue)(ctx)
 }
 
-// startManager returns a step that installs an upstream project and runs its controller.
+// startManager returns a function that installs an upstream project, such as Trainer, and runs its controller.
 func (c *cluster) startManager(tools upstream.Toolbox, m upstream.Manager) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if !newDaemon(c.Dir, m.Name).Ended() {

@@ -21,7 +21,7 @@ const (
 	bridge   = "trainyard0"
 	subnet   = "198.18.0.0/16"
 	gateway  = "198.18.0.1"    // the address at which pods reach the machine
-	services = "198.19.0.0/16" // addresses of services, which are unreachable because there is no kube-proxy
+	services = "198.19.0.0/16" // addresses of services; they are unreachable, because no kube-proxy runs
 
 	// bridgeMAC is the fixed hardware address of the common bridge. By default, a bridge takes the address of one of
 	// its members, so a change of the members could change the bridge's address. After a change of the address, pods
@@ -176,8 +176,8 @@ func ip(args ...string) error {
 
 // kernelSettings lists the settings below /proc/sys that kubelets and the bridge plugin change. The settings that
 // kubelets change are listed in pkg/kubelet/cm/container_manager_linux.go of Kubernetes. The bridge plugin turns on
-// forwarding, which also changes other network settings. ip_forward comes first, because writing it resets the other
-// network settings.
+// forwarding, which also changes other network settings. ip_forward comes first, because a write to ip_forward resets
+// the other network settings in this list.
 var kernelSettings = []string{
 	"net/ipv4/ip_forward", "net/ipv4/conf/*/forwarding", "net/ipv4/conf/*/accept_redirects",
 	"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops",

@@ -12,8 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestDisconnectDeletesDevicesOfPods checks that no network device is left when disconnect returns. The devices of pods
-// must not wait for the kernel, which deletes the network namespaces of the pods later.
+// TestDisconnectDeletesDevicesOfPods checks that no network device is left when disconnect returns. disconnect must
+// delete the devices of pods itself, because the kernel deletes them only later, together with the pods' network
+// namespaces.
 func TestDisconnectDeletesDevicesOfPods(t *testing.T) {
 	if os.Getenv("TRAINYARD_E2E") == "" {
 		t.Skip("needs root: run `make e2e`")

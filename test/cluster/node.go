@@ -26,7 +26,7 @@ type node struct {
 	name   string
 	number int    // from 1 to maxNodes
 	host   int    // the third number in the cluster's loopback addresses
-	dir    string // the folder of its files
+	dir    string // the folder of the node's files
 }
 
 // listNodes lists the nodes that run pods. The argument "dir" is the folder of the cluster.
@@ -42,7 +42,7 @@ func (s state) listNodes(dir string) []node {
 	return all
 }
 
-// eachNode returns a step that calls the function "do" for each node in turn.
+// eachNode returns a function that calls the function "do" for each node in turn.
 func (c *cluster) eachNode(do func(context.Context, node) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, n := range c.state.listNodes(c.Dir) {
@@ -97,8 +97,8 @@ func (c *cluster) startKubelet(ctx context.Context, n node) error {
 }
 
 // kubeletConfig returns a configuration that also works on limited machines, for example on a machine with control
-// groups of version 1, swap space or a small disk. Some machines do not let the user lower a process's out-of-memory
-// score.
+// groups of version 1, swap space or a small disk. oomScoreAdj is 0, because some machines do not let the user lower a
+// process's out-of-memory score.
 func (c *cluster) kubeletConfig(n node, dir, resolver string) object {
 	return object{
 		"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
@@ -118,7 +118,7 @@ func (c *cluster) kubeletConfig(n node, dir, resolver string) object {
 	}
 }
 
-// isReady returns a condition that succeeds once pods can be scheduled on a node.
+// isReady returns a function that fails until the node is Ready. Pods can then be scheduled on the node.
 func (c *cluster) isReady(n node) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var live corev1.Node

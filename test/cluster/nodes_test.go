@@ -25,8 +25,8 @@ import (
 	"github.com/trainyard/trainyard/test/process"
 )
 
-// expectNodeFailureIsContained checks that pods of two nodes reach each other, that one node survives the
-// failure of the other, and that the failed node comes back.
+// expectNodeFailureIsContained checks that pods of two nodes reach each other, that the failure of one node does not
+// affect the other node, and that Up starts the failed node again.
 func expectNodeFailureIsContained(t *testing.T, o Options) {
 	t.Helper()
 	c := newClient(t, o.Dir)

@@ -48,7 +48,7 @@ type Options struct {
 	// cluster is the number of its nodes. The default for a new cluster is 1 node at level Pods, and 100 nodes at level
 	// Scale.
 	Nodes int
-	// Trainer is the folder below tools/ that pins Trainer and JobSet, by default "trainer-2.3".
+	// Trainer is the folder below tools/ that pins the versions of Trainer and JobSet, by default "trainer-2.3".
 	Trainer string
 	// Kueue adds Kueue to the cluster, in a version that supports the cluster's version of Trainer.
 	Kueue bool

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// certificateLifetime is how long certificates are valid. Certificates are valid for much longer than a cluster usually
-// exists, which is less than a day.
+// certificateLifetime is how long certificates are valid. A cluster usually exists for less than a day, so its
+// certificates do not expire.
 const certificateLifetime = 365 * 24 * time.Hour
 
 // authority signs the certificates of one cluster.
@@ -84,7 +84,8 @@ func (ca authority) writeCertificate(name string, subject pkix.Name, addresses .
 	return writeKey(ca.writtenPath(name+".key"), key)
 }
 
-// writeSigningKey writes NAME.key and NAME.pub, without a certificate.
+// writeSigningKey creates a key pair without a certificate: the private key in NAME.key, and the public key in
+// NAME.pub.
 func (ca authority) writeSigningKey(name string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -100,8 +101,8 @@ func (ca authority) writeSigningKey(name string) error {
 	return writeKey(ca.writtenPath(name+".key"), key)
 }
 
-// signTemplate signs the template of a certificate. To tolerate clock differences, the certificate is already valid
-// one minute before now.
+// signTemplate creates a certificate from a template, and signs the certificate. To tolerate clock differences, the
+// certificate is already valid one minute before now.
 func signTemplate(template, parent *x509.Certificate, public crypto.PublicKey, key *ecdsa.PrivateKey) ([]byte, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {

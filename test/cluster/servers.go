@@ -22,8 +22,8 @@ const (
 	scheduler         = "kube-scheduler"
 )
 
-// apiQPS and apiBurst raise the limits on the requests that Kubernetes' controllers send. With the default limits,
-// creating the pods of a large Job would take too long.
+// apiQPS and apiBurst raise the limits on how many requests per second kube-controller-manager and kube-scheduler send.
+// With the default limits, creating the pods of a large Job would take too long.
 const apiQPS, apiBurst = "--kube-api-qps=500", "--kube-api-burst=1000"
 
 // run starts a server unless it already runs, and waits until the server is ready.

@@ -15,8 +15,8 @@ import (
 	"github.com/moby/sys/mountinfo"
 )
 
-// snapshot maps categories, such as mounts, to the items on the machine. The categories cover everything that a
-// cluster could leave behind.
+// snapshot maps each category, such as mounts, to the items of this category that exist on the machine. The categories
+// cover everything that a cluster could leave behind.
 type snapshot map[string][]string
 
 func takeSnapshot(t *testing.T, dir string) snapshot {
@@ -33,7 +33,7 @@ func takeSnapshot(t *testing.T, dir string) snapshot {
 	}
 }
 
-// relatedProcesses lists the processes that have the folder in their arguments, and all containerd shims.
+// relatedProcesses lists the processes whose command line contains the cluster's folder, and all containerd shims.
 func relatedProcesses(t *testing.T, dir string) []string {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// state describes a cluster, for later calls such as Down. Up writes the state to a file before it changes
-// anything on the machine.
+// state describes a cluster. Up writes the state to a file before it changes anything on the machine, and later calls,
+// such as Down, read this file.
 type state struct {
 	Level   Level             `json:"level"`
 	Nodes   int               `json:"nodes,omitempty"`
@@ -99,8 +99,8 @@ func newState(o Options) (state, error) {
 	return s, nil
 }
 
-// loopback is an address of the loopback device that no other cluster uses, so that servers can listen on
-// their standard ports.
+// loopback returns a loopback address that no other cluster uses, so that the cluster's servers can listen on their
+// standard ports.
 func (s state) loopback() string { return loopbackAddress(s.Host, 1) }
 
 func loopbackAddress(host, number int) string { return fmt.Sprintf("127.88.%d.%d", host, number) }

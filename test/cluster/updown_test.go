@@ -25,7 +25,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// TestUpRunsPodsAndDownLeavesNothing starts a cluster, restarts servers and a node, and stops the cluster.
+// TestUpRunsPodsAndDownLeavesNothing starts a cluster, lets a node and the scheduler fail, starts them again with Up,
+// and stops the cluster. The machine must then be in the same state as before the test.
 func TestUpRunsPodsAndDownLeavesNothing(t *testing.T) {
 	o := newClusterOptions(t)
 	before := takeSnapshot(t, o.Dir)
@@ -63,7 +64,8 @@ func TestUpRunsPodsAndDownLeavesNothing(t *testing.T) {
 	}
 }
 
-// newClusterOptions returns options for a cluster of one test, in a folder with a short name.
+// newClusterOptions returns the options for a test's cluster. Its folder has a short path, because the paths of sockets
+// are limited.
 func newClusterOptions(t *testing.T) Options {
 	t.Helper()
 	if os.Getenv("TRAINYARD_E2E") == "" {
@@ -127,7 +129,7 @@ func newClient(t *testing.T, dir string) client.Client {
 	return c
 }
 
-// runPod runs a pod with limits on a node, and returns the pod's address. The pod starts only if control
+// runPod runs a pod with resource limits on a node, and returns the pod's address. The pod starts only if control
 // groups, the network and images work.
 func runPod(t *testing.T, c client.Client, node string) string {
 	t.Helper()

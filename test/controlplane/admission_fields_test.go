@@ -19,9 +19,10 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// TestEvaluatorsAgreeOnEveryField submits many TrainJobs. Each TrainJob sets one field of Trainer's API to a right or
-// a wrong value. The fields come from Trainer's CRD. The API server, the offline evaluator and guard must agree on
-// each TrainJob.
+// TestEvaluatorsAgreeOnEveryField submits many TrainJobs. Each TrainJob sets one field of Trainer's API to a valid or
+// an invalid value. The fields come from Trainer's CRD. The API server, the package "offline" (which evaluates the
+// admission policies without a cluster) and the package "guard" (which implements the admission rules in Go) must agree
+// on each TrainJob.
 func TestEvaluatorsAgreeOnEveryField(t *testing.T) {
 	skipUnlessAllTrainers(t) // thousands of TrainJobs
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
@@ -46,14 +47,15 @@ func TestEvaluatorsAgreeOnEveryField(t *testing.T) {
 	})
 }
 
-// If no rule refuses a TrainJob, the verdict is "admitted", or "invalid" if the API server refuses the TrainJob for
-// another reason. If a rule refuses a TrainJob, the verdict is the name of the rule.
+// The verdict on a TrainJob is the name of the admission rule that refuses it. If no rule refuses the TrainJob, the
+// verdict is "admitted", or "invalid" if the API server refuses the TrainJob for another reason.
 const (
 	admitted = "admitted"
 	invalid  = "invalid"
 )
 
-// expectAgreement submits a TrainJob with one field, and returns the API server's verdict.
+// expectAgreement submits a TrainJob with one field, checks that all evaluators agree on it, and returns the API
+// server's verdict.
 func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 	t.Helper()
 	job := trainJob("field", "team-vision", "mpi-openmpi-cpu")
@@ -70,8 +72,8 @@ func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 	reader, parameters := e.guardFor(t, c.Tenant)
 	denials, typeErrors := reader.Check(guard.Request{User: c.User, TrainJob: c.TrainJob}, parameters)
 	if verdict == admitted {
-		// Trainer's webhook writes unset strings of patches as empty strings. If a patch lacks a required string, the
-		// API server accepts the empty string and admits the TrainJob, but refuses its pods.
+		// Ignore guard's errors about missing fields. If a patch lacks a required string, Trainer's webhook writes an
+		// empty string. The API server then admits the TrainJob, and refuses only its pods.
 		typeErrors = slices.DeleteFunc(typeErrors, func(err *field.Error) bool { return err.Type == field.ErrorTypeRequired })
 	}
 	if accepts := len(typeErrors)+len(denials) == 0; accepts != (verdict == admitted) {
@@ -93,8 +95,8 @@ func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 	return verdict
 }
 
-// readRule returns the rule in a message of the policy. If the message would be too long, the API server uses the
-// default message.
+// readRule returns the name of the rule from the admission policy's message. If the message would be too long, the API
+// server uses the default message, which begins with "breaks the rule".
 func readRule(message string) string {
 	if rest, found := strings.CutPrefix(message, "breaks the rule "); found {
 		rule, _, _ := strings.Cut(rest, " ")
@@ -111,7 +113,7 @@ type fieldSample struct {
 	spec map[string]any
 }
 
-// fieldSamples returns specs that set each field of a schema to right and wrong values.
+// fieldSamples returns specs that set each field of a schema to valid and invalid values.
 func fieldSamples(schema apiextensionsv1.JSONSchemaProps) func(yield func(fieldSample) bool) {
 	return func(yield func(fieldSample) bool) {
 		w := fieldWalker{yield: yield}
@@ -119,7 +121,7 @@ func fieldSamples(schema apiextensionsv1.JSONSchemaProps) func(yield func(fieldS
 	}
 }
 
-// fieldWalker walks through a schema.
+// fieldWalker walks through a schema, and yields a sample for each value of each field.
 type fieldWalker struct{ yield func(fieldSample) bool }
 
 // placement puts the value of a field into a spec.
@@ -185,8 +187,8 @@ func (w fieldWalker) value(path string, schema apiextensionsv1.JSONSchemaProps, 
 	}
 }
 
-// manyItems returns more items than a TrainJob may have in most lists. The items differ in the given keys, which
-// identify the items of the list.
+// manyItems returns more items than most lists in a TrainJob may contain. The items differ in the given keys, because
+// the API server refuses lists that contain the same keys twice.
 func manyItems(item any, keys []string) []any {
 	var items []any
 	for i := range 200 {

@@ -2,8 +2,8 @@ package controlplane_test
 
 import "strings"
 
-// randomPatches returns random patches of a TrainJob, in the form of this version of Trainer. Most patches violate no
-// rule.
+// randomPatches returns a field of a TrainJob with random patches. The name and the form of this field depend on the
+// version of Trainer. Most patches violate no rule.
 func (d dice) randomPatches() string {
 	if d.overrides {
 		return "podTemplateOverrides: [" + d.override("launcher") + d.of("", ", "+d.override("node")) + "]"

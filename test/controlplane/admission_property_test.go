@@ -24,9 +24,9 @@ const (
 	minOutcome = 20
 )
 
-// TestPolicyEvaluatorsAgree checks random TrainJobs of editors with three evaluators. The API server with the generated
-// policy and the offline evaluator must return exactly the same message, and package "guard" must find the same
-// violated rules. Each rule must refuse some of the TrainJobs.
+// TestPolicyEvaluatorsAgree submits random TrainJobs as an editor of a tenant, and checks them with three evaluators of
+// the admission rules. The API server with the generated policy, and the package "offline", must return exactly the
+// same message. The package "guard" must find the same violated rules. Each rule must refuse some of the TrainJobs.
 func TestPolicyEvaluatorsAgree(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		seen := map[string]int{}
@@ -62,8 +62,8 @@ func TestPolicyEvaluatorsAgree(t *testing.T) {
 	})
 }
 
-// testsOfOtherRequests names the test of each rule about updates and deletions. New TrainJobs cannot violate these rules.
-// The tests send the updates and deletions to the API server.
+// testsOfOtherRequests maps each rule about updates or deletions to the test that sends such requests to the API
+// server. New TrainJobs cannot violate these rules.
 var testsOfOtherRequests = map[guard.Rule]func(*testing.T){
 	guard.RuleRemovedQueuePatch: TestTrainJobsAreAdmittedOrRefused, // the cases with the key "before" in policies/testdata
 	guard.RuleManualResume:      TestTenantsCannotResumeQueuedTrainJobs,
@@ -77,20 +77,22 @@ func (v version) neverViolates(rule guard.Rule) bool {
 		return true
 	}
 	switch rule {
-	case guard.RuleMissingResources: // since Trainer 2.3, a TrainJob keeps the resources of its runtime
+	case guard.RuleMissingResources: // since Trainer 2.3, a TrainJob keeps the runtime's resources that it does not set
 		return v.trainer == "trainer-2.3"
 	}
 	return false
 }
 
-// evaluators holds the three implementations of the rules.
+// evaluators holds the inputs of the three implementations of the admission rules: the API server, the package
+// "offline", and the package "guard", which reads the generated objects.
 type evaluators struct {
 	cp      *controlplane.ControlPlane
 	offline *offline.Policies
 	objects []map[string]any
 }
 
-// newEvaluators applies the example acme with a layer, which can be empty.
+// newEvaluators applies the example acme, and returns the evaluators for it. The argument "layer" contains changes to
+// the example, and can be empty.
 func newEvaluators(t *testing.T, cp *controlplane.ControlPlane, v version, layer string) evaluators {
 	t.Helper()
 	e := evaluators{cp: cp}
@@ -114,7 +116,8 @@ func (e evaluators) guardFor(t *testing.T, tenant string) (guard.Reader, guard.P
 	return reader, parameters
 }
 
-// expectSameRules submits the TrainJob of a case as an editor of its tenant, and returns the rules that refuse it.
+// expectSameRules submits the TrainJob of a case as an editor of its tenant, checks that all evaluators agree, and
+// returns the rules that refuse the TrainJob.
 func (e evaluators) expectSameRules(t *testing.T, c cases.Case) []string {
 	t.Helper()
 	text, _ := yaml.Marshal(c.TrainJob)
@@ -139,8 +142,8 @@ type dice struct {
 	overrides bool // TrainJobs have podTemplateOverrides, as in Trainer 2.1
 }
 
-// randomCase returns a TrainJob that violates a rule with a probability of about one half. The same seed always gives
-// the same TrainJob.
+// randomCase returns a case with a random TrainJob. About half of these TrainJobs violate a rule. The same seed always
+// gives the same TrainJob.
 func randomCase(t *testing.T, seed uint64, v version) cases.Case {
 	t.Helper()
 	d := dice{rand.New(rand.NewPCG(seed, 6)), v.trainer == "trainer-2.1"}
@@ -197,13 +200,13 @@ func (d dice) rarely() bool               { return d.IntN(8) == 0 }
 func (d dice) usually() bool              { return d.IntN(8) != 0 }
 func (d dice) of(values ...string) string { return values[d.IntN(len(values))] }
 
-// someOf returns at most two of the values, each once.
+// someOf returns at most two random values from the list, without repetition.
 func (d dice) someOf(values ...string) []string {
 	d.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
 	return values[:d.IntN(3)]
 }
 
-// runtime returns a runtime, which the tenant usually lists.
+// runtime returns a random reference to a runtime. Usually, it is a runtime that the tenant may use.
 func (d dice) runtime(tenant string) string {
 	switch {
 	case d.usually() && tenant == "team-physics":

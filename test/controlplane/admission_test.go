@@ -31,7 +31,7 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// exemptAccount is a user whose requests the policy does not check.
+// exemptAccount is a user whose requests the admission policy does not check.
 const exemptAccount = "system:serviceaccount:openshift-kueue-operator:kueue-controller-manager"
 
 // TestTrainJobsAreAdmittedOrRefused submits the cases of policies/testdata to the API server. Each case specifies
@@ -88,7 +88,8 @@ func applyPolicies(t *testing.T, cp *controlplane.ControlPlane, v version) []cli
 	return applyPlatform(t, cp, v, "")
 }
 
-// applyPlatform does the same as applyPolicies, but with a layer on top of the example. The layer can be empty.
+// applyPlatform does the same as applyPolicies, but first merges a layer into the example. The layer is a partial
+// document, and can be empty.
 func applyPlatform(t *testing.T, cp *controlplane.ControlPlane, v version, layer string) []client.Object {
 	t.Helper()
 	var layers []generator.Input
@@ -159,7 +160,7 @@ func submitAs(t *testing.T, cp *controlplane.ControlPlane, c cases.Case, groups 
 	return message, err
 }
 
-// update submits the changes of a case to an existing TrainJob.
+// update creates the TrainJob c.Before, and submits the changes of the case to this TrainJob as a dry run.
 func update(t *testing.T, cp *controlplane.ControlPlane, submitter client.Client, c cases.Case, job *unstructured.Unstructured) error {
 	t.Helper()
 	live := (&unstructured.Unstructured{Object: c.Before}).DeepCopy()
@@ -188,7 +189,7 @@ func update(t *testing.T, cp *controlplane.ControlPlane, submitter client.Client
 	}
 }
 
-// clientAs returns a client that impersonates a user. RBAC allows members of system:masters every request.
+// clientAs returns a client that impersonates a user. RBAC allows all requests of the group system:masters.
 func clientAs(t *testing.T, cp *controlplane.ControlPlane, user string, groups ...string) client.Client {
 	t.Helper()
 	config := cp.Config()

@@ -81,8 +81,8 @@ func TestArgoCDMayApplyThePlatform(t *testing.T) {
 }
 
 // TestArgoCDHasFewRightsWithoutTheController checks that Argo CD gets the rights to impersonate accounts and to read
-// Secrets only if the document sets controller.enabled. Without these rights, Argo CD could not create the roles of the
-// controller.
+// Secrets only if the document sets controller.enabled. Argo CD needs these rights only to create the roles of
+// trainyard's controller, which grant the same rights.
 func TestArgoCDHasFewRightsWithoutTheController(t *testing.T) {
 	for _, enabled := range []bool{false, true} {
 		platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: []generator.Input{
@@ -106,7 +106,8 @@ func applyAs(t *testing.T, c client.Client, obj client.Object) error {
 	return c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("argocd-controller"), client.ForceOwnership)
 }
 
-// TestArgoCDMayApplyEveryKind asks the API server's authorizer about all kinds of objects that a platform can have.
+// TestArgoCDMayApplyEveryKind checks with the API server's authorizer that Argo CD may read, write and delete all kinds
+// of objects that a platform can have, and that Argo CD has no unexpected permissions.
 func TestArgoCDMayApplyEveryKind(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Alone("TestArgoCDMayApplyThePlatform"))
 	installSCCs(t, cp)
@@ -159,7 +160,8 @@ func TestArgoCDMayApplyEveryKind(t *testing.T) {
 	}
 }
 
-// TestOtherClustersNeedNoAccess checks that a bundle contains rights only for OpenShift GitOps in its own cluster.
+// TestOtherClustersNeedNoAccess checks that a bundle gives Argo CD rights only if OpenShift GitOps delivers the bundle
+// to the cluster in which it runs.
 func TestOtherClustersNeedNoAccess(t *testing.T) {
 	for settings, want := range map[string]int{
 		"": 2, ", cluster: in-cluster": 2, ", clusters: {a: {cluster: north}, b: {cluster: in-cluster}}": 2,

@@ -30,7 +30,7 @@ type ControlPlane struct {
 	options   options
 	tools     upstream.Toolbox
 	env       *envtest.Environment
-	manifests []upstream.Manifests // manifests of options.upstream in order, then manifests of Kueue, then other CRDs
+	manifests []upstream.Manifests // manifests of the projects in the order of listProjects, then of Kueue, then other CRDs
 	managers  []*process.Child
 	logs      []string
 	client    client.Client
@@ -161,7 +161,8 @@ func (cp *ControlPlane) installCRDs() error {
 	return nil
 }
 
-// startManagers runs Trainer, JobSet and Kueue, as far as they were requested, and waits until they are ready.
+// startManagers runs the controllers that the options request (of JobSet, Trainer and Kueue), and waits until they are
+// ready.
 func (cp *ControlPlane) startManagers() error {
 	if cp.options.crdsOnly {
 		return nil

@@ -7,7 +7,7 @@
 // garbage collected. Tests check objects, and each test uses its own namespace. The option Pods starts controllers
 // that create pods and enforce ResourceQuotas. The pods stay Pending.
 //
-// All tests of a binary with the same options share one control plane, because a start takes seconds:
+// All tests in a test binary that use the same options share one control plane, because a start takes seconds:
 //
 //	func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
 //

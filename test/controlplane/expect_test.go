@@ -23,7 +23,7 @@ import (
 )
 
 // expectMPIJob checks every object and field on which an MPI job depends. The TrainJob must set a number of nodes, a
-// number of processes and a command.
+// number of processes, an image and a command.
 func expectMPIJob(t *testing.T, v version, runtime *trainer.ClusterTrainingRuntime, job *trainer.TrainJob, created *outcome) {
 	t.Helper()
 	asNode, nodes := *runtime.Spec.MLPolicy.MPI.RunLauncherAsNode, *job.Spec.Trainer.NumNodes
@@ -46,7 +46,8 @@ func expectMPIJob(t *testing.T, v version, runtime *trainer.ClusterTrainingRunti
 	}
 }
 
-// expectOwners checks that deleting the TrainJob deletes all objects created for it.
+// expectOwners checks the owner references of all objects that were created for the TrainJob. Because of these
+// references, Kubernetes deletes the objects when the TrainJob is deleted.
 func expectOwners(t *testing.T, created *outcome) {
 	t.Helper()
 	trainJob := owner(&created.trainJob, trainer.GroupVersion.String(), trainer.TrainJobKind)
@@ -192,9 +193,9 @@ func mounts(c corev1.Container) map[string]string {
 	return byPath
 }
 
-// expectSettings checks how the TrainJob changes the container. The TrainJob's image and command apply only to the
-// launcher. The TrainJob's environment variables and resources apply to the launcher. If the launcher runs as a node,
-// the variables and resources also apply to all nodes.
+// expectSettings checks that the container has the settings of the runtime's template, as changed by the TrainJob. The
+// TrainJob's image and command apply only to the launcher. The TrainJob's environment variables and resources apply to
+// the launcher. If the launcher runs as a node, the variables and resources also apply to all nodes.
 func expectSettings(t *testing.T, v version, role string, asNode bool, job *trainer.TrainJob, template, got corev1.Container) {
 	t.Helper()
 	want := template.DeepCopy()
@@ -249,7 +250,7 @@ func variables(c corev1.Container) map[string]corev1.EnvVar {
 	return byName
 }
 
-// podTemplate returns the pod template of one role of a runtime.
+// podTemplate returns a runtime's pod template for the given role (launcher or node).
 func podTemplate(t *testing.T, runtime *trainer.ClusterTrainingRuntime, role string) corev1.PodTemplateSpec {
 	t.Helper()
 	for _, r := range runtime.Spec.Template.Spec.ReplicatedJobs {

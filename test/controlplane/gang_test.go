@@ -27,8 +27,8 @@ func TestCoschedulingWaitsForAllPods(t *testing.T) {
 	})
 }
 
-// TestVolcanoWaitsForAllPodsWithStubCRD checks the PodGroup and the pods for Volcano. The API server has a stub of
-// Volcano's CRD.
+// TestVolcanoWaitsForAllPodsWithStubCRD checks that Trainer creates a PodGroup of Volcano for all pods of the job and
+// annotates the pods. The API server has only a stub of Volcano's CRD.
 func TestVolcanoWaitsForAllPodsWithStubCRD(t *testing.T) {
 	expectGang(t, "volcano.yaml", gang{
 		group:     schema.GroupVersionKind{Group: "scheduling.volcano.sh", Version: "v1beta1", Kind: "PodGroup"},

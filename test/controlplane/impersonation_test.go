@@ -73,8 +73,8 @@ func TestControllerImpersonatesOnlyJobsAccounts(t *testing.T) {
 
 func as(user string) rest.ImpersonationConfig { return rest.ImpersonationConfig{UserName: user} }
 
-// TestJobsAccountOnlySubmitsTrainJobs checks the permissions of a tenant's ServiceAccount trainyard-jobs in its own
-// and in other namespaces.
+// TestJobsAccountOnlySubmitsTrainJobs checks that a tenant's ServiceAccount trainyard-jobs has permissions only for
+// TrainJobs, and only in the tenant's namespace.
 func TestJobsAccountOnlySubmitsTrainJobs(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyAcme(t, cp)
@@ -108,7 +108,7 @@ func TestJobsAccountOnlySubmitsTrainJobs(t *testing.T) {
 	}
 }
 
-// applyAcme applies the example acme, which has several teams, for a cluster with trainyard's controller.
+// applyAcme applies the example acme, which has several teams, with the objects that trainyard's controller needs.
 func applyAcme(t *testing.T, cp *controlplane.ControlPlane) {
 	t.Helper()
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: []generator.Input{

@@ -92,8 +92,9 @@ func (cp *ControlPlane) startManager(tools upstream.Toolbox, m upstream.Manager,
 	return func(ctx context.Context) error { return process.WaitFor(ctx, p, ready) }, nil
 }
 
-// managerKubeconfig returns the path of a manager's kubeconfig file. A manager with a known account acts as this
-// account, but has the rights of an administrator. trainyard's admission policy exempts these accounts.
+// managerKubeconfig returns the path of a manager's kubeconfig file. If the manager's ServiceAccount is known, the
+// manager acts as this account, because trainyard's admission policy exempts it. The manager always has the rights of
+// an administrator.
 func (cp *ControlPlane) managerKubeconfig(m upstream.Manager, dir string) (string, error) {
 	if m.Account == "" {
 		return cp.Kubeconfig(), nil

@@ -17,7 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// JSON patches of a TrainJob's metadata. Only controllers may set finalizers and controlling owners.
+// JSON merge patches of a TrainJob's metadata. Tenants may not set finalizers or controlling owners (owner references
+// with controller: true).
 const (
 	finalizerPatch  = `{"metadata": {"finalizers": ["orphan"]}}`
 	controllerPatch = `{"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "b", "controller": true}]}}`
@@ -48,7 +49,8 @@ func TestTenantsCannotSetMetadataOfControllers(t *testing.T) {
 	})
 }
 
-// TestTenantsCannotOrphanPods checks that editors cannot delete a TrainJob, or a leftover JobSet, and keep its pods.
+// TestTenantsCannotOrphanPods checks that editors cannot delete a TrainJob or JobSet in a way that leaves its pods
+// running. Editors may delete a JobSet only if no TrainJob owns it.
 func TestTenantsCannotOrphanPods(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
@@ -202,8 +204,8 @@ func setKueueLabel(t *testing.T, cp *controlplane.ControlPlane, namespace, value
 	}
 }
 
-// awaitRefusal waits until the API server refuses a TrainJob by a rule, or admits it if the rule is empty. The API
-// server reads the labels of namespaces from a cache.
+// awaitRefusal waits until the API server refuses a TrainJob by a rule, or admits it if the rule is empty. The decision
+// can change with a delay, because the API server reads the labels of namespaces from a cache.
 func awaitRefusal(t *testing.T, cp *controlplane.ControlPlane, tenant, runtime, rule string) {
 	t.Helper()
 	harmless := cases.Case{Tenant: tenant, TrainJob: trainJob("harmless", tenant, runtime)}

@@ -29,7 +29,8 @@ spec:
     rules: {delivery: prometheus-operator, labels: {release: prometheus}, runbooks: "https://wiki.acme.example/runbooks"}
 `
 
-// TestRulesAreAppliedWithoutDrift applies alerting rules to an API server with the CRDs of the prometheus-operator.
+// TestRulesAreAppliedWithoutDrift applies alerting rules to an API server with the CRDs of the prometheus-operator,
+// which must accept every field and add no fields.
 func TestRulesAreAppliedWithoutDrift(t *testing.T) {
 	cp := controlplane.Start(t)
 	objs := generateDocument(t, rulesPlatform)
@@ -47,9 +48,9 @@ func TestRulesAreAppliedWithoutDrift(t *testing.T) {
 	}
 }
 
-// TestFailedWebhookCallsAreCounted checks the metrics of the alert TrainyardWebhookFailing. The API server counts a
-// failed call among all calls of the webhook, and also among the rejections. In the metric for rejections, failed
-// calls and denied requests have different error types.
+// TestFailedWebhookCallsAreCounted checks that the API server emits the metrics that the alert TrainyardWebhookFailing
+// queries. The API server counts a failed call among all calls of the webhook, and also among the rejections. In the
+// metric for rejections, failed calls and denied requests have different error types.
 func TestFailedWebhookCallsAreCounted(t *testing.T) {
 	cp := controlplane.Start(t)
 	namespace, name := cp.Namespace(t), "trainyard.unreachable.example"

@@ -69,8 +69,8 @@ func TestIstioServiceMeshConflicts(t *testing.T) {
 	})
 }
 
-// withJobPods creates a TrainJob, and calls the function "test" for each role of the job. The argument is the
-// metadata of the role's pod template.
+// withJobPods creates a TrainJob, and calls the function "test" twice: with the metadata of the launcher's pod
+// template, and with the metadata of the nodes' pod template.
 func withJobPods(t *testing.T, test func(*testing.T, metav1.ObjectMeta)) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		runtimes := matrix.Runtimes(readObjects(t, "../../bundles/rendered/minimal/plain/manifests.yaml"))
@@ -88,7 +88,8 @@ func withJobPods(t *testing.T, test func(*testing.T, metav1.ObjectMeta)) {
 	})
 }
 
-// networkPolicies returns the network policies of the example acme, by name. This example has every network policy.
+// networkPolicies returns the network policies of the example acme, by name. This example has every network policy that
+// trainyard can generate.
 func networkPolicies(t *testing.T) map[string]*networkingv1.NetworkPolicy {
 	t.Helper()
 	found := map[string]*networkingv1.NetworkPolicy{}

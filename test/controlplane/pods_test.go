@@ -41,8 +41,8 @@ func TestAllPodsAreCreated(t *testing.T) {
 }
 
 // TestRepeatedAffinityKeysAreRefused uses a runtime whose affinity has the same key in labelSelector and in
-// matchLabelKeys. The API server must accept the runtime, but refuse its pods. Because the API server refuses the pods,
-// `trainyard vet` must refuse the document.
+// matchLabelKeys. The API server must accept the runtime, but refuse its pods. For this reason, `trainyard vet` refuses
+// such a document.
 func TestRepeatedAffinityKeysAreRefused(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	runtime := generateDocument(t, `{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: affinity}, spec: {runtimes: {mpi: {

@@ -100,7 +100,7 @@ func TestPodsRequestEphemeralStorage(t *testing.T) {
 	})
 }
 
-// maxNodes returns the maximum number of nodes for a TrainJob in a tenant's quota, as `trainyard vet` reports it.
+// maxNodes returns how many nodes a TrainJob can have at most within a tenant's quota, as `trainyard vet` reports it.
 func maxNodes(t *testing.T, document, tenant string) int {
 	t.Helper()
 	fits, err := generator.New(trainyard.CUE).Capacity(t.Context(), requestOf(document))
@@ -149,7 +149,7 @@ func countedQuota(ctx context.Context, cp *controlplane.ControlPlane, namespace 
 	return quota, err
 }
 
-// expectQuotaFilled runs a TrainJob that needs all of a quota.
+// expectQuotaFilled runs a TrainJob, and waits until it has all of its pods and uses the whole quota.
 func expectQuotaFilled(t *testing.T, cp *controlplane.ControlPlane, namespace string, nodes int) {
 	t.Helper()
 	want := startJob(t, cp, namespace, nodes)
@@ -165,7 +165,8 @@ func expectQuotaFilled(t *testing.T, cp *controlplane.ControlPlane, namespace st
 	})
 }
 
-// expectQuotaExceeded runs a TrainJob that exceeds the quota.
+// expectQuotaExceeded runs a TrainJob that exceeds the quota, and checks that an event reports the refusal and that
+// pods are missing.
 func expectQuotaExceeded(t *testing.T, cp *controlplane.ControlPlane, namespace string, nodes int, refusal string) {
 	t.Helper()
 	want := startJob(t, cp, namespace, nodes)

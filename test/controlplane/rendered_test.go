@@ -20,8 +20,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestRenderedObjectsAreAppliedWithoutDrift checks that the API server accepts every field of every rendered object
-// and adds no fields. A second apply must change nothing.
+// TestRenderedObjectsAreAppliedWithoutDrift checks that the API server accepts every field of every object in
+// bundles/rendered and adds no fields. A second apply must change nothing.
 func TestRenderedObjectsAreAppliedWithoutDrift(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for name, file := range findRenderings(t, "manifests.yaml") {
@@ -118,7 +118,8 @@ func expectNoDrift(t *testing.T, cp *controlplane.ControlPlane, objs ...client.O
 	}
 }
 
-// expectNothingAdded compares an object with the server's copy, but ignores the fields that only the server sets.
+// expectNothingAdded checks that the server's copy of an object equals the applied object, except for the fields that
+// only the server sets.
 func expectNothingAdded(t *testing.T, cp *controlplane.ControlPlane, applied client.Object) {
 	t.Helper()
 	want := applied.DeepCopyObject().(*unstructured.Unstructured)
@@ -139,9 +140,8 @@ func expectNothingAdded(t *testing.T, cp *controlplane.ControlPlane, applied cli
 		// If a document does not set the field stopPolicy, the API server sets the default of this field.
 		unstructured.RemoveNestedField(live.Object, "spec", "stopPolicy")
 	}
-	// The API server adds a status to objects of some kinds. If another test runs Kubernetes' type checker, a
-	// policy's status contains the checker's results. The test compares only the warnings of the type checker, and
-	// removes all other fields of the status.
+	// The API server adds an empty status to objects of some kinds. If another test runs Kubernetes' type checker, a
+	// policy's status also contains the checker's results. Remove both, unless the type checker reports warnings.
 	if live.GetKind() == "ValidatingAdmissionPolicy" {
 		unstructured.RemoveNestedField(live.Object, "status", "observedGeneration")
 		if checked, _, _ := unstructured.NestedMap(live.Object, "status", "typeChecking"); len(checked) == 0 {

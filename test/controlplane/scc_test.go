@@ -61,8 +61,8 @@ func applyFixedUsers(t *testing.T, cp *controlplane.ControlPlane) []client.Objec
 	return objs
 }
 
-// TestSCCsAreAppliedWithoutDrift applies SecurityContextConstraints to an API server that has OpenShift's CRD for
-// these objects.
+// TestSCCsAreAppliedWithoutDrift applies SecurityContextConstraints to an API server that has OpenShift's CRD for these
+// objects. A second apply must change nothing.
 func TestSCCsAreAppliedWithoutDrift(t *testing.T) {
 	cp := controlplane.Start(t)
 	objs := applyFixedUsers(t, cp)
@@ -80,7 +80,8 @@ func TestSCCsAreAppliedWithoutDrift(t *testing.T) {
 	}
 }
 
-// TestOnlyTenantAccountsUseTheSCC checks which users the API server's authorizer allows to use the SCC.
+// TestOnlyTenantAccountsUseTheSCC checks with the API server's authorizer that only the ServiceAccounts trainyard-mpi
+// may use the SCC, and only in the namespaces of tenants that have runtimes with fixed user ids.
 func TestOnlyTenantAccountsUseTheSCC(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyFixedUsers(t, cp)
@@ -115,9 +116,9 @@ func TestOnlyTenantAccountsUseTheSCC(t *testing.T) {
 	}
 }
 
-// TestPodsMatchTheSCC compares pods with the SCC as OpenShift's admission plugin does, because this plugin is not
-// available in the test. Pods without a user id must not set a ServiceAccount. OpenShift then uses the SCC
-// restricted-v2 for these pods.
+// TestPodsMatchTheSCC checks that the SCC allows the pods of runtimes with fixed user ids. OpenShift's admission
+// plugin, which does the same check, is not available in the test. Pods without a user id must not set a
+// ServiceAccount, so that OpenShift uses the SCC restricted-v2 for these pods.
 func TestPodsMatchTheSCC(t *testing.T) {
 	objs := generateObjects(t, generator.Input{Name: "fixed.yaml", Text: []byte(fixedUsers)})
 	var scc securityv1.SecurityContextConstraints

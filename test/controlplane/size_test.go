@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestLargeTrainJobsAreRefused submits TrainJobs of more than a megabyte, which the API server would store several
-// times.
+// TestLargeTrainJobsAreRefused checks that the rule oversized-job refuses large TrainJobs. The API server would store
+// most of their content several times: in the TrainJob, the JobSet, the Jobs and the pods.
 func TestLargeTrainJobsAreRefused(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
@@ -47,7 +47,8 @@ func TestLargeTrainJobsAreRefused(t *testing.T) {
 	})
 }
 
-// withPatch returns a suspended TrainJob that patches the pod spec of nodes. The patch is YAML.
+// withPatch returns a suspended TrainJob that patches the pod spec of nodes. The argument "podSpec" is the patch as
+// YAML.
 func withPatch(t *testing.T, v version, podSpec string) *unstructured.Unstructured {
 	t.Helper()
 	field, patch := "podTemplateOverrides", `{targetJobs: [{name: node}], spec: `+podSpec+`}`
@@ -111,8 +112,8 @@ func TestManyFieldsAreCheap(t *testing.T) {
 // maxOrdinaryCPU is the maximum CPU time in seconds that the policy may add to the request for an ordinary TrainJob.
 const maxOrdinaryCPU = 0.05
 
-// TestOrdinaryTrainJobsAreCheap submits ordinary TrainJobs as an editor and as an exempt user. The policy applies only
-// to the editor.
+// TestOrdinaryTrainJobsAreCheap submits ordinary TrainJobs as an editor and as an exempt user, to whom the policy does
+// not apply. For the editor, the API server may need at most maxOrdinaryCPU more.
 func TestOrdinaryTrainJobsAreCheap(t *testing.T) {
 	v := testedVersions[0]
 	cp := v.start(t)
@@ -148,8 +149,9 @@ func patchField(t *testing.T, v version, podSpec string) string {
 	return "spec: " + string(spec)
 }
 
-// expectCheapUpdates changes a TrainJob with 40,000 labels. An exempt user creates this TrainJob, because the policy
-// refuses a new TrainJob with 40,000 labels. In a cluster, such a TrainJob can exist if it is older than the policy.
+// expectCheapUpdates changes a TrainJob with 40,000 labels, and checks that the policy refuses each change at a low
+// cost. An exempt user creates this TrainJob, because the policy refuses a new TrainJob with 40,000 labels. In a
+// cluster, such a TrainJob can exist if it is older than the policy.
 func expectCheapUpdates(t *testing.T, cp *controlplane.ControlPlane) {
 	t.Helper()
 	job := suspendedJob("many-labels")
@@ -164,7 +166,7 @@ func expectCheapUpdates(t *testing.T, cp *controlplane.ControlPlane) {
 		}
 	})
 	for change, rule := range map[string]string{
-		`{"spec": {"suspend": false}}`:             "oversized-job", // managedFields has a new entry
+		`{"spec": {"suspend": false}}`:             "oversized-job", // the update adds an entry to managedFields
 		`{"metadata": {"labels": {"b": "c"}}}`:     "oversized-job",
 		`{"metadata": {"finalizers": ["a.io/a"]}}`: "oversized-job",
 	} {

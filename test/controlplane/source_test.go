@@ -29,8 +29,9 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// TestSource runs the files in testdata/source, with a real API server. Each script has its own namespace, which has
-// the name of the script and is the namespace of $KUBECONFIG. TRAINYARD_UPDATE=1 rewrites the expected output.
+// TestSource runs the scripts in testdata/source, which call `trainyard source`, with a real API server. Each script
+// has its own namespace with the name of the script. $KUBECONFIG selects this namespace. TRAINYARD_UPDATE=1 rewrites
+// the expected output.
 func TestSource(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.CRDsOnly(), controlplane.Alone("TestSource"))
 	crd := installSources(t, cp)
@@ -69,7 +70,8 @@ func TestSource(t *testing.T) {
 	})
 }
 
-// testHostileDenial checks that the message of an admission policy cannot control the terminal.
+// testHostileDenial checks that trainyard replaces control characters in the message of an admission policy, so that
+// the message cannot control the terminal.
 func (c sourceCluster) testHostileDenial(t *testing.T) {
 	t.Helper()
 	objects, err := controlplane.ReadObjects("testdata/source-denial.yaml")
@@ -91,7 +93,7 @@ func (c sourceCluster) testHostileDenial(t *testing.T) {
 	})
 }
 
-// installSources installs the kind TrainJobSource.
+// installSources installs the CRD of TrainJobSource.
 func installSources(t *testing.T, cp *controlplane.ControlPlane) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}
@@ -105,7 +107,7 @@ func installSources(t *testing.T, cp *controlplane.ControlPlane) *apiextensionsv
 	return crd
 }
 
-// sourceCluster has the commands of the scripts.
+// sourceCluster implements the additional commands of the scripts, such as "create".
 type sourceCluster struct {
 	cp      *controlplane.ControlPlane
 	program string // the path of trainyard
@@ -184,8 +186,8 @@ func (c sourceCluster) create(ts *testscript.TestScript, neg bool, args []string
 	}))
 }
 
-// runController handles the next request for a fetch, as trainyard-controller does: it copies the condition Ready and
-// the problems of another TrainJobSource into the status. Usage: controller NAME OTHER
+// runController acts as trainyard-controller in the background: it waits for the next request to fetch the
+// TrainJobSource NAME, and then sets its status to the status of the TrainJobSource OTHER. Usage: controller NAME OTHER
 func (c sourceCluster) runController(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: controller NAME OTHER")

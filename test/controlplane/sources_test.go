@@ -22,8 +22,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// sourceFields has entries of the field "sources", and whether they are valid. A field has the same limits in the
-// document and in the CRD. The map contains each limit from both sides.
+// sourceFields contains entries of the document's field "sources", and whether they are valid. A field has the same
+// limits in the document and in the CRD. For each limit, one entry reaches the limit, and another entry exceeds it.
 var sourceFields = map[string]struct {
 	entry string
 	valid bool
@@ -87,8 +87,8 @@ var sourceFields = map[string]struct {
 	"a high limit":           {"historyLimits: {succeeded: 101}", false},
 }
 
-// TestSourcesHaveTheLimitsOfTheCRD checks that the document refuses the same values as the API server. A value that
-// only the API server refused would appear late, when somebody applies the bundle.
+// TestSourcesHaveTheLimitsOfTheCRD checks that the document refuses the same values as the API server. If only the API
+// server refused a value, users would notice the mistake only when they apply the bundle.
 func TestSourcesHaveTheLimitsOfTheCRD(t *testing.T) {
 	cp := controlplane.Start(t)
 	namespace := cp.Namespace(t)
@@ -140,7 +140,8 @@ spec:
 	return nil, nil
 }
 
-// newSource returns a TrainJobSource with the settings of an entry that the document refuses.
+// newSource converts an entry of the field "sources" to a TrainJobSource without the checks of the generator, so that
+// the entry can be invalid.
 func newSource(t *testing.T, namespace, entry string) client.Object {
 	t.Helper()
 	source := &unstructured.Unstructured{Object: map[string]any{}}
@@ -171,8 +172,8 @@ func renameSecret(settings map[string]any) {
 	}
 }
 
-// TestUsersManageTrainJobSources sends requests for TrainJobSources as users of a tenant. An editor can name any
-// ServiceAccount, but gains nothing, because the controller can impersonate only trainyard-jobs.
+// TestUsersManageTrainJobSources checks which requests for TrainJobSources the users of a tenant may send. An editor
+// can name any ServiceAccount, but gains nothing, because the controller can impersonate only trainyard-jobs.
 func TestUsersManageTrainJobSources(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyAcme(t, cp)

@@ -18,7 +18,7 @@ import (
 
 // gangLayers lists layers that select a gang scheduler. TestEveryTargetIsApplied merges two layers over an example: a
 // layer for a Trainer version, and a layer from gangLayers. If the entry of gangLayers is empty, the test merges only
-// the first layer, which then selects both the Trainer version and Kueue.
+// the first layer, which selects Kueue in addition to the Trainer version.
 var gangLayers = []string{"", "volcano.yaml", "coscheduling.yaml"}
 
 // expectedRefusals lists the pairs of an example and a layer from gangLayers that `trainyard generate` refuses. Each

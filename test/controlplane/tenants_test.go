@@ -28,8 +28,8 @@ var allPermissions = []string{
 	"list events", "get resourcequotas", "update resourcequotas", "list persistentvolumeclaims", "create persistentvolumeclaims",
 	"get secrets", "list secrets", "create secrets", "get configmaps", "create serviceaccounts/token", "impersonate serviceaccounts",
 	"create rolebindings.rbac.authorization.k8s.io", "update roles.rbac.authorization.k8s.io", "delete namespaces",
-	// A user could bypass the rules with the following requests. The requests change parameters of policies, labels
-	// by which policies select objects, or objects that Trainer and Kueue trust.
+	// A user could bypass the admission rules and network policies with the following requests. The requests change the
+	// parameters of policies, the labels by which policies select objects, or objects that Trainer and Kueue trust.
 	"update trainjobs.trainer.kubeflow.org/status", "update trainjobs.trainer.kubeflow.org/finalizers", "update configmaps", "create configmaps",
 	"create pods/attach", "create pods/proxy", "create pods/eviction", "create jobs.batch", "create services",
 	"create networkpolicies.networking.k8s.io", "delete networkpolicies.networking.k8s.io", "patch namespaces", "delete limitranges",

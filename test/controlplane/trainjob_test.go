@@ -31,7 +31,8 @@ func TestTrainJobBecomesLauncherAndNodes(t *testing.T) {
 	})
 }
 
-// expectMPIJobs runs TrainJobs with each MPI runtime among the given objects. Each runtime gets a new namespace.
+// expectMPIJobs runs TrainJobs with each MPI runtime among the given objects, and checks the objects that are created
+// for them. Each runtime gets a new namespace.
 func expectMPIJobs(t *testing.T, v version, cp *controlplane.ControlPlane, objs ...client.Object) {
 	t.Helper()
 	for _, obj := range matrix.Runtimes(objs) {
@@ -95,8 +96,8 @@ func waitForOutcome(t *testing.T, cp *controlplane.ControlPlane, job client.Obje
 	return created
 }
 
-// roleDependencies returns the roles of a JobSet that must complete before other roles start. These roles are
-// initializers.
+// roleDependencies returns the names of the ReplicatedJobs that must complete before other ReplicatedJobs of the JobSet
+// start. They are the initializers.
 func roleDependencies(js *jobset.JobSet) []string {
 	var roles []string
 	for _, r := range js.Spec.ReplicatedJobs {
@@ -155,8 +156,9 @@ func TestHundredNodes(t *testing.T) {
 	})
 }
 
-// TestTrainJobsConfigureInitializers submits a TrainJob that sets the addresses of a dataset and a model. Since Trainer
-// 2.3, Trainer's webhook requires certain names in the runtime's initializers.
+// TestTrainJobsConfigureInitializers submits a TrainJob that sets the addresses of a dataset and a model, which the API
+// server must admit. Since Trainer 2.3, Trainer's webhook refuses such a TrainJob unless the runtime's initializers
+// have certain names.
 func TestTrainJobsConfigureInitializers(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)

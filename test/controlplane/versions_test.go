@@ -116,10 +116,10 @@ func on(t *testing.T, versions []version, test func(*testing.T, version, *contro
 	}
 }
 
-// skipUnlessAllTrainers skips a test unless TRAINYARD_TRAINERS is set. It is called by tests of older releases of Trainer, and by one
-// test that submits thousands of TrainJobs. Together, they take more than ten minutes. `make trainers` always runs them. CI runs
-// them if their inputs have changed since `make trainers` last passed (docs/lanes.md). Older releases must be tested because
-// OpenShift AI contains them.
+// skipUnlessAllTrainers skips a test unless TRAINYARD_TRAINERS is set. Tests with older releases of Trainer call
+// skipUnlessAllTrainers, and so does one test that submits thousands of TrainJobs. These tests take more than ten
+// minutes together. `make trainers` always runs these tests, and CI runs them if their inputs have changed since
+// `make trainers` last passed (docs/lanes.md). Older releases must be tested because OpenShift AI contains them.
 func skipUnlessAllTrainers(t *testing.T) {
 	t.Helper()
 	if os.Getenv("TRAINYARD_TRAINERS") == "" {

@@ -39,8 +39,8 @@ func mountDisk(t *testing.T, options string) string {
 	return at
 }
 
-// runFailing starts a child process with the given instructions, and checks that the process fails, prints one line,
-// and changes nothing.
+// runFailing runs a child process with the instructions in o, and checks that the process fails, prints one line, and
+// changes nothing.
 func (o order) runFailing(t *testing.T, as *syscall.Credential, want string) {
 	t.Helper()
 	before, err := findTree(o.Dir, o.Files, 0, 1)
@@ -116,7 +116,8 @@ func upToDate(t *testing.T, dir string, n int) {
 	}
 }
 
-// TestPermissions writes bundles as a user without privileges, and with different modes of files and folders.
+// TestPermissions writes bundles as a user without privileges. In each case, one file or folder has an unusual mode,
+// and the write must succeed or fail as the case says.
 func TestPermissions(t *testing.T) {
 	skipUnlessRequested(t)
 	nobody := &syscall.Credential{Uid: 65534, Gid: 65534, NoSetGroups: true}

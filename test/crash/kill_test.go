@@ -23,11 +23,12 @@ import (
 // manyFiles is the number of generated files in a large folder.
 const manyFiles = 3000
 
-// swapMethods contains the two ways to swap folders. In the map, the value true means that writers must not use
-// atomic exchanges (see the field "Renaming" of the type order).
+// swapMethods contains the two ways in which a writer replaces the old folder by the new folder. The value true forbids
+// atomic exchanges of the two folders, so that the writer must rename both (see the field "Renaming" of the type
+// order).
 var swapMethods = map[string]bool{"exchange": false, "rename": true}
 
-// killCount is the number of kills for each way to swap folders.
+// killCount is how many processes TestKill kills for each entry of swapMethods.
 const killCount = 200
 
 // TestKill kills processes at random moments while they write a folder, and checks that the folder can be recovered.
@@ -165,8 +166,8 @@ func (o order) inject(t *testing.T, call, what string, nth int) injectedOutcome 
 	return injectedOutcome{code == -1 || strings.Contains(string(calls), "(INJECTED)"), string(out), code, held, before}
 }
 
-// TestKillEachStep kills one process at each system call that opens or changes a file. TestKill, which uses random
-// moments, misses most of these calls.
+// TestKillEachStep runs one process for each system call that opens or changes a file, and kills the process at this
+// call. TestKill, which kills at random moments, misses most of these calls.
 func TestKillEachStep(t *testing.T) {
 	skipUnlessRequested(t)
 	eachStep(t, "signal=SIGKILL", slices.Collect(maps.Keys(startSituations)), func(t *testing.T, o order, got injectedOutcome) {
@@ -200,9 +201,9 @@ func TestFailEachStep(t *testing.T) {
 	}
 }
 
-// eachStep runs many processes. In each process, eachStep injects a signal or an error into a different system call,
-// and then calls the function "check". For each system call in changingCalls, the first process fails at the first
-// call, the second process at the second call, and so on, until a process makes no further call.
+// eachStep runs many processes. Into each process, eachStep injects a signal or an error at a different system call.
+// After each process, eachStep calls the function "check". For each system call in changingCalls, the first process
+// fails at the first call, the second process at the second call, and so on, until a process makes no further call.
 func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injectedOutcome)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
@@ -247,8 +248,8 @@ func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, wh
 	return got.happened
 }
 
-// TestInterrupt interrupts processes with the signal of Ctrl-C. These processes must leave no files next to the
-// folder.
+// TestInterrupt interrupts processes with SIGINT, the signal of Ctrl-C. An interrupted process must leave a complete
+// folder, and no files next to the folder.
 func TestInterrupt(t *testing.T) {
 	skipUnlessRequested(t)
 	for swap, renaming := range swapMethods {

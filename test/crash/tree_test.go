@@ -70,8 +70,8 @@ func treeContent(n, count int) map[string]string {
 // noFolder is the result of findTree for a folder that does not exist.
 const noFolder = -1
 
-// findTree compares a folder, byte by byte, with several trees, and returns the number of the tree with the same
-// files.
+// findTree returns the number of the tree whose files are equal, byte by byte, to the files of a folder. The argument
+// "trees" lists the numbers of the trees to compare.
 func findTree(dir string, count int, trees ...int) (int, error) {
 	held, err := readContents(os.DirFS(dir))
 	if errors.Is(err, fs.ErrNotExist) && len(held) == 0 {

@@ -32,7 +32,7 @@ type order struct {
 	Dir      string
 	Trees    []int         // trees to write, in this order
 	Files    int           // number of files in each tree
-	Rounds   int           // repetitions; 0 means one
+	Rounds   int           // how often to write all trees; 0 means once
 	Pause    time.Duration // between two trees
 	Renaming bool          // forbid atomic exchanges
 	Keep     bool          // keep unknown files

@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestPanelIsOneStruct adds a file that docs/dashboards.md shows. The test checks that the panel in this file appears
-// in the dashboards of Grafana, the OpenShift console and Perses, and in panels.json.
+// TestPanelIsOneStruct adds the example file of docs/dashboards.md to the CUE module. The panel in this file must
+// appear in the dashboards of Grafana, the OpenShift console and Perses, and in panels.json.
 func TestPanelIsOneStruct(t *testing.T) {
 	const file = "grafana/dashboards/gpu_hours.cue"
 	module := withFile(t, file, documentedFile(t, file))

@@ -1,3 +1,3 @@
-// Package dashboards tests grafana/dashboards. The tests compare the dashboards with lint rules, with Grafana's types,
-// and with the formats that the OpenShift console and Perses read.
+// Package dashboards tests grafana/dashboards. The tests check the dashboards against lint rules, against Grafana's
+// types, and against the formats that the OpenShift console and Perses read.
 package dashboards

@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestExportedIsCurrent compares grafana/panels/panels.json with the dashboards. With TRAINYARD_UPDATE=1, the test
-// writes panels.json instead.
+// TestExportedIsCurrent checks that grafana/panels/panels.json has the content that the dashboards' CUE code exports.
+// With TRAINYARD_UPDATE=1, the test writes panels.json instead.
 func TestExportedIsCurrent(t *testing.T) {
 	text, err := loadDashboards(t, trainyard.CUE).LookupPath(cue.ParsePath("exported")).MarshalJSON()
 	if err != nil {

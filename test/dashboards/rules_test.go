@@ -242,7 +242,7 @@ func eachTarget(check func(p boardPanel, t target) string) func(string, board) [
 	})
 }
 
-// eachVariable checks the variables that query Prometheus.
+// eachVariable returns a rule that calls the function "check" for each variable that queries Prometheus.
 func eachVariable(check func(b board, v variable) string) func(string, board) []finding {
 	return func(_ string, b board) (found []finding) {
 		for _, v := range b.Templating.List {

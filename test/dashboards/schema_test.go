@@ -10,7 +10,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// checkTypes compares dashboards with the types that Grafana publishes, and returns the errors.
+// checkTypes checks dashboards against the TypeScript types that Grafana publishes, and returns the errors as text.
 func checkTypes(t *testing.T, boards map[string]json.RawMessage) string {
 	t.Helper()
 	input, err := json.Marshal(boards)

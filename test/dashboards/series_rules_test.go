@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// outcomes holds labels that name outcomes, each with the values that stand for a failure and for a success.
+// outcomes maps each label whose values are outcomes of TrainJobs to the value for a failure and the value for a
+// success.
 var outcomes = map[string][]string{"phase": {"Failed", "Succeeded"}, "outcome": {"failed", "succeeded"}}
 
 // roles holds the roles of the pods of TrainJobs.
@@ -19,8 +20,8 @@ var (
 	succeededSeries = regexp.MustCompile(`(?i)\bsucceeded\b`)
 )
 
-// checkLevels checks the colours of series about failures and successes in a graph. A second cue must also distinguish
-// failures, because many people cannot distinguish colours.
+// checkLevels checks that a graph shows failures in red and successes in green. Lines for failures must also be dashed,
+// because many people cannot distinguish these colours.
 func checkLevels(p boardPanel, t target) string {
 	if p.Type != "timeseries" {
 		return ""
@@ -77,8 +78,8 @@ func (p boardPanel) seriesStyle(name string) (colour string, dashed bool) {
 	return colour, dashed
 }
 
-// checkDecimals checks that counts have no decimal places. Panels that measure something with the unit "short", such as
-// cores, need an exclusion.
+// checkDecimals checks that counts, which have the unit "short", have no decimal places. Panels with other values of
+// this unit, such as cores, need an exclusion in grafana/.lint.
 func checkDecimals(_ board, p boardPanel) string {
 	d := p.FieldConfig.Defaults
 	return messageUnless(d.Unit != "short" || d.Decimals != nil && *d.Decimals == 0, "want 0 decimal places, because values with the unit short are counts")

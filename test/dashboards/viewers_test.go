@@ -37,8 +37,7 @@ func (b board) panelQueries(skip map[string]string) (all []string) {
 }
 
 // withFixedIntervals returns a copy of the dashboard, in which queries contain the interval of their panel instead of
-// $__rate_interval. Dashboards for the OpenShift console also contain the interval of each panel instead of
-// $__rate_interval.
+// $__rate_interval, as in dashboards for the OpenShift console.
 func (b board) withFixedIntervals() board {
 	b.Panels = slices.Clone(b.Panels)
 	for i, p := range b.Panels {
@@ -145,8 +144,9 @@ func TestPersesMatchesGrafana(t *testing.T) {
 	}
 }
 
-// TestUnsupportedFeaturesAreDocumented compares the table in docs/dashboards.md with the list of unsupported features.
-// The test also checks that each unsupported type of panel occurs in at least one dashboard.
+// TestUnsupportedFeaturesAreDocumented checks that the table in docs/dashboards.md has the same entries as the list of
+// unsupported features in grafana/dashboards. The test also checks that each unsupported type of panel occurs in the
+// dashboard "queueing".
 func TestUnsupportedFeaturesAreDocumented(t *testing.T) {
 	var unsupported map[string]struct{ Kinds, Others map[string]string }
 	read(t, loadDashboards(t, trainyard.CUE).LookupPath(cue.ParsePath("unsupported")), &unsupported)

@@ -15,7 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// objectName is the kind and the name of an object. If each object of the kind has a name from the document, the name is NAME.
+// objectName is the kind and the name of an object, or of a row in docs/objects.md. In a row, the name can end with
+// NAME, which stands for a name from the document.
 type objectName struct{ kind, name string }
 
 // TestObjectsPageListsAllObjects checks that docs/objects.md has a row for each object of the examples, and that each row
@@ -46,8 +47,8 @@ func (o objectName) matches(row objectName) bool {
 // rowPattern matches a row of a table in docs/objects.md, and captures the kinds and the name.
 var rowPattern = regexp.MustCompile(`(?m)^\| ([A-Z][A-Za-z, ]*) \| ([A-Za-z.-]+) \|`)
 
-// listedObjects returns the rows of docs/objects.md. Exact names come before patterns, because an object belongs to the
-// row with its exact name.
+// listedObjects returns the rows of docs/objects.md. Exact names come before names that end with NAME, because an
+// object belongs to the row with its exact name, even if another row also matches.
 func listedObjects(t *testing.T) []objectName {
 	t.Helper()
 	page, err := os.ReadFile(repo.Path(t, "docs/objects.md"))

@@ -24,7 +24,8 @@ func TestPlatformReferenceIsUpToDate(t *testing.T) {
 	expectPage(t, reference, "schema", string(page))
 }
 
-// expectPage compares a page of the documentation with its generated text. TRAINYARD_UPDATE=1 writes the page.
+// expectPage checks that a page of the documentation equals the generated text "want". TRAINYARD_UPDATE=1 writes the
+// page.
 func expectPage(t *testing.T, page, source, want string) {
 	t.Helper()
 	if os.Getenv("TRAINYARD_UPDATE") != "" {

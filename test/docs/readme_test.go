@@ -14,7 +14,7 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// TestReadmeNamesTrainersRuntimes compares the MPI runtimes that README.md names with the manifests of Trainer.
+// TestReadmeNamesTrainersRuntimes checks that README.md names all MPI runtimes that the manifests of Trainer contain.
 func TestReadmeNamesTrainersRuntimes(t *testing.T) {
 	module, err := upstream.ModuleFolder("trainer-2.3", "github.com/kubeflow/trainer/v2")
 	if err != nil {

@@ -100,8 +100,8 @@ func runOnCluster(m *testing.M) (int, error) {
 	return code, cluster.Down(ctx, dir, os.Stderr)
 }
 
-// loadImages loads the images that have been built on the cluster nodes. Each make target builds the images that its tests
-// use.
+// loadImages loads all images that exist in .tools/images onto the cluster nodes. Each make target builds only the
+// images that its tests use.
 func loadImages(ctx context.Context, dir string) error {
 	root, err := repo.Root()
 	if err != nil {
@@ -167,15 +167,17 @@ func (s *sandbox) applyPlatform(ctx context.Context) error {
 	if out, err := s.runKubectl(generated, "apply", "--server-side", "-f", "-"); err != nil {
 		return fmt.Errorf("applying the generated objects: %w: %s", err, out)
 	}
-	// The API server refuses TrainJobs until the quota is counted. kube-controller-manager looks for new CRDs every 30 seconds,
-	// and does not count a quota before it knows the CRD.
+	// The API server refuses TrainJobs until kube-controller-manager has counted the objects of the quota.
+	// kube-controller-manager looks for new CRDs every 30 seconds, and can count TrainJobs only after it has found
+	// their CRD.
 	if out, err := s.runKubectl("", "-n", tenantName, "wait", "resourcequota", "--all", "--for=jsonpath={.status.used}", "--timeout=2m"); err != nil {
 		return fmt.Errorf("waiting until the quota of %s is counted: %w: %s", tenantName, err, out)
 	}
 	return nil
 }
 
-// generate returns the objects that trainyard generates from a document and layers for the version of Trainer.
+// generate returns the objects, as YAML, that trainyard generates from a document and the given layers. If the tests
+// run with an older version of Trainer, trainyard also merges the layer for this version.
 func (s *sandbox) generate(ctx context.Context, document string, layers ...string) (string, error) {
 	root, err := repo.Root()
 	if err != nil {

@@ -24,7 +24,8 @@ type runningController struct {
 	err  error
 }
 
-// useController returns the cluster with trainyard's controller. Most tests do without the controller.
+// useController returns the cluster, and starts trainyard's controller at the first call. Most tests need no
+// controller.
 func useController(t *testing.T) *sandbox {
 	t.Helper()
 	s := useCluster(t)
@@ -51,7 +52,8 @@ func (s *sandbox) expectReport(t *testing.T, namespace, job string, phase jobs.P
 	})
 }
 
-// TestControllerFollowsTrainJobs checks the annotations and the events of a TrainJob in real pods.
+// TestControllerFollowsTrainJobs checks the annotations and the events that trainyard's controller writes for a
+// TrainJob with real pods.
 func TestControllerFollowsTrainJobs(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -66,8 +68,9 @@ func TestControllerFollowsTrainJobs(t *testing.T) {
 	})
 }
 
-// TestJobsAreIsolated checks that network policies connect the pods of a TrainJob with each other, and with no pod of another
-// TrainJob in the same namespace or in another one. The test is not parallel, because the policies would affect other tests.
+// TestJobsAreIsolated checks that network policies connect the pods of a TrainJob with each other, and with no pod of
+// another TrainJob in the same namespace or in another one. The test is not parallel, because enforcePolicies enforces
+// the network policies of all tests.
 func TestJobsAreIsolated(t *testing.T) {
 	s := useController(t)
 	const first, second = "isolated-a", "isolated-b"

@@ -29,7 +29,8 @@ import (
 // restartingRuntimes are the runtimes that start a job again after a disruption, one for each MPI implementation.
 var restartingRuntimes = []string{"openmpi-restarts", "openmpi5-restarts", "mpich-restarts", "intel-restarts"}
 
-// interruptedTraining is a TrainJob of resume.py with four ranks in two pods.
+// interruptedTraining is a TrainJob with four ranks in two pods that runs resume.py, a training program with
+// checkpoints.
 type interruptedTraining struct {
 	*sandbox
 	namespace string
@@ -56,13 +57,13 @@ func (i interruptedTraining) outputPath(name string) string {
 	return filepath.Join(i.dir, "volumes", i.namespace, name)
 }
 
-// whenTraining runs the function "act" in the background, as soon as the ranks have started.
+// whenTraining runs the function "act" in the background, three seconds after the ranks have started.
 func (i interruptedTraining) whenTraining(t *testing.T, act func(jobs.Snapshot) error) {
 	t.Helper()
 	i.afterCreation(t, i.key(), func(snapshot jobs.Snapshot) error {
 		for _, launcher := range snapshot.PodsOf(jobs.Launcher) {
 			if log, err := i.jobs.Log(t.Context(), launcher, jobs.MainContainer, 10); err == nil && log != "" {
-				time.Sleep(3 * time.Second) // some steps
+				time.Sleep(3 * time.Second) // enough for some steps of the training
 				return act(snapshot)
 			}
 		}
@@ -141,8 +142,8 @@ func TestRanksSaveBeforeSuspension(t *testing.T) {
 	}
 }
 
-// waitingRanks wait until each rank has got SIGTERM, because the pods of a job get the signal one after another. After
-// that, the program does nothing.
+// waitingRanks is a program whose ranks run until every rank has got SIGTERM, because the pods of a job get the signal
+// one after another. When the job is resumed, the program does nothing.
 const waitingRanks = `
 import json, os, signal, socket, sys, time
 from mpi4py import MPI
@@ -233,7 +234,8 @@ func TestTrainingSurvivesEviction(t *testing.T) {
 }
 
 // TestTrainingSurvivesLostClusterNode kills the kubelet and all processes of a cluster node, and marks the cluster node
-// as out of service, as an administrator or a cloud provider does.
+// as out of service, as an administrator or a cloud provider does. The training must start again on other cluster
+// nodes.
 func TestTrainingSurvivesLostClusterNode(t *testing.T) {
 	s := useCluster(t)
 	for _, base := range []string{"openmpi-restarts", "mpich-restarts"} {

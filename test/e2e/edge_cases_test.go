@@ -27,7 +27,7 @@ import (
 	"github.com/trainyard/trainyard/test/poll"
 )
 
-// report is what trainyard must say about a TrainJob.
+// report is what trainyard's controller and `trainyard why` must report about a TrainJob.
 type report struct {
 	phase   jobs.Phase
 	code    string // the code of the first cause, or several codes separated by |
@@ -68,7 +68,7 @@ func (s *sandbox) expectDiagnosis(t *testing.T, namespace, job string, want repo
 	})
 }
 
-// create creates an object. A runtime that has just been created can be unknown to Trainer's webhook.
+// create creates an object, and tries again after an error, because Trainer's webhook may not know a new runtime yet.
 func (s *sandbox) create(t *testing.T, object client.Object) {
 	t.Helper()
 	poll.Until(t, 10*time.Second, func(ctx context.Context) error {
@@ -82,7 +82,8 @@ func (s *sandbox) withQuota(t *testing.T, hard corev1.ResourceList) (namespace s
 	namespace = s.makeNamespace(t)
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "small"}, Spec: corev1.ResourceQuotaSpec{Hard: hard}}
 	s.create(t, quota)
-	poll.Until(t, podTimeout, func(ctx context.Context) error { // until then, the API server refuses all objects
+	// Until the quota is counted, the API server refuses all objects that the quota limits.
+	poll.Until(t, podTimeout, func(ctx context.Context) error {
 		err := s.client.Get(ctx, client.ObjectKeyFromObject(quota), quota)
 		if err == nil && len(quota.Status.Used) < len(hard) {
 			err = errors.New("the quota is not counted yet")
@@ -92,8 +93,9 @@ func (s *sandbox) withQuota(t *testing.T, hard corev1.ResourceList) (namespace s
 	return namespace
 }
 
-// TestEdgeCaseGangSchedulingTimeout runs a TrainJob with more pods than cluster nodes, each of which needs a cluster node of its own
-// because of a port. The TrainJob must be suspended after the timeout of its runtime, and keep its settings.
+// TestEdgeCaseGangSchedulingTimeout runs a TrainJob with three pods that need the same port of their cluster node, but
+// only two cluster nodes admit these pods. After the timeout of its runtime, the TrainJob must be suspended, and keep
+// its settings.
 func TestEdgeCaseGangSchedulingTimeout(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -140,8 +142,9 @@ time.sleep(600)
 	})
 }
 
-// TestEdgeCaseNetworkPolicyConflicts denies all connections of a namespace by a NetworkPolicy. The test is not parallel, because
-// policies are enforced for all tests.
+// TestEdgeCaseNetworkPolicyConflicts denies all connections to the pods of a namespace by a NetworkPolicy. trainyard
+// must report that SSH is blocked. The test is not parallel, because enforcePolicies enforces the network policies of
+// all tests.
 func TestEdgeCaseNetworkPolicyConflicts(t *testing.T) {
 	s := useController(t)
 	namespace := s.makeNamespace(t)
@@ -168,8 +171,9 @@ func TestEdgeCaseImagePullFailures(t *testing.T) {
 	s.expectDiagnosis(t, namespace, "pull", report{jobs.Initializing, "RegistryUnreachable", "127.0.0.1:9/nowhere", scheduled})
 }
 
-// TestEdgeCaseServiceMeshConflicts adds a container that does not end, as the proxy of a service mesh does, because there is no Istio
-// here. The generated runtimes switch the proxy off.
+// TestEdgeCaseServiceMeshConflicts simulates the proxy of a service mesh by a container that does not end, because the
+// cluster has no Istio. trainyard must report this container. The test also checks that generated runtimes switch
+// Istio's proxy off.
 func TestEdgeCaseServiceMeshConflicts(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -195,8 +199,8 @@ func TestEdgeCaseServiceMeshConflicts(t *testing.T) {
 	}
 }
 
-// TestEdgeCaseResourceQuotaBoundary runs a TrainJob that uses up the quota of pods exactly, and the same TrainJob with a quota of one
-// pod less.
+// TestEdgeCaseResourceQuotaBoundary runs a TrainJob with as many pods as the quota allows, which must complete, and the
+// same TrainJob with a quota of one pod less, which trainyard must report.
 func TestEdgeCaseResourceQuotaBoundary(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -216,7 +220,8 @@ func TestEdgeCaseResourceQuotaBoundary(t *testing.T) {
 	s.expectReport(t, small, "small", jobs.GangScheduling, "exceeded quota")
 }
 
-// TestEdgeCaseLauncherPodTermination deletes the launcher while the nodes run.
+// TestEdgeCaseLauncherPodTermination deletes the launcher while the nodes run. The TrainJob must fail, and the nodes
+// must end.
 func TestEdgeCaseLauncherPodTermination(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -244,7 +249,8 @@ func TestEdgeCaseSSHKeyGenerationFailure(t *testing.T) {
 	s := useController(t)
 	namespace := s.withQuota(t, corev1.ResourceList{corev1.ResourceSecrets: resource.MustParse("0")})
 	s.create(t, build.MakeTrainJob("keys", namespace).Runtime("openmpi").Nodes(2).Obj())
-	// Trainer applies the JobSet and the Secret in any order, so the pods can exist, and wait for the Secret.
+	// Trainer applies the JobSet and the Secret in any order, so pods that wait for the Secret may exist. For this
+	// reason, the phase varies, and the test checks only the message.
 	poll.Until(t, 2*time.Minute, func(ctx context.Context) error {
 		found := &trainer.TrainJob{}
 		if err := s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "keys"}, found); err != nil {
@@ -257,8 +263,8 @@ func TestEdgeCaseSSHKeyGenerationFailure(t *testing.T) {
 	})
 }
 
-// TestEdgeCaseSlotConfigurationMismatch starts more ranks in each pod than the pod has CPUs. There are no GPUs here; the preflight
-// counts both in the same way.
+// TestEdgeCaseSlotConfigurationMismatch starts more ranks in each pod than the pod has CPUs, which the preflight check
+// must refuse. The cluster has no GPUs, but the preflight check counts CPUs and GPUs in the same way.
 func TestEdgeCaseSlotConfigurationMismatch(t *testing.T) {
 	t.Parallel()
 	s := useController(t)

@@ -16,9 +16,10 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestExampleJobs runs three jobs of examples/jobs in pods, with runtimes of examples/vanilla. Each rank must print its line
-// exactly once. A layer gives the runtimes images of this cluster, smaller pods, and "oversubscribe", because this machine has
-// fewer cores than the jobs have ranks. The job gpu.yaml needs GPUs, and volcano.yaml needs Volcano, so they do not run here.
+// TestExampleJobs runs three jobs of examples/jobs in pods, with runtimes of examples/vanilla. Each rank must print its
+// line exactly once. The layer testdata/examples.yaml changes the runtimes: they use images of this cluster, smaller
+// pods, and the setting "oversubscribe", because this machine has fewer cores than the jobs have ranks. The test does
+// not run the jobs gpu.yaml, which needs GPUs, and volcano.yaml, which needs Volcano.
 func TestExampleJobs(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -30,7 +31,8 @@ func TestExampleJobs(t *testing.T) {
 	}{
 		"simple":     {func(*trainer.TrainJob) {}, `(?m)^simple-(launcher|node)-0-0$`, 8},
 		"restricted": {func(*trainer.TrainJob) {}, `(?m)^1000$`, 8},
-		// The image of this cluster does not contain Intel's benchmarks.
+		// The job runs hostname, because the image of this cluster does not contain the benchmark that the example
+		// runs.
 		"intel": {func(job *trainer.TrainJob) {
 			job.Spec.Trainer.Command = []string{"mpirun", "-n", "16", "hostname"}
 			job.Spec.Trainer.ResourcesPerNode = nil // four nodes with four CPUs each do not fit on this machine
@@ -54,7 +56,8 @@ func TestExampleJobs(t *testing.T) {
 	}
 }
 
-// createExampleRuntimes creates cluster-wide runtimes of examples/vanilla, changed by testdata/examples.yaml.
+// createExampleRuntimes creates cluster-wide runtimes of examples/vanilla, with the changes in the layer
+// testdata/examples.yaml.
 func (s *sandbox) createExampleRuntimes(t *testing.T, names ...string) {
 	t.Helper()
 	generated, err := s.generate(t.Context(), "examples/vanilla/platform.yaml", "test/e2e/testdata/examples.yaml")

@@ -17,7 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/build"
 )
 
-// leavingRank runs four ranks, of which the last rank leaves and the others wait for it.
+// leavingRank is a program for four ranks. The last rank executes the statement that replaces LEAVE, and the other
+// ranks wait for the last rank.
 const leavingRank = `
 import os, signal, sys
 from mpi4py import MPI
@@ -29,11 +30,12 @@ if world.rank == 3:
 world.barrier()
 `
 
-// hangTime is the time after which a job counts as hanging. Jobs that end do so within a few seconds.
+// hangTime is the time after which a job counts as hanging. Other jobs end within a few seconds.
 const hangTime = 25 * time.Second
 
 // TestRanksThatLeaveEndTheJob checks whether a job fails or hangs after a rank has left without the others.
-// docs/checkpoints.md contains the same table. With MPICH, the end of a job after os._exit depends on timing.
+// docs/checkpoints.md contains the same table. With MPICH, a job sometimes hangs after os._exit, so the test skips this
+// case.
 func TestRanksThatLeaveEndTheJob(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

@@ -36,8 +36,9 @@ echo "GPU 0: Sandbox (UUID: GPU-0)"
 echo "GPU 1: Sandbox (UUID: GPU-1)"
 `
 
-// addNvidiaSMI returns a copy of a runtime in whose nodes the script nvidiaSMI is installed. On machines with GPUs, NVIDIA's
-// container toolkit adds the program nvidia-smi to each container. The preflight check calls the program.
+// addNvidiaSMI creates a copy of a runtime whose containers contain the script nvidiaSMI as the program nvidia-smi, and
+// returns the name of the copy. The preflight check calls nvidia-smi. On machines with GPUs, NVIDIA's container toolkit
+// adds nvidia-smi to each container.
 func (s *sandbox) addNvidiaSMI(t *testing.T, runtime, namespace string) string {
 	t.Helper()
 	const name = "nvidia-smi"

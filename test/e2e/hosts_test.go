@@ -41,9 +41,9 @@ func TestManyHosts(t *testing.T) {
 	}
 }
 
-// raiseNeighborLimits lets the kernel store the link-layer addresses of all pods for each pod. The limits apply to all
-// network namespaces of the machine together. With the defaults, connections between 100 pods time out, and the kernel logs
-// "neighbor table overflow".
+// raiseNeighborLimits raises the limits of the kernel's neighbor tables, so that each pod can store the link-layer
+// addresses of all other pods. The limits apply to all network namespaces of the machine together. With the defaults,
+// connections between 100 pods time out, and the kernel logs "neighbor table overflow".
 func raiseNeighborLimits(t *testing.T) {
 	t.Helper()
 	for _, threshold := range []string{"1", "2", "3"} {

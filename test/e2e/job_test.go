@@ -76,7 +76,7 @@ func (s *sandbox) run(t testing.TB, job *build.TrainJob) outcome {
 	return s.runWithin(t, jobTimeout, job)
 }
 
-// runWithin runs a job that may take as long as the timeout.
+// runWithin does the same as run, but the job may take as long as the argument "timeout".
 func (s *sandbox) runWithin(t testing.TB, timeout time.Duration, job *build.TrainJob) outcome {
 	t.Helper()
 	obj := job.Obj()

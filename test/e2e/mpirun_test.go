@@ -81,9 +81,9 @@ func (s *sandbox) expectRanks(t *testing.T, job *build.TrainJob, hosts []string)
 	}
 	for _, host := range hosts {
 		if strings.HasPrefix(host, string(jobs.Launcher)) {
-			want.verdict.Available += ranksPerHost // preflight does not count the launcher's CPUs
+			want.verdict.Available += ranksPerHost // preflight cannot count the launcher's CPUs, and reports all its slots
 		} else {
-			want.verdict.Available++ // the CPU limit of the runtimes is below two CPUs
+			want.verdict.Available++ // the CPU limit is below 2, so preflight counts one CPU
 		}
 	}
 	for rank := range size {

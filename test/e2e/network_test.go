@@ -88,7 +88,8 @@ func TestRanksUseOnlyThePinnedPorts(t *testing.T) {
 	}
 }
 
-// enforcePolicies runs the policy agent, which allows or drops every new connection of a pod.
+// enforcePolicies runs the policy agent. This program allows or drops each new connection of a pod, as the network policies
+// require.
 func (s *sandbox) enforcePolicies(t *testing.T) {
 	t.Helper()
 	tools, err := upstream.Tools("")
@@ -115,8 +116,8 @@ func (s *sandbox) enforcePolicies(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	// These rules pass new connections from pods to the agent. Network policies do not apply to connections from the
-	// cluster node, so these connections do not reach the agent.
+	// These iptables rules ask the agent about each new connection that a pod opens. Connections that the cluster node
+	// itself opens do not need a rule, because network policies do not apply to them.
 	for node := range nodeCount {
 		rule := fmt.Sprintf("FORWARD -s 198.18.%d.0/24 -m conntrack --ctstate NEW -j NFQUEUE --queue-num 100", node+1)
 		iptables(t, "-I "+rule)
@@ -161,7 +162,8 @@ func (s *sandbox) startIdle(t *testing.T, job *build.TrainJob) map[jobs.Role]job
 }
 
 // getsResponse reports whether a pod gets a response from a port at an address. A refused connection also counts as a
-// response, because it shows that no policy drops the packets. All other failures fail the test, except for a timeout.
+// response, because it shows that no policy drops the packets. A timeout means that the packets are dropped. All other
+// errors fail the test.
 func getsResponse(t *testing.T, from jobs.Pod, address, port string) bool {
 	t.Helper()
 	const timedOut = 124 // the exit status of timeout(1) after a timeout

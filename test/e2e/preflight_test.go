@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// shortTimeout is the name of a runtime. The timeout of its preflight check is preflightTimeout.
+	// shortTimeout is the name of a runtime. Its preflight check waits for at most preflightTimeout until SSH reaches all
+	// hosts.
 	shortTimeout     = "openmpi-short-timeout"
 	preflightTimeout = 20 * time.Second
 	// podTimeout is the maximum time in which the cluster starts pods and notices their end. An idle machine takes 5
@@ -26,8 +27,8 @@ const (
 	podTimeout = 60 * time.Second
 )
 
-// TestPreflightNamesHostAndCause breaks a runtime in several ways. The verdict must contain the right hosts and the
-// right cause, and the job must fail in time.
+// TestPreflightNamesHostAndCause breaks a runtime in several ways. The verdict, which is the result of preflight, must
+// contain the right hosts and the right cause. The job must fail in time.
 func TestPreflightNamesHostAndCause(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -110,7 +111,7 @@ func TestNetworkPolicyConflicts(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
 	runtime := s.changedRuntime(t, shortTimeout, func(spec *trainer.TrainingRuntimeSpec) {
-		// The launcher waits 8 seconds. While the launcher waits, the test closes the port of a node.
+		// The launcher waits for 8 seconds, so that the test has time to close the port of a node.
 		rewrite(t, findContainer(spec, jobs.Launcher, "identity"), "set -eu", "set -eu; sleep 8")
 	})
 	namespace := s.makeNamespace(t)
@@ -144,8 +145,8 @@ func TestNodePodFailureDuringStartFailsTheJob(t *testing.T) {
 	}
 }
 
-// TestClusterNodeFailureIsReportedByPreflight stops a cluster node abruptly. Kubernetes needs almost a minute to
-// notice the failure, so preflight must report it earlier.
+// TestClusterNodeFailureIsReportedByPreflight stops a cluster node abruptly. Preflight must report the failure before
+// Kubernetes notices it, which takes almost a minute.
 func TestClusterNodeFailureIsReportedByPreflight(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

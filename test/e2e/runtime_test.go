@@ -92,8 +92,9 @@ func rewrite(t *testing.T, c *corev1.Container, old, replacement string) {
 	c.Command[2] = strings.Replace(c.Command[2], old, replacement, 1)
 }
 
-// requestLittle reduces what pods request, so that more pods fit on the cluster nodes. The limits stay as they are. Init
-// containers count too, because a pod requests at least as much as each of them.
+// requestLittle reduces the resource requests of all containers, so that more pods fit on the cluster nodes. It does not
+// change the limits. The requests of init containers must be small too, because a pod requests at least as much as each init
+// container.
 func requestLittle(spec *trainer.TrainingRuntimeSpec) {
 	for _, pod := range podSpecs(spec) {
 		for _, container := range listContainers(pod) {

@@ -26,7 +26,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// machineAddress is the address at which pods reach the machine (network.go in test/cluster).
+// machineAddress is the address at which pods reach the machine that runs the tests (see network.go in test/cluster).
 const machineAddress = "198.18.0.1"
 
 // sdkResult is the output of testdata/sdk.py: the values that the Kubeflow SDK returns, and the resources of pods.
@@ -34,7 +34,7 @@ type sdkResult struct {
 	Listed    bool     // whether list_runtimes returns the runtime
 	Runtime   string   // the name, framework and devices of the runtime
 	Nodes     int      // of the running job
-	Steps     []string // of the running job, with their pods and devices: node-0 is the launcher
+	Steps     []string // steps of the running job, with their pods and devices; the step node-0 is the launcher
 	Resources map[jobs.Role]corev1.ResourceRequirements
 	Status    string   // of the completed job
 	Log       []string // of the launcher
@@ -42,8 +42,8 @@ type sdkResult struct {
 	Deleted   bool     // whether the job is gone after delete_job
 }
 
-// sdkRuntimes lists runtimes of testdata/platform.yaml on which the SDK trains. The runtimes with "strict" have a user id
-// that is not in the image, and a read-only root file system.
+// sdkRuntimes lists runtimes of testdata/platform.yaml on which the SDK trains. The runtimes with "strict" in their names
+// use a user id that is not in the image, and a read-only root file system.
 var sdkRuntimes = []string{
 	"openmpi", "openmpi-strict", "openmpi5", "openmpi5-strict", "mpich-sdk", "mpich-sdk-strict", "intel-sdk", "intel-sdk-strict",
 	"openmpi-gpu", "horovod-gpu", "horovod-openmpi", "deepspeed",
@@ -78,8 +78,8 @@ func TestSDKTrainsAFunction(t *testing.T) {
 	}
 }
 
-// wantFromSDK returns the expected results for a job with two nodes. The argument "device" contains the number and the
-// kind of the devices of a node.
+// wantFromSDK returns the expected results for a job with two nodes. The argument "device" contains the number and the kind
+// of a node's devices, such as "2 gpu".
 func wantFromSDK(runtime string, resources map[string]string, device string) sdkResult {
 	_, kind, _ := strings.Cut(device, " ")
 	want := sdkResult{
@@ -101,7 +101,8 @@ func wantFromSDK(runtime string, resources map[string]string, device string) sdk
 	return want
 }
 
-// TestSDKTrainsOnEveryShippedRuntime checks that sdkRuntimes contains a runtime of each catalogue entry.
+// TestSDKTrainsOnEveryShippedRuntime checks that sdkRuntimes contains a runtime for each entry of the catalogue, which lists
+// the runtimes that trainyard ships.
 func TestSDKTrainsOnEveryShippedRuntime(t *testing.T) {
 	t.Parallel()
 	useSDK(t)
@@ -128,7 +129,7 @@ func TestSDKTrainsOnEveryShippedRuntime(t *testing.T) {
 	}
 }
 
-// readBases returns the catalogue entry of each runtime in testdata/platform.yaml.
+// readBases returns, for each runtime in testdata/platform.yaml, the name of the catalogue entry that the runtime extends.
 func readBases(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/platform.yaml")
@@ -150,8 +151,9 @@ func readBases(t *testing.T) map[string]string {
 	return bases
 }
 
-// TestSDKFailsWithoutOwnMpirun checks that Hydra cannot read the hostfile that the SDK names, if PATH does not start with the
-// folder of trainyard's mpirun. The rule unreadable-hostfile of `trainyard vet job` and docs/python.md state this.
+// TestSDKFailsWithoutOwnMpirun checks that jobs of the SDK fail with MPICH and Intel MPI if PATH does not start with the
+// folder of trainyard's mpirun. Without this mpirun, Hydra (the launcher of both implementations) gets a hostfile that it
+// cannot read. docs/python.md and the rule unreadable-hostfile of `trainyard vet job` state that such jobs fail.
 func TestSDKFailsWithoutOwnMpirun(t *testing.T) {
 	t.Parallel()
 	s := useSDK(t)
@@ -200,7 +202,7 @@ func useSDK(t *testing.T) *sandbox {
 // sdkPython is the path of a Python interpreter that can import the SDK.
 var sdkPython = os.Getenv("TRAINYARD_SDK")
 
-// trainWithSDK trains with the SDK, and returns the results. The log contains only the lines of ranks.
+// trainWithSDK trains with the SDK, and returns the results. The log in the results contains only lines that ranks print.
 func (s *sandbox) trainWithSDK(t *testing.T, namespace, runtime string, resources map[string]string, index string) sdkResult {
 	t.Helper()
 	perNode, err := json.Marshal(resources)
@@ -229,7 +231,8 @@ func (s *sandbox) trainWithSDK(t *testing.T, namespace, runtime string, resource
 	return result
 }
 
-// packageIndex serves a package of the Python Package Index to pods, and returns the address of the index.
+// packageIndex downloads a package from the Python Package Index, and starts a package index that serves it to pods.
+// packageIndex returns the URL of the new index.
 func packageIndex(t *testing.T, requirement string) string {
 	t.Helper()
 	name, _, _ := strings.Cut(requirement, "==")
@@ -242,7 +245,7 @@ func packageIndex(t *testing.T, requirement string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// For a folder, the server returns links to all files. pip reads such links.
+	// If pip requests a folder, the server returns links to the folder's files, as a package index does.
 	server := httptest.NewUnstartedServer(http.FileServer(http.Dir(dir)))
 	server.Listener = listener
 	server.Start()

@@ -28,8 +28,8 @@ world.allreduce(1)
 print(f"rank {world.rank} can use {len(os.sched_getaffinity(0))} CPUs", flush=True)
 `
 
-// TestRanksAreNotBoundToCores checks that each rank may run on all CPUs. If MPI binds ranks, each rank has one CPU.
-// MPICH does not bind ranks by default.
+// TestRanksAreNotBoundToCores checks that each rank may run on all CPUs. For comparison, a changed runtime makes MPI bind
+// ranks, so that each rank may use only one CPU. MPICH is not tested, because it does not bind ranks by default.
 func TestRanksAreNotBoundToCores(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -86,8 +86,9 @@ for _ in range(20):
     world.sendrecv(bytes(1 << 20), dest=world.rank ^ 1, source=world.rank ^ 1)
 `
 
-// TestLargeMessagesPrintNoErrors checks the log of a job whose ranks exchange large messages. With CMA, Open MPI 4
-// prints an error for each message, because the seccomp profile forbids the system call process_vm_readv.
+// TestLargeMessagesPrintNoErrors checks that the log of a job contains no errors if the ranks exchange large messages. For
+// comparison, a changed runtime turns on cross-memory attach (CMA). Open MPI 4 then prints an error for each message,
+// because the seccomp profile forbids the system call process_vm_readv.
 func TestLargeMessagesPrintNoErrors(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -113,9 +114,9 @@ func TestLargeMessagesPrintNoErrors(t *testing.T) {
 	}
 }
 
-// TestOpenMPI5StartsAllHosts starts ranks on five hosts. By default, the daemons of Open MPI 5 start further daemons
-// if a job has more than 65 hosts. The test reduces PRTE_MCA_routed_radix from 64 to 2, so that five hosts are enough
-// to make the daemons start further daemons.
+// TestOpenMPI5StartsAllHosts starts ranks on five hosts. By default, the daemons of Open MPI 5 start further daemons if a
+// job has more than 65 hosts, and the job fails. The setting PRTE_MCA_plm_ssh_no_tree_spawn=1 prevents this. The test
+// reduces PRTE_MCA_routed_radix from 64 to 2, so that five hosts are enough to make the daemons start further daemons.
 func TestOpenMPI5StartsAllHosts(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -135,8 +136,8 @@ func TestOpenMPI5StartsAllHosts(t *testing.T) {
 	}
 }
 
-// TestRanksNeedTheStopHook removes the hook that sends SIGTERM to ranks, and suspends a job. The ranks of the node must
-// then get no signal, which shows that the hook is necessary.
+// TestRanksNeedTheStopHook removes the preStop hook, which sends SIGTERM to ranks, and suspends a job. Without the hook, the
+// ranks of the node must get no signal. This shows that the hook is necessary.
 func TestRanksNeedTheStopHook(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

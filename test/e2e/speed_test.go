@@ -23,9 +23,10 @@ import (
 //go:embed testdata/speed.py
 var speedProgram string
 
-// plainCommands are the commands for plain mpirun, for ranks of one pod and of two pods. Besides the options for hosts,
-// the commands contain only settings without which ranks are bound to one core, or do not run at all. Horovod uses Open
-// MPI, and is not installed here.
+// plainCommands contains two commands for each MPI: mpirun without trainyard's settings, for two ranks in one pod and for
+// ranks in two pods. Besides the options for hosts, the commands contain only settings without which ranks are bound to one
+// core, or do not run at all. For Horovod, which is not installed in the image, the commands run Open MPI, because Horovod
+// uses Open MPI.
 var plainCommands = map[string][2]string{
 	"openmpi": {
 		"mpirun --bind-to none --mca btl_vader_single_copy_mechanism none --host localhost:2 -np 2",
@@ -49,17 +50,19 @@ var plainCommands = map[string][2]string{
 	},
 }
 
-// onlyImageVariables is the beginning of a shell command that gets no variable of the runtime, only those of the image.
+// onlyImageVariables is the beginning of a shell command. The command gets the environment variables that the image sets,
+// but no variables that the runtime sets.
 const onlyImageVariables = `env -i PATH="$PATH" HOME="$HOME" LD_LIBRARY_PATH="$LD_LIBRARY_PATH" PYTHONPATH="$PYTHONPATH" I_MPI_ROOT="$I_MPI_ROOT"`
 
-// The rounds of measurements. In each round of speedRounds, a TrainJob and plain mpirun are measured. In each round of
-// pairRounds, a TrainJob is measured alone and at the same time as another one.
+// The numbers of repetitions. speedRounds is the number of times that a TrainJob and plain mpirun are measured. pairRounds
+// is the number of times that a TrainJob is measured alone, and together with a second TrainJob.
 const (
 	speedRounds = 7
 	pairRounds  = 2
 )
 
-// BenchmarkMPI measures the speed of MPI in one pod and in two pods, and of two TrainJobs at the same time.
+// BenchmarkMPI measures the speed of MPI in one pod and in two pods, and the speed of two TrainJobs that run at the same
+// time.
 func BenchmarkMPI(b *testing.B) {
 	if sharedCluster == nil {
 		b.Skip("needs a cluster with real pods, which only root can start: run `make bench-mpi`")
@@ -90,7 +93,7 @@ func BenchmarkMPI(b *testing.B) {
 	}
 }
 
-// measureMessages runs a TrainJob that measures itself, and plain mpirun in its launcher, in turns.
+// measureMessages runs a TrainJob whose launcher measures, in turns, the TrainJob's own mpirun and plain mpirun.
 func (s *sandbox) measureMessages(b *testing.B, mpi, place, runtime string, nodes, procs int32, plain string) []bench.MPIFigure {
 	b.Helper()
 	const script = `
@@ -148,8 +151,8 @@ func (s *sandbox) logOf(b *testing.B, job *build.TrainJob) string {
 	return log
 }
 
-// stepsProgram computes for five milliseconds and adds up a number of all ranks, 400 times. The ranks of all jobs begin
-// together.
+// stepsProgram runs 400 steps. In each step, every rank computes for five milliseconds, and the ranks of the job then add up
+// a number. The ranks of all jobs begin at the same time.
 const stepsProgram = `
 import os, sys, time
 from mpi4py import MPI
@@ -169,11 +172,11 @@ if world.rank == 0:
 `
 
 // measurePairs runs a TrainJob alone, and at the same time as a second TrainJob, on a machine with two cores. First, each
-// TrainJob has one rank, on its only node, so that each rank has a core. Then each TrainJob has two ranks in two pods,
-// so that two ranks share a core. Ranks that share cores run with "oversubscribe".
+// TrainJob has one rank, on its only node, so that each rank has a core. Then each TrainJob has two ranks in two pods, so
+// that the four ranks of both TrainJobs share the two cores. Ranks that share a core use a runtime with "oversubscribe".
 //
-// Each measurement is repeated with plain mpirun in the same pods. Plain mpirun shows the part of a slowdown that is not
-// due to the variables of the runtime, for example the part due to the control plane, which uses the same two cores.
+// Each measurement is repeated with plain mpirun in the same pods. If a second job also slows down plain mpirun, the
+// runtime's variables are not the cause. For example, the control plane also uses the two cores.
 func (s *sandbox) measurePairs(b *testing.B, mpi string) []bench.MPIPair {
 	b.Helper()
 	var pairs []bench.MPIPair

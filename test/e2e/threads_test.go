@@ -14,7 +14,7 @@ import (
 	"github.com/trainyard/trainyard/test/build"
 )
 
-// printThreads prints the number of threads that libraries start in each rank.
+// printThreads prints OMP_NUM_THREADS in each rank, which is the number of threads that libraries start.
 const printThreads = `
 import os
 from mpi4py import MPI
@@ -32,8 +32,8 @@ var launchVariables = map[string][]string{
 	"intel":    {"I_MPI_HYDRA_BOOTSTRAP_EXEC", "I_MPI_HYDRA_BOOTSTRAP_AUTOFORK"},
 }
 
-// TestRanksShareTheCPUsOfTheirPod checks that the number of threads follows from the CPU limit and the number of ranks of
-// the TrainJob, on the launcher and on the nodes.
+// TestRanksShareTheCPUsOfTheirPod checks that each rank gets as many threads as its share of the pod's CPU limit, on the
+// launcher and on the nodes. A value of OMP_NUM_THREADS in the TrainJob has priority.
 func TestRanksShareTheCPUsOfTheirPod(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/images"
 )
 
-// TestFourRanksTrainLikeOneProcess checks that four ranks compute the same losses and parameters as one process. The
-// results are equal only if every step uses the gradients of all ranks (SC-007).
+// TestFourRanksTrainLikeOneProcess checks that four ranks compute the same losses and parameters as one process. The results
+// are equal only if every step uses the gradients of all ranks (requirement SC-007).
 func TestFourRanksTrainLikeOneProcess(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -34,7 +34,7 @@ func TestHorovodTrainsLikeOneProcess(t *testing.T) {
 	s.expectEqualTraining(t, "horovod", "/opt/train_horovod.py")
 }
 
-// expectEqualTraining trains with one rank and with four ranks, and compares the results.
+// expectEqualTraining trains with one rank and with four ranks, and checks that the losses and parameters are equal.
 func (s *sandbox) expectEqualTraining(t *testing.T, runtime, program string) {
 	t.Helper()
 	namespace := s.makeNamespace(t)

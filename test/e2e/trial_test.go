@@ -76,8 +76,9 @@ func TestRuntimeTestPassesWorkingRuntimes(t *testing.T) {
 	})
 }
 
-// TestRuntimeTestPrintsTheDocumentedOutput compares the output with docs/trying.md, but ignores times and progress. The
-// details of a passed check can be missing, because several checks can pass between two of the command's requests.
+// TestRuntimeTestPrintsTheDocumentedOutput checks that the command prints the output in docs/trying.md, apart from times and
+// progress. The details of a passed check may be missing: if several checks pass between two requests to the API server, the
+// command does not know the details of each check.
 func TestRuntimeTestPrintsTheDocumentedOutput(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -115,7 +116,7 @@ func stableLines(text string) []string {
 	return slices.DeleteFunc(strings.Split(strings.TrimSpace(text), "\n"), func(line string) bool { return strings.HasPrefix(line, "...") })
 }
 
-// expectNoTrainJobs checks that the command has deleted its TrainJob.
+// expectNoTrainJobs checks that `trainyard runtime test` has deleted its TrainJob, so that the namespace contains none.
 func (s *sandbox) expectNoTrainJobs(t *testing.T, namespace string) {
 	t.Helper()
 	if out, err := s.runKubectl("", "-n", namespace, "get", "trainjobs", "-o", "name"); err != nil || out != "" {

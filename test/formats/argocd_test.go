@@ -78,8 +78,9 @@ func (p project) permitsNamespace(t *testing.T, namespace string) bool {
 	return permitted
 }
 
-// expectAllowed checks that the AppProject allows the kind of each object. Kinds of cluster-scoped objects must be in
-// clusterResourceWhitelist, and kinds of namespaced objects in namespaceResourceWhitelist.
+// expectAllowed checks that the AppProject allows the namespace and the kind of each object, and forbids namespaces of the
+// system. Kinds of cluster-scoped objects must be in clusterResourceWhitelist, and kinds of namespaced objects in
+// namespaceResourceWhitelist.
 func expectAllowed(t *testing.T, p project, bundle bundles.Bundle) {
 	t.Helper()
 	forbidden := []string{"kube-system", "kube-public", "argocd"}

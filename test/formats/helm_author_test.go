@@ -10,13 +10,14 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// decidedSettings holds the settings of tenants that the description of a chart's schema names, with their keys.
+// decidedSettings maps settings of tenants, which only the author of the document decides, to their keys in the document.
+// The description of a chart's schema contains the names of these settings.
 var decidedSettings = map[string][]string{
 	"namespaces": {"namespace"}, "isolation": {"isolation"}, "the runtimes of a tenant": {"runtimes"}, "quotas of GPUs and pods": {"nvidia.com/gpu", "pods"},
 }
 
-// TestSchemaNamesWhoDecides checks that the description of a chart's values schema names the author of the document, and
-// settings that are not values of the chart.
+// TestSchemaNamesWhoDecides checks that the description of a chart's values schema says that the author of the document
+// decides some settings, and that these settings are not values of the chart.
 func TestSchemaNamesWhoDecides(t *testing.T) {
 	eachChart(t, func(t *testing.T, _, dir string, bundle bundles.Bundle) {
 		text, err := os.ReadFile(filepath.Join(dir, "values.schema.json"))

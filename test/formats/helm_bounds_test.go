@@ -43,7 +43,7 @@ func TestSchemaHasTheBoundsOfRuntimes(t *testing.T) {
 				values := chartDefaults(t, dir)
 				steps := strings.Split(strings.TrimPrefix(key, "spec."), ".")
 				if fmt.Sprint(valueAt(values, steps)) == fmt.Sprint(number) {
-					continue // the document may omit this value, because it is the default
+					continue // a chart must admit its default, but some documents must omit the default value
 				}
 				setValue(values, steps, number)
 				want := keepsBounds(t, file, bundle, map[string]any{key: number})

@@ -11,8 +11,9 @@ import (
 	"github.com/trainyard/trainyard/generator"
 )
 
-// similarNames is a document with ambiguous names. Joined by a dash, two pairs of names give the same text: the
-// environment "prod" and the team "eu-vision", and the environment "prod-eu" and the team "vision".
+// similarNames is a document with ambiguous names. If the names of an environment and of a team are joined by a dash, two
+// pairs give the same text: the environment "prod" and the team "eu-vision", and the environment "prod-eu" and the team
+// "vision".
 const similarNames = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
@@ -27,8 +28,8 @@ spec:
   environments: {prod: {}, prod-eu: {delivery: {argocd: {cluster: prod-eu}}}}
 `
 
-// TestNamesForArgoCDAreOfOneEnvironment checks that the resources of all environments have different names, because
-// one Argo CD can manage all environments. If two AppProjects had the same name, one AppProject would replace the
+// TestNamesForArgoCDAreOfOneEnvironment checks that Argo CD resources of different environments have different names,
+// because one Argo CD can manage all environments. If two AppProjects had the same name, one AppProject would replace the
 // other, and one team would get the rights of another team.
 func TestNamesForArgoCDAreOfOneEnvironment(t *testing.T) {
 	format, _ := bundles.Named("argocd")

@@ -26,8 +26,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// unpackedByOperator reads the payload with the steps that docs/olm.md describes. unpackedByOperator also reads the
-// separate manifests, which OLM applies.
+// unpackedByOperator returns all objects of an OLM bundle. It reads the payload, a compressed list of objects in one or more
+// ConfigMaps, with the steps that docs/olm.md describes. It also reads the separate manifests, which OLM applies.
 func unpackedByOperator(t *testing.T, dir string) []byte {
 	t.Helper()
 	var all []byte

@@ -22,9 +22,9 @@ const (
 	syncOptionsAnnotation = "argocd.argoproj.io/sync-options"
 )
 
-// formatOrders maps each format to a function that sorts objects. The sorted objects are in the order in which the
-// format's consumer applies them. The map contains no function for Helm, because Helm chooses its own order. The
-// tests in test/helm check Helm's order.
+// formatOrders maps each format to a function. The function sorts objects in the order in which the consumer of the format,
+// such as Argo CD, applies them. The map contains no function for Helm, because Helm chooses its own order. The tests in
+// test/helm check Helm's order.
 var formatOrders = map[string]func(t *testing.T, objects []unstructured.Unstructured){
 	"plain":       asListed,
 	"kustomize":   asListed,
@@ -89,8 +89,8 @@ func readApplied(t *testing.T, format bundles.Format, bundle bundles.Bundle) (al
 	return all
 }
 
-// expectRightsLast checks that RoleBindings and ClusterRoleBindings come after all other objects. Only RoleBindings and
-// ClusterRoleBindings may have the label v1alpha1.AccessLabel.
+// expectRightsLast checks that RoleBindings and ClusterRoleBindings come after all other objects. The label
+// v1alpha1.AccessLabel must be on all RoleBindings and ClusterRoleBindings, and on no other objects.
 func expectRightsLast(t *testing.T, all []unstructured.Unstructured) {
 	t.Helper()
 	granted := ""

@@ -19,16 +19,17 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// otherValues lists possible values of parameters. The keys of the map are suffixes of parameter keys. Each parameter
-// gets the first value that the parameter's schema admits and that differs from the current value. Quotas get large
-// values and requests get small values, so that the requests fit into the quotas.
+// otherValues lists new values for parameters. A parameter is a scalar of an object that is copied from a field of the
+// document, and its key is the path of this field. The keys of the map are suffixes of parameter keys. Each parameter gets
+// the first value that the parameter's schema admits and that differs from the current value. Quotas get large values and
+// requests get small values, so that the requests fit into the quotas.
 var otherValues = map[string][]any{
 	"quota.cpu":    {900001}, // 900000 would become 900k in objects
 	"quota.memory": {"900Ti"},
 	"":             {"registry.example/other@sha256:" + strings.Repeat("0f", 32), "Never", "Always", 3, 2, "2Gi", "3Gi", true, false, "another-name", 1500},
 }
 
-// changeParameters chooses a new value for each parameter of a bundle, except for the number of processes on GPUs. The
+// changeParameters chooses a new value for each parameter of a bundle, except for numProcPerNode of runtimes with GPUs. The
 // result maps the key of each parameter to the new value.
 func changeParameters(t *testing.T, bundle bundles.Bundle) map[string]any {
 	t.Helper()
@@ -134,7 +135,7 @@ func setAt(root any, path []any, value any) {
 	}
 }
 
-// newOverlay returns a layer that sets parameters in the bundle's environment.
+// newOverlay returns a layer for a document, which sets parameters in the bundle's environment to new values.
 func newOverlay(t *testing.T, bundle bundles.Bundle, values map[string]any) generator.Input {
 	t.Helper()
 	root := map[string]any{"apiVersion": v1alpha1.APIVersion, "kind": "Platform", "metadata": map[string]any{"name": bundle.Platform}}

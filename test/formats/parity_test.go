@@ -86,7 +86,7 @@ func TestFormatsHoldTheSameObjects(t *testing.T) {
 	}
 }
 
-// expectParity compares the generated objects with the objects that the consumer of a bundle reads.
+// expectParity checks that the consumer of a bundle reads exactly the objects in the argument "want".
 func expectParity(t *testing.T, format bundles.Format, bundle bundles.Bundle, want map[string]string) {
 	t.Helper()
 	consume, ok := formatReaders[format.Name()]

@@ -28,10 +28,11 @@ type result struct {
 	peak             float64         // the highest resident memory in bytes
 }
 
-// BenchmarkTrainJobsFromGit measures each system with the workload typical, and trainyard-controller with the workload
-// large. It declares the repositories, and waits until all TrainJobs exist. It then measures the steady state, in which
-// nothing changes in Git. For the workload typical, it finally pushes TrainJobs, and requests a fetch after each push, as a
-// webhook does. If GITBENCH_DOCS names a Markdown file, the benchmark replaces the figures in this file.
+// BenchmarkTrainJobsFromGit measures trainyard-controller and Flux with the workload "typical", and trainyard-controller
+// also with the workload "large". It creates objects that tell the system to apply the repositories, and waits until all
+// TrainJobs exist. It then measures the steady state, in which nothing changes in Git. With the workload "typical", it
+// finally pushes TrainJobs, and requests a fetch after each push, as a webhook does. If GITBENCH_DOCS names a Markdown file,
+// the benchmark replaces the results in this file.
 func BenchmarkTrainJobsFromGit(b *testing.B) {
 	c := newCluster(b)
 	c.installFluxCRDs(b)
@@ -49,7 +50,8 @@ func BenchmarkTrainJobsFromGit(b *testing.B) {
 	}
 }
 
-// measure runs a system with a workload, and removes what the system has created.
+// measure returns the measurements of a system with a workload. It then deletes the objects that tell the system to apply
+// the repositories, and the objects that the system has created.
 func (c *cluster) measure(t testing.TB, s system, w workload) result {
 	t.Helper()
 	progress("%s: creating %d repositories for %s", w.name, w.countRepositories(), s.name)
@@ -79,7 +81,7 @@ func (c *cluster) measure(t testing.TB, s system, w workload) result {
 	return r
 }
 
-// declare creates the objects of all repositories.
+// declare creates the objects that tell a system to apply the repositories.
 func (c *cluster) declare(t testing.TB, s system, repositories []repository) {
 	t.Helper()
 	for _, r := range repositories {
@@ -91,8 +93,8 @@ func (c *cluster) declare(t testing.TB, s system, repositories []repository) {
 	}
 }
 
-// measurePushes adds a TrainJob to each of the first repositories, one after the other. It returns the time of each push,
-// from the end of the push until the TrainJob exists.
+// measurePushes adds a TrainJob to each of the first pushCount repositories, one after the other. For each push, it returns
+// the time from the end of the push until the TrainJob exists.
 func (c *cluster) measurePushes(t testing.TB, s system, repositories []repository) []time.Duration {
 	t.Helper()
 	var times []time.Duration

@@ -31,7 +31,7 @@ type cluster struct {
 	server *gitserver.Server          // a Git server
 }
 
-// newCluster starts the servers, and applies a platform.
+// newCluster starts the servers, and applies the objects of a platform.
 func newCluster(t testing.TB) *cluster {
 	t.Helper()
 	c := &cluster{cp: controlplane.Start(t, controlplane.CRDsOnly()), server: gitserver.New(t)}
@@ -125,15 +125,15 @@ func (c *cluster) controllerKubeconfig(t testing.TB) string {
 	return file
 }
 
-// newTrainJobs returns an empty list of the metadata of TrainJobs.
+// newTrainJobs returns an empty list, with which a client can read the metadata of TrainJobs.
 func newTrainJobs() *metav1.PartialObjectMetadataList {
 	list := &metav1.PartialObjectMetadataList{}
 	list.APIVersion, list.Kind = v1alpha1.TrainerAPIVersion, "TrainJobList"
 	return list
 }
 
-// awaitTrainJobs waits until the cluster has exactly "want" TrainJobs. Each request lists one TrainJob, and reads the number
-// of the others, to use little time of the API server.
+// awaitTrainJobs waits until the cluster has exactly "want" TrainJobs. To use little time of the API server, each request
+// lists only one TrainJob. The response also contains the number of the remaining TrainJobs.
 func (c *cluster) awaitTrainJobs(t testing.TB, want int, timeout time.Duration) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(200 * time.Millisecond) {
@@ -170,8 +170,9 @@ func (c *cluster) awaitTrainJob(t testing.TB, namespace, name string) {
 	}
 }
 
-// clear deletes the objects that a system has declared, its TrainJobs and its records. The programs must have ended, because
-// they would create the TrainJobs again.
+// clear deletes the objects that tell a system to apply the repositories. It also deletes the TrainJobs that the system has
+// created, and the ConfigMaps in which the system keeps records. The system's programs must have ended before, because they
+// would create the TrainJobs again.
 func (c *cluster) clear(t testing.TB, s system, repositories []repository) {
 	t.Helper()
 	for _, r := range repositories {

@@ -2,5 +2,6 @@
 // Flux's source-controller and kustomize-controller, on the same API server. Neither Trainer nor JobSet runs, so the
 // TrainJobs create no pods, and stay as they were applied.
 //
-// `make bench-gitops` runs this benchmark. `make bench-jobs` measures how trainyard-controller follows thousands of TrainJobs.
+// `make bench-gitops` runs this benchmark. `make bench-jobs` measures trainyard-controller while it reports the state of
+// thousands of TrainJobs.
 package gitbench

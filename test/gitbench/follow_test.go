@@ -25,7 +25,7 @@ import (
 
 const (
 	podsOfJob       = 10  // the number of pods of each TrainJob
-	creators        = 16  // the number of requests at the same time while objects are created
+	creators        = 16  // the number of concurrent requests that create objects
 	changesInSecond = 20  // the number of TrainJobs that end in each second
 	changeCount     = 500 // the number of TrainJobs that end
 )
@@ -33,15 +33,16 @@ const (
 // jobCounts are the numbers of TrainJobs at which the memory is measured.
 var jobCounts = []int{1000, 2000, 4000}
 
-// followed contains the measurements of trainyard-controller with a number of running TrainJobs.
+// followed contains the measurements of trainyard-controller while the given number of TrainJobs run.
 type followed struct {
 	jobs   int
 	steady usage // in settleTime, in which nothing changes
 }
 
-// BenchmarkFollowTrainJobs measures trainyard-controller with thousands of running TrainJobs, whose pods are fixtures. Then it ends 20
-// TrainJobs in each second, and measures the time until the phase is in the annotations. If GITBENCH_DOCS names a Markdown file,
-// the benchmark replaces the figures in this file.
+// BenchmarkFollowTrainJobs measures trainyard-controller with thousands of running TrainJobs. Their pods exist only as
+// objects in the API server. The benchmark then ends 20 TrainJobs in each second, and measures the time until the
+// annotations of each TrainJob contain the new phase. If GITBENCH_DOCS names a Markdown file, the benchmark replaces the
+// results in this file.
 func BenchmarkFollowTrainJobs(b *testing.B) {
 	c := newCluster(b)
 	c.installJobSetCRD(b)
@@ -171,7 +172,7 @@ func podSpec() corev1.PodSpec {
 	}
 }
 
-// awaitPhase waits until "want" TrainJobs have the phase in their annotations.
+// awaitPhase waits until exactly "want" TrainJobs have the given phase in their annotations.
 func (c *cluster) awaitPhase(t testing.TB, phase jobs.Phase, want int) {
 	t.Helper()
 	for deadline := time.Now().Add(applyTimeout); ; time.Sleep(time.Second) {
@@ -194,8 +195,8 @@ func (c *cluster) awaitPhase(t testing.TB, phase jobs.Phase, want int) {
 	}
 }
 
-// measureChanges ends TrainJobs at a constant rate. For each one, it returns the time from its end until its annotations had the phase
-// Succeeded.
+// measureChanges ends TrainJobs at a constant rate. For each TrainJob, it returns the time from the end of the TrainJob
+// until its annotations contained the phase Succeeded.
 func (c *cluster) measureChanges(t testing.TB) []time.Duration {
 	t.Helper()
 	watching, err := client.NewWithWatch(c.cp.Config(), client.Options{Scheme: c.client.Scheme(), Mapper: c.client.RESTMapper()})
@@ -232,12 +233,13 @@ func (c *cluster) measureChanges(t testing.TB) []time.Duration {
 	return times
 }
 
-// endJobs sets the condition Complete of TrainJobs at a constant rate, and returns when the API server had accepted each change.
+// endJobs sets the condition Complete of TrainJobs at a constant rate, and returns the times at which the API server had
+// accepted the changes.
 func (c *cluster) endJobs(t testing.TB) map[types.NamespacedName]time.Time {
 	ended := map[types.NamespacedName]time.Time{}
 	for i, tick := 0, time.NewTicker(time.Second/changesInSecond); i < changeCount; i++ {
 		<-tick.C
-		key := jobKey(i * 7) // in all namespaces
+		key := jobKey(i * 7) // spreads the TrainJobs over all namespaces
 		patch := fmt.Sprintf(`{"status":{"conditions":[{"type":%q,"status":"True","reason":"Played","message":"","lastTransitionTime":%q}]}}`, trainer.TrainJobComplete, time.Now().UTC().Format(time.RFC3339))
 		job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 		if err := c.client.Status().Patch(t.Context(), job, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {

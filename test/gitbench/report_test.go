@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// sections contains the make target that writes each section of figures.
+// sections maps each section of a documentation page to the make target that writes the results in the section.
 var sections = map[string]string{"Git": "bench-gitops-docs", "Following": "bench-jobs-docs"}
 
 // markdown returns the results as a table.
@@ -55,7 +55,7 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds())
 func minutes(d time.Duration) string { return fmt.Sprintf("%.0f minutes", d.Minutes()) }
 func megabytes(bytes float64) string { return fmt.Sprintf("%.0f MB", bytes/1e6) }
 
-// updateDocs replaces the figures of a section in a Markdown file. Comments enclose the figures.
+// updateDocs replaces the results in a section of a Markdown file. The results are between two HTML comments.
 func updateDocs(file, section, figures string) error {
 	begin := fmt.Sprintf("<!-- %s: begin. Written by `make %s`. -->\n", section, sections[section])
 	end := fmt.Sprintf("<!-- %s: end. -->\n", section)

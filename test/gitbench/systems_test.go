@@ -19,7 +19,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// The intervals of fetches and applies.
+// The intervals at which the systems fetch repositories and apply TrainJobs.
 const (
 	fetchInterval = time.Minute     // the time between two fetches of a repository
 	applyInterval = 5 * time.Minute // the time between two comparisons of TrainJobs with Git, for Flux
@@ -36,8 +36,9 @@ type system struct {
 	syncAnnotation string
 }
 
-// systems lists the systems that the benchmark compares. All programs run with their default settings, except for their addresses, leader
-// election (which is off), the controllers that have no counterpart in Flux (which are off), and the settings that allow a Git server on the loopback address.
+// systems lists the systems that the benchmark compares. All programs run with their default settings, with these
+// exceptions: their addresses, and the settings that allow a Git server on the loopback address. Leader election is off, and
+// so is the controller that has no counterpart in Flux.
 var systems = []system{
 	{"trainyard-controller", startSources, declareTrainyard, v1alpha1.Group + "/sync"},
 	{"Flux", startFlux, declareFlux, "reconcile.fluxcd.io/requestedAt"},

@@ -43,8 +43,8 @@ func (g *GitOps) startGitServer(ctx context.Context) error {
 	})
 }
 
-// Push makes the newest commit of the repository contain exactly the files of a folder. It returns false if the
-// repository contains them already.
+// Push commits and pushes the files of a folder, in place of all files of the repository. It returns false if the newest
+// commit already contains exactly these files.
 func (g *GitOps) Push(ctx context.Context, folder, message string) (pushed bool, err error) {
 	url, err := g.URL()
 	if err != nil {
@@ -77,7 +77,8 @@ func (g *GitOps) Push(ctx context.Context, folder, message string) (pushed bool,
 	return err == nil, err
 }
 
-// git runs a git command in a folder, and returns its output. Settings of the machine, such as a proxy, do not matter.
+// git runs a git command in a folder, and returns its output. The machine's settings for Git and for a proxy have no effect
+// on the command.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = dir

@@ -148,13 +148,13 @@ func chooseAddresses() (a addresses, err error) {
 		if err != nil {
 			return a, fmt.Errorf("finding a free address: %w", err)
 		}
-		defer func() { _ = listener.Close() }() // a closed address could be chosen twice
+		defer func() { _ = listener.Close() }() // not earlier, because a closed address could be chosen again
 		*address = listener.Addr().String()
 	}
 	return a, nil
 }
 
-// daemon returns a server of this package.
+// daemon returns the server with the given name: the Git server or the controller.
 func (g *GitOps) daemon(name string) process.Daemon { return cluster.AddedServer(g.Dir, name) }
 
 // Down stops the two servers, and removes the repository. The objects stay in the cluster.

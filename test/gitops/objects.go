@@ -44,7 +44,8 @@ func (g *GitOps) connect() (*rest.Config, client.Client, error) {
 	return config, c, err
 }
 
-// applyObjects applies the CRD, the Secret with the password, and the objects of the platform.
+// applyObjects applies the CRD of TrainJobSources, the Secret with the Git server's password, and the objects of the
+// platform.
 func (g *GitOps) applyObjects(ctx context.Context) error {
 	config, c, err := g.connect()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// startHTTPS starts the server for HTTPS, with a certificate of its own authority.
+// startHTTPS starts the server for HTTPS, with a certificate that a new certificate authority has signed.
 func (s *Server) startHTTPS(handler http.Handler) error {
 	authority, pair, err := newCertificates()
 	if err != nil {

@@ -12,7 +12,7 @@ type Repository struct {
 	// Name is the name of the repository in URLs, such as jobs.git.
 	Name   string
 	server *Server
-	work   string // the working copy; its own repository is the served one
+	work   string // the folder of the working copy; its Git data is in the folder "served"
 	served string
 }
 

@@ -38,7 +38,7 @@ type Server struct {
 	Token string
 
 	dir      string
-	home     string // an empty folder, so that the settings of this machine's user do not matter
+	home     string // the HOME of git, a new folder, so that git does not read the settings of this machine's user
 	requests atomic.Int64
 	packs    atomic.Int64
 
@@ -115,7 +115,7 @@ func (s *Server) startHTTP(address string, handler http.Handler) error {
 	return nil
 }
 
-// count counts the requests, and the requests that ask for a pack.
+// count counts all requests. It also counts the requests for a pack, the file in which Git sends objects.
 func (s *Server) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.requests.Add(1)
@@ -140,11 +140,11 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 	})
 }
 
-// maxPush is the largest push that has no known length, in bytes.
+// maxPush is the maximum size, in bytes, of a push that Git sends without a Content-Length.
 const maxPush = 64 << 20
 
-// withLength reads the body of requests without a length, because CGI programs need one. Git sends no length for a push of
-// more than 1 MiB.
+// withLength adds a Content-Length to requests without one, because CGI programs need it. To find the length, withLength
+// reads the whole body. Git sends no Content-Length for a push of more than 1 MiB.
 func withLength(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength < 0 {
@@ -209,5 +209,5 @@ func (s *Server) git(dir string, args ...string) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), nil
 }
 
-// random returns a name that no other server uses.
+// random returns a random name, which nothing else uses.
 func random() string { return strings.ToLower(rand.Text()) }

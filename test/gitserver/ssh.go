@@ -137,7 +137,7 @@ func (s *Server) uploadPack(text string, channel ssh.Channel) uint32 {
 		return 128
 	}
 	go func() {
-		if n, _ := io.Copy(in, channel); n > int64(len("0000")) { // a client that asks for nothing sends only a flush
+		if n, _ := io.Copy(in, channel); n > int64(len("0000")) { // a client that needs no objects sends only 0000
 			s.packs.Add(1)
 		}
 		_ = in.Close()

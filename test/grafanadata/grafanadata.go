@@ -21,7 +21,7 @@ type Grafana struct {
 	Records map[string]Record `json:"records"`
 	Alerts  map[string]Alert  `json:"alerts"`
 
-	// Xids holds the Xids that raise an alert, with NVIDIA's descriptions.
+	// Xids holds the Xids (error codes of NVIDIA GPUs) that raise an alert, with NVIDIA's descriptions.
 	Xids map[string]string `json:"xids"`
 
 	// Groups holds all rules as rule groups of Prometheus. The groups of alerts come last.
@@ -117,7 +117,8 @@ func Read(runbooks string) (Grafana, error) {
 	return g, err
 }
 
-// ruleGroups returns the rule groups for clusters with or without trainyard's controller.
+// ruleGroups returns the rule groups for clusters with trainyard's controller if "controller" is true, and for clusters
+// without it otherwise.
 func ruleGroups(grafana cue.Value, runbooks string, controller bool) ([]Group, error) {
 	var all []Group
 	for _, name := range []string{"#RecordGroups", "#AlertGroups"} {

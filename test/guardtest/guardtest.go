@@ -1,5 +1,6 @@
-// Package guardtest helps tests compare policies/guard with other evaluators of the same rules. The package loads cases
-// from policies/testdata, generates the objects against which cases are checked, and runs guard on a case.
+// Package guardtest helps tests compare policies/guard, which implements the admission rules in Go, with the same rules in
+// CEL. A case is a TrainJob, and the rules that must refuse it. The package loads cases from policies/testdata, generates
+// the objects of the platform for which the cases are written, and runs guard on a case.
 package guardtest
 
 import (
@@ -88,9 +89,8 @@ func Objects(t testing.TB, layers ...string) []map[string]any {
 	return objects
 }
 
-// Rules returns the names of the rules that a case breaks according to guard, without duplicates. If a value has a
-// wrong type, the test fails. The API server refuses a TrainJob with a value of a wrong type before it evaluates any
-// rule.
+// Rules returns the names of the rules that a case breaks according to guard, without duplicates. If a value in the TrainJob
+// has a wrong type, the test fails: the API server refuses such a TrainJob before it evaluates any rule.
 func Rules(t testing.TB, reader guard.Reader, parameters guard.Parameters, c cases.Case) []string {
 	t.Helper()
 	denials, typeErrors := reader.Check(guard.Request{User: c.User, TrainJob: c.TrainJob, Before: c.Before, NamespaceLabels: c.NamespaceLabels}, parameters)

@@ -74,9 +74,9 @@ var (
 	policies   = schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy"}
 )
 
-// TestChartIsInstalled installs a release, upgrades it with other values, and upgrades it again without a change. Then
-// the test uninstalls the release. Shared objects must stay in the cluster. At the end, the test installs the release
-// again.
+// TestChartIsInstalled installs a release, upgrades it with other values, and upgrades it again without a change. Then the
+// test uninstalls the release. The namespaces and the admission policy must stay in the cluster. At the end, the test
+// installs the release again.
 func TestChartIsInstalled(t *testing.T) {
 	dir := t.TempDir()
 	file, chart := filepath.Join(dir, "platform.yaml"), filepath.Join(dir, "chart")
@@ -133,8 +133,8 @@ func (r release) live(t *testing.T) {
 	r.run(t, "uninstall")
 }
 
-// expectImage checks the image in the runtime, and the image in the parameters of the admission policy. The policy
-// compares the images of TrainJobs with the image in its parameters.
+// expectImage checks that the runtime and the parameters of the admission policy contain the image. The policy compares the
+// images of TrainJobs with the image in its parameters.
 func (r release) expectImage(t *testing.T, want string) {
 	t.Helper()
 	text, err := (&unstructured.Unstructured{Object: r.getObject(t, runtimes, "", "mpi")}).MarshalJSON()

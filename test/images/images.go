@@ -24,17 +24,17 @@ import (
 //go:embed *.py
 var pythonPrograms embed.FS
 
-// Image is a container image with packages and programs. Image has no user, no home folder and no configuration for SSH
-// or MPI, because every runtime provides its own.
+// Image is a container image with packages and programs. Image has no user, no home folder and no configuration for SSH or
+// MPI, because every runtime provides them.
 type Image struct {
 	// Name is the name by which pod specs refer to the image.
 	Name string
 
 	packages []string // packages of Debian
 	wheels   []string // packages of the Python Package Index
-	sources  []source // packages to compile
+	sources  []source // Python packages that must be compiled
 	programs []string // programs in addition to allreduce.py and resume.py
-	env      []string // environment variables in addition to paths
+	env      []string // environment variables in addition to PATH and other search paths
 }
 
 // All contains the regular images, by the names of their archives. The MPICH image uses a wheel and not Debian's

@@ -27,7 +27,8 @@ func TestWheelFilesAreInstalledByKind(t *testing.T) {
 	}
 }
 
-// TestArchiveContainsTheImage reads the archive of the pause image as a container runtime does.
+// TestArchiveContainsTheImage checks that the archive of the pause image contains the program and its entrypoint. The test
+// reads the archive as a container runtime does.
 func TestArchiveContainsTheImage(t *testing.T) {
 	dir := t.TempDir()
 	program, archive := filepath.Join(dir, "pause"), filepath.Join(dir, "pause.tar")

@@ -20,8 +20,8 @@ func TestTraining(t *testing.T) {
 	t.Run("the image passes check-image.sh", func(t *testing.T) { s.check(t, "openmpi") })
 }
 
-// TestTrainingWithHorovod compares the results of train_horovod.py with the results of train.py. The Horovod image
-// contains train.py and train_horovod.py.
+// TestTrainingWithHorovod checks that train_horovod.py gives the same results as train.py. The Horovod image contains
+// train.py and train_horovod.py.
 func TestTrainingWithHorovod(t *testing.T) {
 	if _, err := os.Stat(archivePath(t, "horovod")); err != nil {
 		t.Skip("needs an image: run `make images-horovod`")
@@ -32,7 +32,7 @@ func TestTrainingWithHorovod(t *testing.T) {
 	t.Run("the image passes check-image.sh", func(t *testing.T) { s.check(t, "openmpi") })
 }
 
-// compareResults runs a program with several ranks, and compares the results with the results of train.py in one
+// compareResults runs a program with several ranks, and checks that the results equal the results of train.py in one
 // process.
 func (s system) compareResults(t *testing.T, program string) {
 	single := s.runTraining(t, 1, "python3", "/opt/train.py")

@@ -7,6 +7,6 @@ const Tolerance = 1e-9
 
 // TrainingResult is the content of the file that train.py writes with --out.
 type TrainingResult struct {
-	Hosts              []string // of each rank
+	Hosts              []string // the host of each rank
 	Losses, Parameters []float64
 }

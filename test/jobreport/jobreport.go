@@ -24,11 +24,12 @@ import (
 	"github.com/trainyard/trainyard/controller"
 )
 
-// account is the account of trainyard-controller, whose rights the generated objects contain.
+// account is the user name of trainyard-controller's ServiceAccount. The generated objects grant rights to this
+// ServiceAccount.
 const account = "system:serviceaccount:" + v1alpha1.SystemNamespace + ":trainyard-controller"
 
-// Start runs trainyard's controllers with the rights of their account, until the returned function is called. Start also creates their
-// CRD.
+// Start runs trainyard's controllers with the rights of their ServiceAccount, until the returned function is called. Start
+// also creates the CRD of TrainJobSources.
 func Start(kubeconfig string) (stop func() error, err error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {

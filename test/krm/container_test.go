@@ -17,8 +17,8 @@ import (
 // nobodyID is the id of the user that examples/images/fn.Dockerfile sets.
 const nobodyID = 65534
 
-// TestContainer runs the program in the same environment as the image of examples/images/fn.Dockerfile. The user is
-// nobody, there are no arguments, and the root folder contains only the program.
+// TestContainer checks that trainyard-fn works in the environment that the image of examples/images/fn.Dockerfile gives it:
+// the user is nobody, there are no arguments, and the root folder contains only the program.
 func TestContainer(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can change the root folder of a program")

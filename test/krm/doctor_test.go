@@ -100,8 +100,9 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestInit runs kustomize on the files that trainyard init writes: first on the files themselves, then on an overlay
-// with these files as its base. Without the flags that permit functions, the build fails.
+// TestInit checks that kustomize builds the objects of `trainyard generate` from the files that `trainyard init` writes:
+// from the files themselves, and from an overlay with these files as its base. Without the flags that permit functions, the
+// build must fail.
 func TestInit(t *testing.T) {
 	w := newWorkspace(t)
 	document := filepath.Join(w.dir, "base", "platform.yaml")

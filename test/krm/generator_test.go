@@ -40,8 +40,8 @@ generators: [platform.yaml]
 sortOptions: {order: fifo}
 ` + requireRun
 
-// TestGeneratorErrors checks that the function writes errors to standard error. kustomize does not show the list
-// "results" in a function's output.
+// TestGeneratorErrors checks that the function writes errors to standard error. The list "results" in the function's output
+// is not enough, because kustomize does not show it.
 func TestGeneratorErrors(t *testing.T) {
 	w := newWorkspace(t)
 	w.write(t, "base/kustomization.yaml", kustomization)

@@ -34,7 +34,8 @@ spec:
 	head = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
 )
 
-// useCase is one way to use the KRM function. A useCase consists of the files of a folder and the expected objects.
+// useCase is one way to use the KRM function. A useCase consists of the files in a kustomization's folder, and a function
+// that returns the expected objects.
 type useCase struct {
 	files map[string]string
 	want  func(t *testing.T, w workspace) map[string]any

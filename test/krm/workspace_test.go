@@ -73,7 +73,7 @@ func (w workspace) write(t *testing.T, name, text string) {
 	}
 }
 
-// runBuild runs kustomize build, with the function in PATH.
+// runBuild runs `kustomize build` with a PATH that contains trainyard-fn.
 func (w workspace) runBuild(t *testing.T, folder string, flags ...string) ([]byte, error) {
 	t.Helper()
 	cmd := exec.Command(repo.Tool(t, "kustomize"), append([]string{"build", filepath.Join(w.dir, folder)}, flags...)...)

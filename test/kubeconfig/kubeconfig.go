@@ -10,8 +10,8 @@ import (
 const name = "test"
 
 // Write writes a kubeconfig with one cluster and one user to the file "path". The argument "server" is the URL of the API
-// server, "authority" is the certificate of its authority in PEM form, and "token" is the bearer token of the user. For a
-// server without TLS, authority is empty.
+// server, "authority" is the certificate of the authority that signed the server's certificate, in PEM form, and "token" is
+// the bearer token of the user. For a server without TLS, authority is empty.
 func Write(path, server string, authority []byte, token string) error {
 	return clientcmd.WriteToFile(api.Config{
 		Clusters:       map[string]*api.Cluster{name: {Server: server, CertificateAuthorityData: authority}},

@@ -19,8 +19,8 @@ import (
 
 const module = "github.com/trainyard/trainyard"
 
-// excuse states why a package is no input of some lanes, although their programs or tests import the package. The
-// packages that an excused package imports need no excuse.
+// excuse states why a package is no input of some lanes (make targets that run tests), although programs or tests of these
+// lanes import the package. The packages that an excused package imports need no excuse.
 type excuse struct {
 	pkg    string // the folder of the package, relative to the repository
 	lanes  []string
@@ -45,8 +45,9 @@ var excuses = []excuse{
 	{"test/grafanadata", []string{"bench"}, "only `bench rules` uses this package, and the lane runs `bench run`"},
 }
 
-// byRendered lists packages of the generator. The files in bundles/rendered are their output, and `make test` checks
-// that this is so. If bundles/rendered is an input of a lane, these packages need not be inputs.
+// byRendered lists packages of the generator. If bundles/rendered is an input of a lane, these packages need not be inputs:
+// `make test` checks that bundles/rendered contains the generator's output, so a change of the output also changes
+// bundles/rendered.
 var byRendered = []string{
 	".", "generator", "generator/evaluate", "generator/internal/document", "generator/internal/values", "generator/internal/wording",
 	"generator/load", "generator/object", "generator/problem", "generator/sandbox",
@@ -99,8 +100,8 @@ func listPackages(t *testing.T) map[string]pkg {
 	}
 }
 
-// covers reports whether the folder of a package is in the inputs of a lane. The only file of the root package is
-// embed.go.
+// covers reports whether the folder of a package is in the inputs of a lane. The root package is covered if embed.go, its
+// only file, is an input.
 func (l Lane) covers(folder string) bool {
 	contains := func(input string) bool {
 		return isWithin(folder, input) || folder == "." && input == "embed.go"
@@ -108,8 +109,8 @@ func (l Lane) covers(folder string) bool {
 	return slices.ContainsFunc(l.Inputs, contains) && !slices.ContainsFunc(l.Except, contains)
 }
 
-// walk returns the packages that are reached by imports from the packages of a lane, including these packages. walk
-// does not follow the imports of packages that are excused.
+// walk returns the packages of a lane, and all packages that they import directly or indirectly. walk does not follow the
+// imports of excused packages.
 func walk(all map[string]pkg, start []string, isExcused func(folder string) bool) []string {
 	reached := map[string]bool{}
 	var queue []string
@@ -156,8 +157,8 @@ func packagesOf(t *testing.T, all map[string]pkg, lane, command string) []string
 	return found
 }
 
-// TestInputsCoverImports checks that the folders of all packages that the tests of a lane import are inputs of this
-// lane. Otherwise, the lane would stay fresh after a change of such a package.
+// TestInputsCoverImports checks that the folders of all packages that the tests of a lane import are inputs of this lane.
+// Otherwise, a change of a missing package would not make the lane stale.
 func TestInputsCoverImports(t *testing.T) {
 	all, used := listPackages(t), make([]bool, len(excuses))
 	for _, m := range lanePattern.FindAllStringSubmatch(read(t, "Makefile"), -1) {
@@ -193,7 +194,8 @@ func TestInputsCoverImports(t *testing.T) {
 	}
 }
 
-// TestInputsCanBeTooNarrow checks the functions of TestInputsCoverImports with a small module.
+// TestInputsCanBeTooNarrow uses a small module to check the functions walk, covers and packagesOf, which
+// TestInputsCoverImports calls.
 func TestInputsCanBeTooNarrow(t *testing.T) {
 	all := map[string]pkg{
 		"test/a": {Imports: []string{"fmt"}, TestImports: []string{module + "/b"}, XTestImports: []string{module + "/excused"}},

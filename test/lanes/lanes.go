@@ -13,18 +13,18 @@ type Lane struct {
 	Except []string // files and folders below Inputs whose change cannot change the result
 }
 
-// objects lists the inputs of lanes that apply generated objects. The files in bundles/rendered stand for the generator,
-// because `make test` checks that they equal its output.
+// objects lists the inputs of lanes that apply generated objects. The list contains bundles/rendered instead of the
+// generator, because `make test` checks that these files equal the generator's output.
 var objects = []string{"runtimes", "policies", "schemas", "generator/objects", "bundles/rendered", "api", "test/build", "test/poll", "test/process", "test/repo", "test/upstream", "tools", "go.mod"}
 
 // pods lists the inputs of lanes that run pods.
 var pods = append([]string{"test/cluster", "test/images"}, objects...)
 
-// cue lists the embedded CUE files of lanes whose inputs contain the generator and the policies, and embed.go, which
-// embeds these files.
+// cue lists embed.go, and folders of CUE files that embed.go embeds. The list is for lanes whose inputs already contain the
+// generator and the policies.
 var cue = []string{"embed.go", "runtimes", "schemas", "grafana"}
 
-// benchTests lists tests of the benchmarks. The benchmarks do not run them.
+// benchTests lists tests of the benchmarks' own code. The benchmarks do not run these tests.
 var benchTests = []string{"test/bench/bench_test.go", "test/bench/parity_test.go", "test/bench/report_test.go"}
 
 const (
@@ -55,8 +55,8 @@ func All() []Lane {
 	return lanes
 }
 
-// exceptions returns files and folders below the inputs of a lane that cannot change its result. They are the same for
-// many lanes.
+// exceptions returns files and folders that are below the inputs of a lane, but cannot change its result. listLanes does not
+// contain them, because they are the same for many lanes.
 func exceptions(l Lane) (found []string) {
 	hasInput := func(input string) bool { return slices.Contains(l.Inputs, input) }
 	if hasInput(".") {

@@ -136,7 +136,8 @@ func TestOnlyChangedModulesMakeALaneStale(t *testing.T) {
 	}
 }
 
-// TestRecordsOfUnknownCommitsAreStale checks a record of a commit that the clone does not contain.
+// TestRecordsOfUnknownCommitsAreStale checks that a lane is stale if its record names a commit that the clone does not
+// contain.
 func TestRecordsOfUnknownCommitsAreStale(t *testing.T) {
 	r, lane := newRepository(t), Lane{Name: "e2e", Inputs: []string{"a"}}
 	stale, err := r.IsStale(t.Context(), lane, Record{Commit: "0123abcd"})
@@ -186,8 +187,7 @@ func TestLanesRunWithoutGit(t *testing.T) {
 	}
 }
 
-// TestRecordsAreNoInput checks that the record of one lane does not make a lane stale whose input is the whole
-// repository.
+// TestRecordsAreNoInput checks that a new record makes no lane stale, not even a lane whose input is the whole repository.
 func TestRecordsAreNoInput(t *testing.T) {
 	r, lane := newRepository(t), Lane{Name: "test", Inputs: []string{"."}}
 	if err := r.Run(t.Context(), lane, []string{"true"}); err != nil {
@@ -199,8 +199,8 @@ func TestRecordsAreNoInput(t *testing.T) {
 	}
 }
 
-// TestLanesAreTargets checks that each lane is a target of the Makefile that records its result, that each input exists,
-// and that the page shows the records. TRAINYARD_UPDATE=1 writes the page.
+// TestLanesAreTargets checks that each lane is a target of the Makefile that records its result, that each input exists, and
+// that docs/lanes.md shows the records. TRAINYARD_UPDATE=1 writes this page.
 func TestLanesAreTargets(t *testing.T) {
 	makefile := read(t, "Makefile")
 	for _, lane := range All() {
@@ -233,8 +233,8 @@ var requiredLanes = []string{
 	"argocd", "bench", "crash", "e2e", "e2e-horovod", "fuzz", "gitops", "kueue", "packets", "race", "scale", "sdk", "smoke", "test", "trainers",
 }
 
-// TestTargetsAreLanes checks that each command of the Makefile that records its result has a lane, and that no required
-// lane is missing.
+// TestTargetsAreLanes checks that each command that the Makefile runs with $(LANE), which records the result, belongs to a
+// lane. No required lane may be missing.
 func TestTargetsAreLanes(t *testing.T) {
 	names := map[string]bool{}
 	for _, lane := range All() {

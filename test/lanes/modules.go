@@ -7,17 +7,17 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// moduleFile is the path of the module file. As an input of a lane, it stands for the versions of the modules that the
-// lane's packages use.
+// moduleFile is the path of the module file. If it is an input of a lane, the lane depends on the versions in this file, and
+// not on the rest of the file.
 const moduleFile = "go.mod"
 
 // usesModules reports whether only the versions in the module file are an input of a lane, and not the whole file.
 func (l Lane) usesModules() bool { return slices.Contains(l.Inputs, moduleFile) }
 
-// keepsModules reports whether the last commit requires all modules of another commit, in the same versions, and the same
-// version of Go. Additional modules change no package of a lane: if a package imported one of them, the package
-// would have changed too, and if a module raised the version of another module, the module file would contain the new
-// version (https://go.dev/ref/mod#go-mod-file-go).
+// keepsModules reports whether the last commit requires the same version of Go as another commit, and all modules of the
+// other commit in the same versions. The last commit may require additional modules, because they change no package of a
+// lane. If a package imported one of them, the package would have changed too. If one of them raised the version of another
+// module, the module file would contain the new version (https://go.dev/ref/mod#go-mod-file-go).
 func (r Repository) keepsModules(ctx context.Context, commit string) (bool, error) {
 	before, err := r.readModules(ctx, commit)
 	if err != nil {

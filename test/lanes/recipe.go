@@ -26,8 +26,8 @@ func rules(makefile, target string) string {
 	return text
 }
 
-// variables returns the definitions of the variables that a text uses, directly or indirectly. The argument "seen"
-// contains variables that are left out.
+// variables returns the definitions of the variables that a text uses, directly or indirectly. The map "seen" contains the
+// names of variables whose definitions are already found.
 func variables(makefile, text string, seen map[string]bool) (found []string) {
 	for _, m := range variablePattern.FindAllStringSubmatch(text, -1) {
 		if seen[m[1]] {

@@ -11,7 +11,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestRecipe reads the recipe of a target that uses variables and another target.
+// TestRecipe checks that the recipe of a target contains the target's rule, and the variables and other targets on which the
+// rule depends.
 func TestRecipe(t *testing.T) {
 	const (
 		fuzz    = "fuzz: tools ## Fuzz\n\t$(LANE) fuzz $(MAKE) -s --no-print-directory fuzz-targets\n"
@@ -30,7 +31,8 @@ func TestRecipe(t *testing.T) {
 	}
 }
 
-// TestChangedRecipeMakesALaneStale changes the rule of a lane, and the rule of another lane.
+// TestChangedRecipeMakesALaneStale checks that a lane becomes stale if its rule in the Makefile changes, but not if another
+// lane's rule changes.
 func TestChangedRecipeMakesALaneStale(t *testing.T) {
 	r, lane := newRepository(t), Lane{Name: "e2e", Inputs: []string{"a"}}
 	for _, step := range []struct {
@@ -60,8 +62,8 @@ var (
 	testPattern      = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)\(`)
 )
 
-// TestLanesSelectExistingTests checks that each part of -run and -bench in the Makefile selects a test or benchmark. If a
-// test were renamed, `go test` would otherwise succeed without a test, and the lane would be recorded.
+// TestLanesSelectExistingTests checks that each alternative of a pattern for -run or -bench in the Makefile matches a test
+// or benchmark. Otherwise, if a test is renamed, `go test` succeeds without running it, and the lane is recorded as passed.
 func TestLanesSelectExistingTests(t *testing.T) {
 	makefile := read(t, "Makefile")
 	names := map[string][]string{} // by folder
@@ -117,7 +119,8 @@ func selects(pattern string, folders [][]string, names map[string][]string) bool
 	return false
 }
 
-// TestSkippedSuitesArePrinted runs `make test-suites` with a program go that does nothing.
+// TestSkippedSuitesArePrinted checks that `make test-suites` prints each suite that only lanes run. A script that does
+// nothing replaces the program go.
 func TestSkippedSuitesArePrinted(t *testing.T) {
 	got, err := runWithPrograms(t, repo.Path(t), map[string]string{"go": ""}, "make", "-s", "test-suites")
 	if err != nil {

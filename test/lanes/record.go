@@ -49,9 +49,9 @@ func (r Repository) Records() (map[string]Record, error) {
 	return records, nil
 }
 
-// Digest returns a digest of a lane's inputs in a commit, and of the lane's recipe in the Makefile. It leaves out the files that contain the records, because
-// each recorded run changes them. If the lane depends only on the versions in the module file, Digest also leaves out
-// this file.
+// Digest returns a digest of a lane's inputs in a commit, and of the lane's recipe in the Makefile. It leaves out the files
+// that contain the records, because each recorded run changes them. If the lane depends only on the versions in the module
+// file, Digest also leaves out this file, and keepsModules compares the versions.
 func (r Repository) Digest(ctx context.Context, lane Lane, commit string) (string, error) {
 	text, err := r.git(ctx, append([]string{"ls-tree", "-r", commit, "--"}, lane.Inputs...)...)
 	if err != nil {
@@ -66,12 +66,12 @@ func (r Repository) Digest(ctx context.Context, lane Lane, commit string) (strin
 			_, _ = hash.Write([]byte(line)) // a hash accepts any input
 		}
 	}
-	makefile, _ := r.git(ctx, "show", commit+":Makefile") // a repository of a test has no Makefile
+	makefile, _ := r.git(ctx, "show", commit+":Makefile") // the repositories in some tests have no Makefile
 	_, _ = hash.Write([]byte(recipe(makefile, lane.Name)))
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
 }
 
-// isWithin reports whether a path is the path of a file or folder, or is below this folder.
+// isWithin reports whether a path is the path of the file or folder "parent", or is below this folder.
 func isWithin(path, parent string) bool {
 	return path == parent || strings.HasPrefix(path, parent+"/")
 }
@@ -97,7 +97,8 @@ func (r Repository) IsStale(ctx context.Context, lane Lane, record Record) (bool
 // Run executes the command of a lane, and writes a record if the command succeeds. If an input of the lane is not
 // committed, Run writes no record, because the recorded commit would not contain the tested files.
 func (r Repository) Run(ctx context.Context, lane Lane, command []string) error {
-	// Without a commit, the lane runs nevertheless, and describeObstacle reports the error.
+	// Digest fails if the repository has no commit. In this case, the lane runs nevertheless, and describeObstacle reports
+	// the error afterwards.
 	before, _ := r.Digest(ctx, lane, "HEAD")
 	commit, _ := r.git(ctx, "rev-parse", "--short=8", "HEAD")
 	start := time.Now()

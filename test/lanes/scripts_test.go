@@ -22,13 +22,14 @@ func runWithPrograms(t *testing.T, dir string, programs map[string]string, comma
 		}
 	}
 	cmd := exec.Command(command[0], command[1:]...)
-	// If `make test` runs this test, MAKEFLAGS contains its options. CI sets TRAINYARD_TRAINERS for `make test`.
+	// The command must not inherit these variables: MAKEFLAGS contains the options of the `make test` that runs this test,
+	// and CI sets TRAINYARD_TRAINERS for `make test`.
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "MAKEFLAGS=", "TRAINYARD_TRAINERS=")
 	out, err := cmd.Output()
 	return string(out), err
 }
 
-// expectResult compares the output of a command, and whether the command fails.
+// expectResult checks the output of a command, and that the command fails if and only if "fails" is true.
 func expectResult(t *testing.T, got string, err error, want string, fails bool) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -39,8 +40,8 @@ func expectResult(t *testing.T, got string, err error, want string, fails bool) 
 	}
 }
 
-// TestLanesStaleRunsStaleLanes runs `make lanes-stale` with a list of stale lanes that the test sets. The test replaces
-// the make commands that run the lanes.
+// TestLanesStaleRunsStaleLanes checks that `make lanes-stale` runs the stale lanes, and stops if a lane fails. Scripts
+// replace the program that lists the stale lanes, and the make commands that run the lanes.
 func TestLanesStaleRunsStaleLanes(t *testing.T) {
 	const list = `[ "$*" = "run ./test/lanes/cmd/lanes stale" ] && `
 	for name, test := range map[string]struct {

@@ -23,8 +23,9 @@ type suite struct {
 	runs      bool     // whether a test runs without these variables
 }
 
-// inspect describes the package that consists of the given files. A test skips if its function, or a function that it
-// calls directly or indirectly, reads such a variable and can skip. inspect compares only the names of functions.
+// inspect describes the package that consists of the given files. inspect assumes that a test skips if its function, or a
+// function that it calls directly or indirectly, reads a variable TRAINYARD_... and can call Skip or Exit. inspect
+// identifies functions only by their names.
 func inspect(t *testing.T, files map[string]string) suite {
 	t.Helper()
 	var s suite
@@ -127,8 +128,9 @@ func readLaneSuites(t *testing.T, makefile string) map[string][]string {
 	return found
 }
 
-// TestSkippedSuitesAreListed checks that `make test` names each suite whose tests all skip, instead of printing "ok".
-// The test also checks that a command of the Makefile sets each variable that the tests of a package need.
+// TestSkippedSuitesAreListed checks that LANE_SUITES in the Makefile contains each suite whose tests all skip. `make test`
+// prints that it skips these suites, where `go test` would print "ok". The test also checks that a command of the Makefile
+// sets each variable that the tests of a package need.
 func TestSkippedSuitesAreListed(t *testing.T) {
 	makefile, suites := read(t, "Makefile"), readSuites(t)
 	listed := readLaneSuites(t, makefile)

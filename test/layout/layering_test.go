@@ -100,10 +100,10 @@ func (b ban) listViolations(all []pkg) []string {
 	return found
 }
 
-// bannedImports returns imports of the package p. listViolations compares these imports with the pattern "target".
-// For packages of this repository or of CUE, a ban applies to direct and indirect imports. For other packages, a ban
-// applies only to direct imports, because this project cannot change the imports of other modules. As an exception,
-// commands may import CUE indirectly, through the generator.
+// bannedImports returns the imports of the package p that listViolations compares with the pattern "target". If the target
+// is in this repository or in CUE, these are direct and indirect imports. For all other targets, these are only direct
+// imports, because this project cannot change the imports of other modules. As an exception, commands may import CUE
+// indirectly, through the generator.
 func (target pattern) bannedImports(from pattern, p pkg) []string {
 	isCommand := strings.HasPrefix(from.path, module+"/cmd")
 	if strings.HasPrefix(target.path, module) || strings.HasPrefix(target.path, "cuelang.org") && !isCommand {

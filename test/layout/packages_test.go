@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// packageNames holds the names in README.md of Debian packages that have another name there.
+// packageNames maps Debian packages to their names in README.md, if these names differ.
 var packageNames = map[string]string{"openssh-server": "sshd", "openmpi-bin": "Open MPI", "prometheus": "Prometheus", "nodejs": "Node.js"}
 
 // TestPackagesAreListed checks that README.md, and the comment in tools/packages.sh, name the Debian packages that

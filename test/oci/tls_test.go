@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// useProxy starts a proxy, and configures the program to use this proxy. Through the proxy, the program reaches a
-// server under the name "example.com", because the certificates of httptest are valid for this name.
+// useProxy starts a proxy, and configures the program to use this proxy. Through the proxy, the program reaches the given
+// server under the name "example.com", for which the certificates of httptest are valid.
 func useProxy(t *testing.T, w *world, server *httptest.Server) {
 	t.Helper()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

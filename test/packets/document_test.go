@@ -60,7 +60,7 @@ func objectsByKind(t *testing.T, file string) map[string][]client.Object {
 // tableHead is the header of the table on the page. The table ends at an empty line.
 const tableHead = "| from | reaches |\n|---|---|\n"
 
-// expectTable compares a table with the table on the page. With TRAINYARD_UPDATE=1, expectTable replaces the table on
+// expectTable checks that a table equals the table on the page. With TRAINYARD_UPDATE=1, expectTable replaces the table on
 // the page.
 func expectTable(t *testing.T, got string) {
 	t.Helper()

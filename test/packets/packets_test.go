@@ -225,8 +225,8 @@ func (w *testbed) openPorts(t *testing.T) map[string]map[string][]string {
 	return open
 }
 
-// formatTable formats the matrix in Markdown. Each row contains a host, and the ports of other hosts to which this host
-// can connect.
+// formatTable formats the result of openPorts as a Markdown table. Each row contains a host, and the ports of other hosts to
+// which this host can connect.
 func (w *testbed) formatTable(t *testing.T) string {
 	t.Helper()
 	matrix := w.openPorts(t)

@@ -56,8 +56,8 @@ type host struct {
 	*network
 }
 
-// testHosts returns all hosts. Pods have addresses that begin with 10.77. The document contains the addresses of the
-// other hosts, except for the host "elsewhere".
+// testHosts returns all hosts. Pods have addresses that begin with 10.77. The platform document contains the addresses of
+// the hosts outside the cluster, except for the host "elsewhere".
 func testHosts() []*host {
 	return []*host{
 		{name: "launcher of job a, team-vision", namespace: "team-vision", labels: ofJob("a", "launcher"), address: "10.77.0.1"},

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// becomeContainer turns this process, which already has new namespaces, into a container. The first argument of
-// the process is the path of the container's plan. becomeContainer returns only if it fails.
+// becomeContainer turns this process, which already has new namespaces, into a container. The first argument of the process
+// is the path of the JSON file that contains the container's plan. becomeContainer returns only if it fails.
 func becomeContainer() error {
 	runtime.LockOSThread() // Each thread has its own capabilities, so becomeContainer must stay on one thread.
 	text, err := os.ReadFile(os.Args[1])

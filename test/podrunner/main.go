@@ -14,16 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// UID and GID are the user and group of every container. UID and GID resemble the ids that OpenShift's restricted-v2
-// assigns to pods.
+// UID and GID are the user and group of every container. UID and GID resemble the ids that OpenShift assigns to pods under
+// its SecurityContextConstraints restricted-v2.
 const (
 	UID = 1000680000
 	GID = 0
 )
 
-// stageVariable is the environment variable that selects the role of a test binary. A test binary starts itself
-// again in a second process, which runs the tests. For each container, the second process starts the test binary
-// once more.
+// stageVariable is the environment variable that tells a process of the test binary what to do. The first process starts the
+// test binary again in new namespaces. The second process runs the tests, and starts the test binary once more for each
+// container.
 const (
 	stageVariable  = "TRAINYARD_PODRUNNER_STAGE"
 	stageTests     = "tests"

@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// plan describes a container. The process that becomes the container reads the plan.
+// plan describes a container. The tests write the plan to a file, which the process that becomes the container reads.
 type plan struct {
 	Root     string // the folder where the container's root is mounted
 	Hostname string
@@ -33,8 +33,8 @@ type mount struct {
 	ReadOnly bool
 }
 
-// machinePaths lists paths of the machine that containers see instead of an image. Paths that do not exist are left
-// out.
+// machinePaths lists the paths of the machine that every container contains in place of an image. Paths that do not exist
+// are left out.
 var machinePaths = []string{
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/sys",
 	"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
@@ -55,7 +55,7 @@ var imageFiles = map[string]string{
 	"/home/mpiuser/notes": "# Part of the image.\n",
 }
 
-// newPlan returns the plan of a container. On this machine, the container's files are in the folder "dir".
+// newPlan returns the plan of a container. The folder "dir" of this machine contains the container's files.
 func (p *Pod) newPlan(container corev1.Container, dir string) plan {
 	p.t.Helper()
 	env := containerEnvironment(p.hostname, container.Env)
@@ -95,7 +95,7 @@ func (p *plan) addMachine() {
 	}
 }
 
-// addMounts adds the mounts of the pod and of the container.
+// addMounts adds the mounts of the pod (its hosts file and the entries of Replace) and of the container's volumes.
 func (p *plan) addMounts(pod *Pod, container corev1.Container) {
 	pod.t.Helper()
 	p.Mounts = append(p.Mounts, mount{From: pod.hosts, To: "/etc/hosts"})

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropPrivileges removes all capabilities of this thread, and prevents it from getting new ones.
+// dropPrivileges removes all capabilities of this thread, and prevents the thread from getting new capabilities.
 func dropPrivileges() error {
 	for capability := range uintptr(unix.CAP_LAST_CAP + 1) {
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0); err != nil && err != unix.EINVAL {

@@ -162,7 +162,7 @@ func (l *logBuffer) String() string {
 	return l.buffer.String()
 }
 
-// write writes a file to which containers can also write.
+// write writes a file that containers can read and change, because containers run as the same user.
 func (p *Pod) write(path string, content []byte) {
 	p.t.Helper()
 	if err := os.WriteFile(path, content, 0o600); err != nil {

@@ -16,8 +16,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// SSHKeys generates the files of the Secret that Trainer creates: a private key as PEM, and its public key in two
-// files. The result maps names of files to their content.
+// SSHKeys generates the files that Trainer puts into a TrainJob's Secret for SSH: a private key in PEM format, and two files
+// with the public key. The result maps names of files to their content.
 func SSHKeys(t testing.TB) map[string]string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)
@@ -33,7 +33,7 @@ func SSHKeys(t testing.TB) map[string]string {
 	return map[string]string{"id_rsa": string(private), "id_rsa.pub": public, "authorized_keys": public}
 }
 
-// authorizedKey returns the line for a key in the file authorized_keys, in the format of RFC 5656, section 3.1.
+// authorizedKey returns the line that allows a key in the file authorized_keys. RFC 5656, section 3.1, defines the format.
 func authorizedKey(t testing.TB, key *ecdsa.PublicKey) string {
 	t.Helper()
 	point, err := key.Bytes()

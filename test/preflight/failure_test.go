@@ -27,8 +27,8 @@ var hostileText = "a\"b\\c\r\n\x1b[31m\t$(reboot); `date` \"," + strings.Repeat(
 // busy machine.
 const soonLimit = 30 * time.Second
 
-// TestPreflightReportsWhyAHostIsUnreachable breaks the second of two nodes. The launcher and the first node stay
-// reachable.
+// TestPreflightReportsWhyAHostIsUnreachable breaks the second of two nodes, and checks the reported cause. The launcher and
+// the first node stay reachable.
 func TestPreflightReportsWhyAHostIsUnreachable(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -45,7 +45,7 @@ func TestPreflightReportsWhyAHostIsUnreachable(t *testing.T) {
 				write(j.t, filepath.Join(h.pod.Volume("mpi-ssh-auth"), "authorized_keys"), podrunner.SSHKeys(j.t)["authorized_keys"])
 				j.startNodes(h)
 			},
-			timeout: "50", // preflight ends before this timeout
+			timeout: "50", // preflight must end long before this timeout
 			want:    failure{Cause: "denied", Detail: "Permission denied (publickey)."},
 		},
 		"the node refuses the user, after a banner": {
@@ -54,7 +54,7 @@ func TestPreflightReportsWhyAHostIsUnreachable(t *testing.T) {
 				h.options = []string{"Banner=/tmp/banner", "DenyUsers=mpi"}
 				j.startNodes(h)
 			},
-			timeout: "50", // preflight ends before this timeout
+			timeout: "50", // preflight must end long before this timeout
 			want:    failure{Cause: "denied", Detail: "Permission denied (publickey)."},
 		},
 		"the node runs something else": {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestPreflightWritesHydraHostfile checks that the hostfile for Hydra has lines of the form host:slots. The hostfile
-// contains the address of the launcher instead of its name, because Hydra would connect by SSH to a launcher that is
-// listed by name.
+// TestPreflightWritesHydraHostfile checks that the hostfile for Hydra, the process manager of MPICH, has lines of the form
+// host:slots. The hostfile contains the address of the launcher instead of its name, because Hydra would connect by SSH to a
+// launcher that is listed by name.
 func TestPreflightWritesHydraHostfile(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 2, testPlatform{})
@@ -31,9 +31,8 @@ func TestPreflightWritesHydraHostfile(t *testing.T) {
 	}
 }
 
-// TestPreflightDoesNotCountTheLauncher: preflight runs in an init container of the launcher. The init container has
-// neither the GPUs nor the CPUs of the launcher's main container. Preflight therefore assumes that the launcher's
-// slots are available.
+// TestPreflightDoesNotCountTheLauncher checks that preflight assumes that all slots of the launcher are available. Preflight
+// cannot count them: it runs in an init container, which has neither the GPUs nor the CPUs of the launcher's main container.
 func TestPreflightDoesNotCountTheLauncher(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 1, testPlatform{})

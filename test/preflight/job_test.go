@@ -32,7 +32,7 @@ type job struct {
 type host struct {
 	name, address string
 	pod           *podrunner.Pod
-	options       []string // of its sshd
+	options       []string // additional options of the pod's sshd
 	sshd          *podrunner.Process
 }
 
@@ -81,7 +81,7 @@ func newJob(t testing.TB, nodes int, on testPlatform) *job {
 	return j
 }
 
-// newHost creates a host, and a pod with the volumes that Trainer adds.
+// newHost creates a host and its pod. The pod also has the volumes that Trainer adds.
 func (j *job) newHost(role string, index int, on testPlatform) *host {
 	j.t.Helper()
 	hostname := fmt.Sprintf("sum-%s-0-%d", role, index)
@@ -111,7 +111,7 @@ func (j *job) listHosts() []*host {
 	return append([]*host{j.launcher}, j.nodes...)
 }
 
-// mainContainer returns the container "node" of a pod, with the mounts that Trainer adds.
+// mainContainer returns the container "node" of the launcher or of a node, including the mounts that Trainer adds.
 func (j *job) mainContainer(role string) corev1.Container {
 	j.t.Helper()
 	main := podrunner.Container(j.t, j.pods[role].Containers, "node")
@@ -122,7 +122,7 @@ func (j *job) mainContainer(role string) corev1.Container {
 	return main
 }
 
-// runIdentity runs the init container "identity" in pods.
+// runIdentity runs the init container "identity" in the pods of the given hosts.
 func (j *job) runIdentity(role string, hosts ...*host) {
 	j.t.Helper()
 	identity := podrunner.Container(j.t, j.pods[role].InitContainers, "identity")

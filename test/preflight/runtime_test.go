@@ -22,7 +22,7 @@ const rendered = "../../bundles/rendered/minimal/plain/manifests.yaml"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	_ = flag.Set("test.parallel", "8") // run many tests at once, because most of the time tests wait
+	_ = flag.Set("test.parallel", "8") // run many tests at once, because tests mostly wait
 	os.Exit(podrunner.Main(m))
 }
 
@@ -38,7 +38,7 @@ func requireProgram(t testing.TB, program string) {
 	}
 }
 
-// podSpecs returns the pod specs of the rendered runtime, by the name of their ReplicatedJob.
+// podSpecs returns the pod spec of each ReplicatedJob in the rendered runtime. The keys are the names of the ReplicatedJobs.
 func podSpecs(t testing.TB) map[string]*corev1.PodSpec {
 	t.Helper()
 	runtime, err := readRuntime(rendered)

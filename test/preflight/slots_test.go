@@ -11,7 +11,8 @@ import (
 )
 
 // TestPreflightCountsSlots runs a job with a launcher and one node. The node counts its slots with a command. Preflight
-// assumes that the launcher has enough, because its init container may have other limits than the launcher.
+// assumes that the launcher has enough slots, because the init container in which preflight runs may have other limits than
+// the launcher's main container.
 func TestPreflightCountsSlots(t *testing.T) {
 	t.Parallel()
 	garbage := `printf 'a"b\\c\n\033[31m\t$(reboot) '; head -c 10000 /dev/zero | tr '\0' '"'`
@@ -19,8 +20,8 @@ func TestPreflightCountsSlots(t *testing.T) {
 		command       string
 		slots         int
 		oversubscribe string
-		available     int    // on the node
-		failure       string // of the node, if any
+		available     int    // available slots on the node
+		failure       string // failure of the node, if any
 	}{
 		"enough":                                          {command: "echo 4", slots: 4, available: 4},
 		"too few":                                         {command: "nproc", slots: 4096, failure: " available for 4096 slots"},
@@ -44,7 +45,7 @@ func TestPreflightCountsSlots(t *testing.T) {
 			j := newJob(t, 1, testPlatform{})
 			j.slots = tc.slots
 			j.startNodes(j.nodes...)
-			timeout := "50" // preflight ends before this timeout
+			timeout := "50" // preflight must end long before this timeout
 			if strings.HasPrefix(tc.failure, "no answer") {
 				timeout = "1"
 			}

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// runFile runs a script of the folder /mpi-run, and passes the given environment variables to the script. A fake
+// runFile runs a script from the launcher's folder /mpi-run on this machine, with the given environment variables. A fake
 // nproc reports eight CPUs unless OMP_NUM_THREADS is set.
 func runFile(t *testing.T, j *job, env []string, script string, args ...string) string {
 	t.Helper()
@@ -28,7 +28,8 @@ func runFile(t *testing.T, j *job, env []string, script string, args ...string) 
 	return strings.TrimSpace(string(output))
 }
 
-// TestCPULimitsAreCounted runs the script that counts CPUs, with files of control groups of versions 1 and 2.
+// TestCPULimitsAreCounted checks that the script "cpus" returns the number of CPUs that control groups allow. The test
+// writes the files of control groups, versions 1 and 2, into a folder.
 func TestCPULimitsAreCounted(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 0, testPlatform{})

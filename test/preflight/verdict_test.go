@@ -14,7 +14,7 @@ import (
 // for each container, and to 12 kB for each pod.
 const verdictLimit = 2500
 
-// verdict is the result that preflight writes as its termination message.
+// verdict is the result that preflight writes as its termination message, in JSON.
 type verdict struct {
 	Hosts     int       `json:"hosts"`
 	Reached   int       `json:"reached"`
@@ -54,7 +54,7 @@ func read(t testing.TB, result podrunner.Result) verdict {
 	return v
 }
 
-// removeTimes reports which hosts have a time in the verdict, and removes the times.
+// removeTimes removes all times from the verdict. The result tells for each host whether the verdict contained its time.
 func (v *verdict) removeTimes() []bool {
 	timed := make([]bool, len(v.MS))
 	for i, ms := range v.MS {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// WrapperScript returns a shell script that starts the program at the path "binary" in its own process, with exec. On Linux, the
-// kernel kills the program when the process that started the script ends. Without this, the program would survive a test that
+// WrapperScript returns a shell script that replaces itself, with exec, by the program at the path "binary". On Linux, the
+// kernel kills the program when the process that started the script ends. Otherwise, the program would survive a test that
 // panics or times out, because such a test runs no cleanup code.
 func WrapperScript(binary string) string {
 	if setpriv, err := exec.LookPath("setpriv"); err == nil {

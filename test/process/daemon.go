@@ -20,9 +20,9 @@ import (
 type Daemon struct {
 	// Name is the name of the server, for error messages.
 	Name string
-	// Record is the path of the file that identifies the process.
+	// Record is the path of the file that contains the process id and start time of the server.
 	Record string
-	// Log is the path of the server's output. Each start of the server appends to the log file.
+	// Log is the path of the file with the server's output. Each start of the server appends to the log file.
 	Log string
 }
 

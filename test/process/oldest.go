@@ -8,9 +8,9 @@ import (
 	"strconv"
 )
 
-// Oldest returns the id of the process that started first, among the processes whose control group has a path that
-// contains the text "group". The first process of a pod holds the pod's namespaces open, so it lives as long as the pod.
-// Other processes of a pod can end at any time. Oldest works only on Linux, because it reads /proc.
+// Oldest returns the id of the oldest process whose control group's path contains the text "group". The first process of a
+// pod holds the pod's namespaces open, so it lives as long as the pod. Other processes of a pod can end at any time. Oldest
+// works only on Linux, because it reads /proc.
 func Oldest(group string) (int, error) { return oldestBelow("/proc", group) }
 
 // oldestBelow does the work of Oldest. The argument "proc" is the path of /proc.

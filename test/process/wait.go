@@ -43,7 +43,7 @@ func WaitFor(ctx context.Context, s Server, ready func(context.Context) error) e
 	}
 }
 
-// Tail returns a line with the path of a log, and the end of that log, for error messages.
+// Tail returns the path and the last lines of a log, for error messages.
 func Tail(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {

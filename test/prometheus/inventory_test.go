@@ -42,11 +42,13 @@ func read(t *testing.T, expressions map[string]string) map[string]expression {
 	return all
 }
 
-// scrapeLabels lists the labels that Prometheus sets when it scrapes. Prometheus adds the labels "job" and "instance".
-// Prometheus can rename the labels "pod" and "namespace" to "exported_pod" and "exported_namespace".
+// scrapeLabels lists the labels that Prometheus sets when it scrapes. Prometheus adds the labels "job" and "instance". If a
+// metric already has the label "pod" or "namespace", Prometheus can rename this label to "exported_pod" or
+// "exported_namespace".
 var scrapeLabels = []string{"job", "instance", "exported_pod", "exported_namespace"}
 
-// emittedLabels returns the labels of every declared metric and recorded series, by name.
+// emittedLabels returns the labels of every metric and every recording rule that grafana/ declares. The keys are the names
+// of the series.
 func emittedLabels(o grafanadata.Grafana) map[string][]string {
 	all := map[string][]string{}
 	add := func(name string, labels []string, histogram bool) {
@@ -58,8 +60,8 @@ func emittedLabels(o grafanadata.Grafana) map[string][]string {
 	}
 	for _, s := range o.Sources {
 		for name, labels := range s.Metrics {
-			// grafana/ declares no types for the metrics of other exporters. If a metric of another exporter has the
-			// suffix _seconds, the metric is a histogram.
+			// grafana/ declares no types for the metrics of other projects' exporters. All of these metrics with the suffix
+			// _seconds are histograms.
 			add(name, labels, strings.HasSuffix(name, "_seconds"))
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/test/grafanadata"
 )
 
-// panelCase is a test case of a panel: input series in promtool's notation, the time of evaluation, and the expected
-// values of each query, by the query's legend and by the labels of the series.
+// panelCase is a test case of a panel: input series in promtool's notation, the time of evaluation, and the expected values.
+// The keys of Want are the legend of a query, and then the labels of a series.
 type panelCase struct {
 	Series map[string]string
 	At     string
@@ -25,7 +25,8 @@ type panelCase struct {
 // panelCases holds the test cases of a panel. The keys are descriptions.
 type panelCases struct{ Tests map[string]panelCase }
 
-// readPanelCases reads the test cases of testdata/panels.cue. The keys are the keys of the panels, such as now/running.
+// readPanelCases reads the test cases in testdata/panels.cue. The result maps the key of each panel, such as now/running, to
+// its test cases.
 func readPanelCases(t *testing.T) map[string]panelCases {
 	t.Helper()
 	text, err := os.ReadFile("testdata/panels.cue")
@@ -57,9 +58,8 @@ func tenantPanels(t *testing.T) map[string]panels.Panel {
 	return byKey
 }
 
-// TestTenantPanels compares the panels of the dashboard "tenant" with values worked out by hand. The results of the
-// panels of other dashboards are only compared with a golden: earlier results, not worked out by hand
-// (TestRulesOnAServer).
+// TestTenantPanels compares the panels of the dashboard "tenant" with values worked out by hand. For other dashboards,
+// TestRulesOnAServer only checks that the results are the same as the earlier results in a golden file.
 func TestTenantPanels(t *testing.T) {
 	files := caseFiles{Grafana: grafana(t), folder: t.TempDir()}
 	byKey, queries := tenantPanels(t), panelQueries(t)
@@ -84,8 +84,8 @@ func TestTenantPanels(t *testing.T) {
 	files.run(t)
 }
 
-// hasValues returns a check for promtool. At the given time, the expression must return exactly the given samples, by
-// their labels.
+// hasValues returns a check for promtool. At the given time, the expression must return exactly the samples in "want", which
+// maps labels to values.
 func hasValues(at, expression string, want map[string]float64) any {
 	var samples []any
 	for labels, value := range want {
@@ -95,8 +95,8 @@ func hasValues(at, expression string, want map[string]float64) any {
 }
 
 // TestTenantPanelsHaveTests checks that each query of the dashboard "tenant" has a test with values worked out by hand.
-// All these queries calculate, because the rule "cardinality" of test/dashboards requires an aggregation. A query that
-// ends in "or vector(0)" also needs a test without series.
+// Every query needs a test, because every query computes its values: the rule "cardinality" of test/dashboards requires an
+// aggregation. A query that ends in "or vector(0)" also needs a test without series.
 func TestTenantPanelsHaveTests(t *testing.T) {
 	cases := readPanelCases(t)
 	for key, panel := range tenantPanels(t) {
@@ -120,8 +120,8 @@ func TestTenantPanelsHaveTests(t *testing.T) {
 	}
 }
 
-// expectColumns checks that all expected series of a table have exactly the labels of the table's columns. Grafana
-// joins the queries of a table by their labels, so a further label would split the rows.
+// expectColumns checks that all expected series of a table have exactly the labels of the table's columns. Grafana joins the
+// results of a table's queries by their labels, so an additional label would split rows.
 func expectColumns(t *testing.T, table panels.Panel, cases panelCases) {
 	t.Helper()
 	var columns []string

@@ -9,10 +9,10 @@ import (
 	"github.com/trainyard/trainyard/grafana/panels"
 )
 
-// ownSeries matches series of trainyard's controller that were scraped with honorLabels.
+// ownSeries matches series of trainyard's controller that Prometheus scraped with the setting honorLabels.
 var ownSeries = regexp.MustCompile(`(?m)^(trainyard_.*[{ ])namespace="`)
 
-// notHonored renames labels of the controller's series, as Prometheus does if it scrapes without honorLabels.
+// notHonored renames the label "namespace" of the controller's series, as Prometheus does if it scrapes without honorLabels.
 func notHonored(series string) string {
 	return ownSeries.ReplaceAllString(series, `${1}namespace="trainyard-system", exported_namespace="`)
 }

@@ -48,8 +48,8 @@ func TestPanelsQueryKnownMetrics(t *testing.T) {
 // return nothing for a running TrainJob, which has no queue position and no unscheduled pods.
 var waitingPanels = map[string]string{"trainjob/now/queue/0": "resnet", "trainjob/pods/list/0": "llama"}
 
-// expectPanels compares the results of panels' queries with testdata/panels.txt, a golden: earlier results, not worked
-// out by hand. TestTenantPanels compares results with values worked out by hand.
+// expectPanels checks that the panels' queries have the same results as in the golden file testdata/panels.txt, which
+// contains earlier results. TestTenantPanels checks results against values worked out by hand.
 func expectPanels(t *testing.T, s *Server) {
 	t.Helper()
 	var text strings.Builder

@@ -25,8 +25,8 @@ type result struct {
 	Values [][2]any          `json:"values"` // timestamp, and value as text
 }
 
-// TestAnswersForPictures writes the results of all panels' queries over time to a file, for `make pictures`. The
-// environment variable TRAINYARD_PICTURES contains the path of the file.
+// TestAnswersForPictures evaluates all panels' queries over the time range, and writes the results to a file for `make
+// pictures`. The environment variable TRAINYARD_PICTURES contains the path of the file.
 func TestAnswersForPictures(t *testing.T) {
 	file := os.Getenv("TRAINYARD_PICTURES")
 	if file == "" {
@@ -172,7 +172,7 @@ func TestPicturesAreCurrent(t *testing.T) {
 	}
 }
 
-// TestCaptionsNameAllTrainJobs checks that docs/dashboards.md, which shows the pictures, names each TrainJob in them.
+// TestCaptionsNameAllTrainJobs checks that docs/dashboards.md names each TrainJob in the pictures that it shows.
 func TestCaptionsNameAllTrainJobs(t *testing.T) {
 	page, err := os.ReadFile(repo.Path(t, "docs/dashboards.md"))
 	if err != nil {

@@ -213,7 +213,7 @@ type caseFiles struct {
 	files  []string
 }
 
-// expectedAlerts holds the alerts that must fire at a time.
+// expectedAlerts holds the alerts that must fire at the time "at".
 type expectedAlerts struct {
 	at     string
 	alerts []any
@@ -228,12 +228,12 @@ func (c *caseFiles) alert(t *testing.T, name, what string, series map[string]str
 	c.write(t, name, what, series, map[string]any{"alert_rule_test": tests})
 }
 
-// firingNow selects the series of an alert that fires.
+// firingNow returns an expression that selects the series of an alert while it fires.
 func firingNow(name string) string {
 	return fmt.Sprintf(`ALERTS{alertname=%q, alertstate="firing"}`, name)
 }
 
-// addNever adds a test case in which an alert never fires until the given time.
+// addNever adds a test case in which an alert must not fire at any time until e.At.
 func (c *caseFiles) addNever(t *testing.T, name, what string, e grafanadata.Case) {
 	t.Helper()
 	c.write(t, name, what, e.Series, map[string]any{
@@ -241,8 +241,8 @@ func (c *caseFiles) addNever(t *testing.T, name, what string, e grafanadata.Case
 	})
 }
 
-// addInhibited adds a test case in which the condition of an alert holds, but an inhibiting alert prevents the alert.
-// The test case also checks that no other inhibiting alert fires.
+// addInhibited adds a test case in which the condition of an alert holds, but the alert must not fire, because an inhibiting
+// alert fires. The test case also checks that no other inhibiting alert fires.
 func (c *caseFiles) addInhibited(t *testing.T, name string, a grafanadata.Alert, other string) {
 	t.Helper()
 	e := a.Tests.Inhibited[other]
@@ -253,7 +253,8 @@ func (c *caseFiles) addInhibited(t *testing.T, name string, a grafanadata.Alert,
 	})
 }
 
-// addPending adds a test case in which an alert must fire although an inhibiting alert is pending.
+// addPending adds a test case in which an alert must fire, because an inhibiting alert is only pending and does not fire
+// yet.
 func (c *caseFiles) addPending(t *testing.T, name string, a grafanadata.Alert) {
 	t.Helper()
 	e := a.Tests.Pending

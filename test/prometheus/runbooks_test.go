@@ -47,7 +47,7 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 	}
 }
 
-// xidRow matches the Xids in a row of a table.
+// xidRow matches the Xids (error numbers of NVIDIA's driver) in a row of a table.
 var xidRow = regexp.MustCompile(`(?m)^\| ([0-9, ]+) \|`)
 
 // TestRunbookListsXids checks that the runbook about Xids lists exactly the Xids that raise the alert.

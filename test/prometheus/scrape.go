@@ -11,8 +11,9 @@ import (
 	"github.com/trainyard/trainyard/test/grafanadata"
 )
 
-// Scrape starts Prometheus with its files in a folder. Prometheus scrapes the program at the given address every second, and evaluates
-// all rules. The labels of the target are those that Prometheus' operator adds for a pod of trainyard-controller.
+// Scrape starts Prometheus, whose files are in the folder "dir". Prometheus scrapes the program at the given address every
+// second, and evaluates all rules. The target has the labels that prometheus-operator adds for a pod of
+// trainyard-controller.
 func Scrape(ctx context.Context, dir string, g grafanadata.Grafana, address string) (*Server, error) {
 	s := &Server{dir: dir}
 	target := map[string]any{

@@ -20,16 +20,16 @@ import (
 // startTimeout is the maximum time for the start of Prometheus.
 const startTimeout = 2 * time.Minute
 
-// Server is a Prometheus server with the recorded series and the results of all rules.
+// Server is a Prometheus server. If Start has started it, it contains the recorded series and the results of the recording
+// rules.
 type Server struct {
 	dir   string
 	url   string
 	child *process.Child
 }
 
-// Start starts Prometheus with its files in a folder. Before Prometheus starts, the function evaluates the recording
-// rules for the time range of the recorded series. The function evaluates one stage after another, because rules use
-// the results of earlier stages.
+// Start starts Prometheus, whose files are in the folder "dir". Beforehand, Start evaluates the recording rules for the time
+// range of the recorded series, one stage after another, because rules use the results of earlier stages.
 func Start(ctx context.Context, dir string, g grafanadata.Grafana) (*Server, error) {
 	s := &Server{dir: dir}
 	if err := s.writeRecorded(); err != nil {
@@ -49,7 +49,7 @@ func Start(ctx context.Context, dir string, g grafanadata.Grafana) (*Server, err
 	return s, s.start(ctx)
 }
 
-// ruleStages returns the recording rules of each stage. A rule queries only results of earlier stages.
+// ruleStages divides the recording rules into stages. A rule queries only results of earlier stages.
 func ruleStages(g grafanadata.Grafana) [][]grafanadata.Group {
 	var all [][]grafanadata.Group
 	for stage := 1; ; stage++ {

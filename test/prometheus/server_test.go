@@ -14,9 +14,9 @@ import (
 	"github.com/trainyard/trainyard/test/grafanadata"
 )
 
-// TestRulesOnAServer evaluates all rules and panels on a Prometheus server with the recorded series. The test compares
-// the results with testdata/computed.txt and testdata/panels.txt. Both files are goldens: earlier results, not worked
-// out by hand. With TRAINYARD_UPDATE=1, the test writes the results to both files. Every rule must have results, and
+// TestRulesOnAServer evaluates all rules and panels on a Prometheus server with the recorded series. The results must be the
+// same as in testdata/computed.txt and testdata/panels.txt. Both are golden files: they contain earlier results, not values
+// worked out by hand. With TRAINYARD_UPDATE=1, the test writes the results to both files. Every rule must have results, and
 // the results must have only the labels that the rule declares.
 func TestRulesOnAServer(t *testing.T) {
 	g := grafana(t)
@@ -47,7 +47,7 @@ func TestRulesOnAServer(t *testing.T) {
 	expectPanels(t, s)
 }
 
-// formatSample formats a sample.
+// formatSample returns a line with the name, the labels and the value of a sample.
 func formatSample(name string, sample Sample, t *testing.T) string {
 	t.Helper()
 	var words []string
@@ -62,7 +62,7 @@ func formatSample(name string, sample Sample, t *testing.T) string {
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
 	}
-	// Prometheus adds floats in an order that varies, so the last digits of a sum vary too.
+	// The value is rounded, because Prometheus adds floats in a varying order, so the last digits of a sum vary.
 	return fmt.Sprintf("%s{%s} %.10g\n", name, strings.Join(words, ", "), value)
 }
 
@@ -103,8 +103,8 @@ func (s *Server) expectHealthy(t *testing.T, g grafanadata.Grafana) {
 	}
 }
 
-// expectFile compares text with a golden: earlier results, not worked out by hand. With TRAINYARD_UPDATE=1, expectFile
-// writes the text to the golden first.
+// expectFile checks that the text is the same as the content of a golden file, which contains earlier results. With
+// TRAINYARD_UPDATE=1, expectFile first writes the text to the golden file.
 func expectFile(t *testing.T, file, text string) {
 	t.Helper()
 	if os.Getenv("TRAINYARD_UPDATE") != "" {

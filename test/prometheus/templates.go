@@ -5,12 +5,12 @@ import "strings"
 // Templates holds recorded series from which a larger cluster can be simulated. The text {tenant} in a label stands for
 // the number of a tenant, and {job} for the number of a TrainJob.
 type Templates struct {
-	PerJob    []string // a TrainJob with a launcher and a node, which have a GPU each
-	PerTenant []string // a namespace, and a ClusterQueue
-	Once      []string // controllers and webhooks
+	PerJob    []string // series of a TrainJob, whose launcher and node have one GPU each
+	PerTenant []string // series of a tenant's namespace and ClusterQueue
+	Once      []string // series of controllers and webhooks
 }
 
-// SeriesTemplates returns the recorded series of the TrainJob bert, of its tenant, and of the cluster.
+// SeriesTemplates makes templates from the recorded series of the TrainJob bert, of its tenant, and of the cluster.
 func SeriesTemplates() Templates {
 	var all Templates
 	fill := strings.NewReplacer("\", ", "\",", "team-vision", "team-{tenant}", "bert", "bert-{job}", "gpu-", "gpu-{job}-", `cluster_queue="research"`, `cluster_queue="research-{tenant}"`)
@@ -28,10 +28,10 @@ func SeriesTemplates() Templates {
 		case line == "" || has("# ", "team-speech", "exported_namespace", "ALERTS"):
 		case has(`pod="bert-launcher-0-0`, `pod="bert-node-0-0`, `job_name="bert-launcher-0"`, `job_name="bert-node-0"`, `trainjob="bert"`):
 			all.PerJob = append(all.PerJob, fill.Replace(line))
-		case has("trainjob=", "job_name=", `created_by_kind="Job"`, "-0-0-", "-0-1-", "-0-2-"): // other TrainJobs
+		case has("trainjob=", "job_name=", `created_by_kind="Job"`, "-0-0-", "-0-1-", "-0-2-"): // skip other TrainJobs
 		case has("team-vision", `cluster_queue="research"`):
 			all.PerTenant = append(all.PerTenant, fill.Replace(line))
-		case has("cluster_queue="): // other ClusterQueues
+		case has("cluster_queue="): // skip other ClusterQueues
 		default:
 			all.Once = append(all.Once, strings.ReplaceAll(line, "\", ", "\","))
 		}

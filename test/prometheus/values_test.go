@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/test/grafanadata"
 )
 
-// readValues reads the test cases of the package testdata/values. They are not in the CUE package grafana, because the
-// program contains that package, and does not need them.
+// readValues reads the test cases of recording rules in the CUE package testdata/values. The CUE package grafana does not
+// contain these test cases, because the program trainyard embeds that package, but needs no test cases.
 func readValues(t *testing.T) map[string]grafanadata.Record {
 	t.Helper()
 	instance := load.Instances([]string{"."}, &load.Config{Dir: "testdata/values"})[0]

@@ -57,8 +57,7 @@ func TestJobsWaitForQuota(t *testing.T) {
 			}
 			t.Run("a quota as large as the queue refuses no pod of an admitted job", s.expectNoRefusal)
 			t.Run("pods of a job with a required topology share a node", s.expectSameNode)
-			// An old client may request the older API version v1beta1. Kueue must convert the object to v1beta1 for an old
-			// client.
+			// Old clients request the older API version v1beta1, so Kueue must convert the LocalQueue to v1beta1.
 			if diff := cmp.Diff("team", s.runKubectl(t, "", "get", "localqueues.v1beta1.kueue.x-k8s.io", "team", "-o", "jsonpath={.spec.clusterQueue}")); diff != "" {
 				t.Errorf("the ClusterQueue of the LocalQueue in v1beta1: -want +got:\n%s", diff)
 			}
@@ -111,8 +110,7 @@ func (s *sandbox) expectMaxNodes(t *testing.T, queue string, most int) {
 	s.runKubectl(t, "", "delete", "trainjob", largest.Name, over.Name)
 }
 
-// expectSameNode runs a job whose runtime requires a common cluster node, and checks that all pods run on the same
-// cluster node.
+// expectSameNode runs a job whose runtime requires that all pods run on the same cluster node, and checks that they do.
 func (s *sandbox) expectSameNode(t *testing.T) {
 	job := queued("near", "near", "near", hostCount, "1h")
 	s.submit(t, job)
@@ -138,8 +136,9 @@ func (s *sandbox) expectTurns(t *testing.T) {
 	})
 }
 
-// expectPositions submits several jobs to a queue in which one job has room. The annotations, the events and the metrics of trainyard's
-// controller must show the position of each job. This is the edge case of concurrent submissions.
+// expectPositions submits several jobs to a queue whose quota is enough for only one job. The annotations, the events and
+// the metrics of trainyard's controller must show the position of each job. The test covers the case that several users
+// submit jobs to the same queue at about the same time.
 func (s *sandbox) expectPositions(t *testing.T) {
 	s.startController(t)
 	running := queued("running", "openmpi", "team", hostCount, "1h")
@@ -179,8 +178,8 @@ func (s *sandbox) startController(t *testing.T) {
 	})
 }
 
-// expectTimeout submits a job that Kueue admits, and whose pods no cluster node can run. After the timeout of its runtime, the job must
-// be suspended, and Kueue must not resume it.
+// expectTimeout submits a job that Kueue admits, but whose pods fit on no cluster node. After the timeout that the runtime
+// sets, the job must be suspended, and Kueue must not resume it.
 func (s *sandbox) expectTimeout(t *testing.T) {
 	s.startController(t)
 	job := queued("late", "late", "team", 2, "1h")

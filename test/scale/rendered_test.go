@@ -106,8 +106,8 @@ func (e exampleCluster) generateObjects(t *testing.T, example string) map[string
 	return sets
 }
 
-// exemptControllers is a layer that exempts the cluster's controllers from the admission rules. On OpenShift, the
-// controllers use other ServiceAccounts.
+// exemptControllers is an additional layer of the platform document. It exempts the cluster's controllers from the admission
+// rules. The example acme is for OpenShift, where the exempt controllers have other ServiceAccounts.
 const exemptControllers = `
 spec:
   admission:
@@ -116,9 +116,8 @@ spec:
     - system:serviceaccount:kueue-system:kueue-controller-manager
 `
 
-// apply applies the objects of an example, except objects of programs that the cluster does not have, such as
-// Prometheus. The function also creates the namespaces, claims and ClusterQueues that the example expects in the
-// cluster.
+// apply applies the objects of an example, except objects whose kinds the cluster does not have, such as those of
+// Prometheus. The function also creates the namespaces, claims and ClusterQueues that the example expects in the cluster.
 func (e exampleCluster) apply(t *testing.T, objs []client.Object) {
 	t.Helper()
 	var stream strings.Builder
@@ -178,7 +177,7 @@ spec:
   resources: {requests: {storage: 1Gi}}
 `
 
-// ownQueues is the ClusterQueue that the example vanilla expects in the cluster.
+// ownQueues is the YAML of the ClusterQueue (and its flavor) that the example vanilla expects in the cluster.
 const ownQueues = `
 apiVersion: kueue.x-k8s.io/v1beta1
 kind: ResourceFlavor
@@ -203,7 +202,8 @@ spec:
       - {name: nvidia.com/mig-2g.20gb, nominalQuota: 32}
 `
 
-// expectRuns submits a TrainJob as a user in some groups, waits until all its pods run, and deletes it.
+// expectRuns submits a TrainJob as a user who is a member of the given groups, waits until all pods of the TrainJob run, and
+// deletes it.
 func (e exampleCluster) expectRuns(t *testing.T, job *unstructured.Unstructured, groups []string) {
 	t.Helper()
 	config := rest.CopyConfig(e.config)
@@ -278,8 +278,8 @@ func (e exampleCluster) checkRunning(ctx context.Context, job client.Object) err
 	return e.canConnect(ctx, &launcher[0], &nodes[0])
 }
 
-// checkMachines returns an error if a TrainJob without devices runs on cluster nodes with GPUs, although its ClusterQueue
-// has the flavor "cpu".
+// checkMachines returns an error if a TrainJob that requests no devices runs on cluster nodes with GPUs. If the ClusterQueue
+// has no flavor "cpu" for cluster nodes without GPUs, checkMachines accepts all cluster nodes.
 func (e exampleCluster) checkMachines(ctx context.Context, job client.Object) error {
 	var pods corev1.PodList
 	if err := e.client.List(ctx, &pods, ofJob(job)...); err != nil {
@@ -333,7 +333,7 @@ func (e exampleCluster) flavors(ctx context.Context, job client.Object) ([]strin
 	return flavors, err
 }
 
-// kueueObject returns an object of Kueue that a client can fill in.
+// kueueObject returns an empty object of the given kind of Kueue, into which a client can read.
 func kueueObject(kind string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": kind}}
 }
@@ -355,7 +355,7 @@ func (e exampleCluster) canConnect(ctx context.Context, launcher, node *corev1.P
 	return matrix.CanConnect(policies.Items, node, launcher, mpiPort)
 }
 
-// listReasons returns why a job does not run: the warnings in its namespace, and Kueue's messages.
+// listReasons returns events that can explain why a job does not run: the warnings in its namespace, and Kueue's messages.
 func (e exampleCluster) listReasons(ctx context.Context, job client.Object) string {
 	var events corev1.EventList
 	if err := e.client.List(ctx, &events, client.InNamespace(job.GetNamespace())); err != nil {

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// sandbox is a cluster of simulated cluster nodes, to which a generated platform was applied.
+// sandbox is a cluster with simulated cluster nodes, in which the test has applied the objects of a generated platform.
 type sandbox struct {
 	dir    string
 	client client.Client
@@ -71,10 +71,10 @@ func startSandbox(t *testing.T, o cluster.Options, documents ...string) *sandbox
 	return s
 }
 
-// awaitQuotas waits until Kubernetes has computed the usage of every quota. Until then, Kubernetes refuses TrainJobs.
-// In a new cluster, Kubernetes discovers kinds such as TrainJob only after some seconds. Kubernetes computes the
-// usage of an existing quota again only after five minutes, but the usage of a new quota earlier. Therefore
-// awaitQuotas deletes and recreates each quota whose usage is still unknown.
+// awaitQuotas waits until Kubernetes has computed the usage of every ResourceQuota. Until then, Kubernetes refuses
+// TrainJobs. In a new cluster, Kubernetes needs some seconds to discover kinds such as TrainJob. If this is too late for an
+// existing quota, Kubernetes computes its usage again only after five minutes, but computes the usage of a new quota sooner.
+// Therefore awaitQuotas deletes and recreates each quota whose usage is still unknown.
 func (s *sandbox) awaitQuotas(t *testing.T) {
 	t.Helper()
 	poll.Until(t, waitTimeout, func(ctx context.Context) error {

@@ -18,7 +18,7 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// nodeCount is the number of cluster nodes, and also the number of nodes of the job.
+// nodeCount is the number of cluster nodes, and also the number of pods of the job, including the launcher.
 const nodeCount = 100
 
 // TestJobOfManyNodesRunsAndCompletes checks that each pod of a job is scheduled and runs, and that the job is

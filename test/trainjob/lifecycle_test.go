@@ -22,7 +22,7 @@ func (w *world) expectReasons(job string, want ...string) {
 	})
 }
 
-// TestTrainJobSucceeds follows a TrainJob through all its phases.
+// TestTrainJobSucceeds checks the phases, messages and events of a TrainJob from its creation to its success.
 func TestTrainJobSucceeds(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("train")
@@ -43,8 +43,8 @@ func TestTrainJobSucceeds(t *testing.T) {
 	w.expectReasons("train", "JobSubmitted", "GangSchedulingStarted", "PodsReady", "TrainingStarted", "TrainingComplete")
 }
 
-// TestTrainJobFails checks the message and the events of a TrainJob whose program fails. The log cannot be read, because there is
-// no kubelet, so the failure is recognized in the termination message.
+// TestTrainJobFails checks the message and the events of a TrainJob whose program fails. The controller cannot read the log,
+// because there is no kubelet, so it must recognize the failure in the termination message.
 func TestTrainJobFails(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("train")
@@ -58,8 +58,8 @@ func TestTrainJobFails(t *testing.T) {
 	w.expectReasons("train", "JobSubmitted", "GangSchedulingStarted", "PodsReady", "TrainingStarted", "TrainingFailed")
 }
 
-// TestRestartRepeatsNothing stops the controller and starts it again. It must not write events again, and must not forget what
-// happens in the meantime.
+// TestRestartRepeatsNothing stops the controller and starts it again. The controller must not repeat earlier events, and
+// must report what happened while it was stopped.
 func TestRestartRepeatsNothing(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("train")
@@ -76,8 +76,9 @@ func TestRestartRepeatsNothing(t *testing.T) {
 	w.expectReasons("other", "JobSubmitted")
 }
 
-// TestReadOnlyWritesNothing checks that the controller writes nothing if it only observes, although the runtime has a timeout and a time
-// to live that are over, and the namespace isolates TrainJobs.
+// TestReadOnlyWritesNothing checks that the controller writes nothing with the option ReadOnly. Without the option, it would
+// suspend the TrainJob "waiting" after the timeout of its runtime, delete the TrainJob "ended" after its time to live, and
+// create network policies, because the namespace isolates TrainJobs.
 func TestReadOnlyWritesNothing(t *testing.T) {
 	w := newWorld(t, func(o *controller.Options) { o.ReadOnly, o.LeaderElection = true, true })
 	w.isolate()

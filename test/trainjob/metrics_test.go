@@ -14,7 +14,8 @@ import (
 	"github.com/trainyard/trainyard/test/grafanadata"
 )
 
-// TestMetricsMatchTheCatalogue compares the names, the help and the labels of metrics with the declarations in grafana/.
+// TestMetricsMatchTheCatalogue checks that the controller's metrics have the names, help texts and labels that grafana/
+// declares.
 func TestMetricsMatchTheCatalogue(t *testing.T) {
 	g, err := grafanadata.Read("runbooks")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/test/prometheus"
 )
 
-// TestPrometheusScrapesTheController lets a real Prometheus scrape the controller and evaluate the generated rules. The recorded series
-// and the pending alert must describe one waiting, one running and one failed TrainJob.
+// TestPrometheusScrapesTheController lets a real Prometheus scrape the controller and evaluate the generated rules. The
+// results of the recording rules, and a pending alert, must describe one waiting, one running and one failed TrainJob.
 func TestPrometheusScrapesTheController(t *testing.T) {
 	g, err := grafanadata.Read("runbooks")
 	if err != nil {

@@ -37,7 +37,8 @@ func (w *world) runtimeWith(annotations map[string]string) string {
 	return runtime.Name
 }
 
-// TestGangTimeout checks that a TrainJob without room is suspended after the timeout of its runtime, and that it can be resumed.
+// TestGangTimeout checks that a TrainJob whose pods fit on no cluster node is suspended after the timeout of its runtime,
+// and that it can be resumed.
 func TestGangTimeout(t *testing.T) {
 	w := newWorld(t, nil)
 	runtime := w.runtimeWith(map[string]string{v1alpha1.GangAnnotation: `{"timeoutSeconds":3}`})
@@ -81,7 +82,7 @@ func TestTimeToLive(t *testing.T) {
 	}
 }
 
-// isolate creates the policy with which a tenant isolates its TrainJobs from each other.
+// isolate creates the NetworkPolicy that isolates the TrainJobs of a tenant from each other.
 func (w *world) isolate() {
 	w.Helper()
 	deny := &networkingv1.NetworkPolicy{
@@ -123,7 +124,7 @@ func TestPoliciesOfTrainJobs(t *testing.T) {
 func (w *world) submitTo(name, runtime string) {
 	w.Helper()
 	job := build.MakeTrainJob(name, w.namespace).Runtime(runtime).Nodes(2).Obj()
-	// Trainer's webhook may not have seen the new runtime yet.
+	// Retry, because Trainer's webhook may not have seen the new runtime yet.
 	controlplane.Eventually(w, func(ctx context.Context) error {
 		err := w.cp.Client().Create(ctx, job.DeepCopy())
 		if err != nil && strings.Contains(err.Error(), "already exists") {

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 // runtimeName is the name of the runtime in examples/minimal.
 const runtimeName = "mpi-openmpi-cpu"
 
-// world is a namespace in a control plane whose TrainJobs the controller observes.
+// world is a control plane, and a namespace in which the controller observes TrainJobs.
 type world struct {
 	*testing.T
 	cp        *controlplane.ControlPlane
@@ -96,7 +96,8 @@ func (w *world) submit(name string) {
 	w.submitTo(name, runtimeName)
 }
 
-// createPods creates the pods of a TrainJob: the launcher and two nodes. No cluster node has room for them.
+// createPods creates the pods of a TrainJob: the launcher and two nodes. The status of each pod says that no cluster node
+// has room for it.
 func (w *world) createPods(job string) {
 	w.Helper()
 	for _, p := range []struct {
@@ -164,7 +165,7 @@ func (w *world) scheduleOne(name string) {
 	}
 }
 
-// run lets all containers of a TrainJob run.
+// run sets the status of all pods of a TrainJob to running and ready.
 func (w *world) run(job string) {
 	w.Helper()
 	w.eachPod(job, func(pod *corev1.Pod) {
@@ -175,7 +176,8 @@ func (w *world) run(job string) {
 	})
 }
 
-// end lets the launcher end with an exit code and a message, and sets the final condition of the JobSet, which Trainer copies.
+// end sets the status of the launcher to terminated, with the given exit code and termination message. It also sets the
+// final condition of the JobSet, which Trainer copies to the TrainJob.
 func (w *world) end(job string, code int32, left string) {
 	w.Helper()
 	w.eachPod(job, func(pod *corev1.Pod) {

@@ -22,7 +22,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// startWithCRD returns an API server with the kind TrainJobSource, and a client for it.
+// startWithCRD starts an API server with the kind TrainJobSource, and returns the server and a client.
 func startWithCRD(t *testing.T, opts ...controlplane.Option) (*controlplane.ControlPlane, client.Client) {
 	t.Helper()
 	cp := controlplane.Start(t, append(opts, controlplane.CRDsOnly())...)
@@ -51,7 +51,8 @@ func startWithCRD(t *testing.T, opts ...controlplane.Option) (*controlplane.Cont
 	return cp, c
 }
 
-// TestAPIValidation checks each constraint of the kind on a value that it accepts, and on a value that it refuses.
+// TestAPIValidation checks for each constraint of a TrainJobSource that the API server accepts a valid value, and refuses an
+// invalid value.
 func TestAPIValidation(t *testing.T) {
 	_, c := startWithCRD(t)
 	url := "url: https://git.example.com/team/jobs.git"

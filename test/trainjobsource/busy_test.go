@@ -25,7 +25,8 @@ func (c *counter) Fetch(ctx context.Context, r fetch.Request) (fetch.Result, err
 	return c.Fetcher.Fetch(ctx, r)
 }
 
-// reserve waits until no round has reserved the namespace of the first tenant, and reserves it.
+// reserve reserves the namespace of the first tenant, as the controller does for each round (one call of Reconcile). It
+// waits if a round has already reserved the namespace.
 func reserve(t *testing.T, rounds *reconcile.Reconciler) (free func()) {
 	t.Helper()
 	controlplane.Eventually(t, func(context.Context) error {
@@ -38,9 +39,10 @@ func reserve(t *testing.T, rounds *reconcile.Reconciler) (free func()) {
 }
 
 // TestReservedNamespaceDoesNotStopOthers reserves one of two namespaces, as a long round does. The controller has only one
-// worker, which must handle the TrainJobSource of the other namespace. The TrainJobSource in the reserved namespace must wait:
-// it fetches only once, and the status shows the requested fetch only after the commit was applied. The second part
-// deletes the TrainJobSource while its namespace is reserved.
+// worker, which must handle the TrainJobSource of the other namespace. The TrainJobSource in the reserved namespace must
+// wait: the controller fetches its commit only once, and the status shows the requested fetch only after the commit was
+// applied. The second part of the test deletes the TrainJobSource while its namespace is reserved. The deletion must wait
+// too.
 func TestReservedNamespaceDoesNotStopOthers(t *testing.T) {
 	l := newLive(t)
 	commit := l.push("bert", "numNodes: 2")
@@ -58,7 +60,7 @@ func TestReservedNamespaceDoesNotStopOthers(t *testing.T) {
 	l.object.Namespace = tenants[1]
 	l.create()
 	l.wait("True", v1alpha1.ReasonApplied)
-	time.Sleep(3 * time.Second) // the round that waits is repeated
+	time.Sleep(3 * time.Second) // long enough for several attempts of the round that waits
 	l.object = waiting
 	if l.refresh(); l.object.Status.LastSync != "" || l.object.Status.Applied != nil {
 		t.Errorf("while its namespace is reserved, the TrainJobSource has the status %+v", l.object.Status)

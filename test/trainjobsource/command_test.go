@@ -33,8 +33,8 @@ func (l *live) command(program string, code int, args ...string) (view sources.V
 	return view
 }
 
-// TestCommandsPrintJSON checks that all commands which change a TrainJobSource print its state after the change with
-// -o json.
+// TestCommandsPrintJSON checks that with -o json, each command that changes a TrainJobSource prints the state after the
+// change.
 func TestCommandsPrintJSON(t *testing.T) {
 	l, program := newLive(t), repo.Build(t)
 	l.push("bert", "numNodes: 2")

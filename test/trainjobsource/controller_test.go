@@ -16,8 +16,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestJobsFollowGit follows a job through all steps of its life: it is created, edited with each value of onChange,
-// renamed, and removed with each value of prune.
+// TestJobsFollowGit checks which runs exist after a job in Git is created, edited with each value of onChange, renamed, and
+// removed with each value of prune.
 func TestJobsFollowGit(t *testing.T) {
 	l := newLive(t)
 	first := l.push("bert", "numNodes: 2")
@@ -67,7 +67,8 @@ func TestJobsFollowGit(t *testing.T) {
 	l.waitRuns("prune Always", "gpt/1 nodes=5")
 }
 
-// TestRetryAnnotation runs a job again that has not changed in Git.
+// TestRetryAnnotation checks that a new value of the annotation retry.trainyard.dev/JOB starts a new run of a job that has
+// not changed in Git.
 func TestRetryAnnotation(t *testing.T) {
 	l := newLive(t)
 	l.push("gpt", "numNodes: 2")
@@ -94,7 +95,7 @@ func TestRetryAnnotation(t *testing.T) {
 	}
 }
 
-// waitState waits until the status contains a state of a job, and the name of its newest run.
+// waitState waits until the status shows the given state for a job, and the given name for the job's newest run.
 func (l *live) waitState(job, state, run string) {
 	l.t.Helper()
 	l.eventually(func(s *v1alpha1.TrainJobSource) error {
@@ -107,7 +108,7 @@ func (l *live) waitState(job, state, run string) {
 	})
 }
 
-// runName returns the name of the TrainJob of a run, in the form JOB/GENERATION.
+// runName returns the name of a run's TrainJob. The argument "run" has the form JOB/GENERATION.
 func (l *live) runName(run string) string {
 	l.t.Helper()
 	for name, t := range l.list() {
@@ -120,7 +121,7 @@ func (l *live) runName(run string) string {
 	return ""
 }
 
-// TestGitHistories checks commits that do not follow their predecessors: a forced push, a deleted branch and a moved
+// TestGitHistories checks changes in Git other than a new commit on a branch: a forced push, a missing branch and a moved
 // tag.
 func TestGitHistories(t *testing.T) {
 	l := newLive(t)
@@ -196,8 +197,8 @@ func TestLinearHistoryAfterAProblem(t *testing.T) {
 	l.wait("False", v1alpha1.ReasonVerificationFailed)
 }
 
-// TestDeniedJobDoesNotStopOthers checks the status of a job that breaks a rule, of a file with a mistake, and of a job
-// without mistakes.
+// TestDeniedJobDoesNotStopOthers checks that a job runs even if another job breaks an admission rule and a file contains a
+// mistake. The status must describe all three.
 func TestDeniedJobDoesNotStopOthers(t *testing.T) {
 	l := newLive(t)
 	l.push("big", "numNodes: 100000")
@@ -281,8 +282,8 @@ func TestSuspendAndDryRun(t *testing.T) {
 	l.waitRuns("resumed", "bert/1 nodes=2", "gpt/1 nodes=3")
 }
 
-// TestDeletedSource checks the deletion of a TrainJobSource with each value of prune, and that nothing runs twice when it
-// is created again.
+// TestDeletedSource checks for each value of prune which runs exist after a TrainJobSource is deleted, and after it is
+// created again.
 func TestDeletedSource(t *testing.T) {
 	for _, prune := range []v1alpha1.PrunePolicy{v1alpha1.PruneNever, v1alpha1.PruneFinished, v1alpha1.PruneAlways} {
 		t.Run(string(prune), func(t *testing.T) {

@@ -47,10 +47,10 @@ var program = sync.OnceValues(func() (string, error) {
 	return file, repo.Compile("trainyard-controller", file)
 })
 
-// removeProgram removes the program. TestMain calls it.
+// removeProgram removes the compiled program. TestMain calls it at the end.
 var removeProgram = func() {}
 
-// start starts the program trainyard-controller. It works alone unless further flags say otherwise.
+// start starts the program trainyard-controller. Without further flags, the program does not use leader election.
 func (l *live) start(kubeconfig string, more ...string) (*exec.Cmd, *bytes.Buffer) {
 	l.t.Helper()
 	file, err := program()
@@ -70,7 +70,8 @@ func (l *live) start(kubeconfig string, more ...string) (*exec.Cmd, *bytes.Buffe
 }
 
 // TestKilledController kills the program 20 times at random moments while it starts jobs. The result must be the same as
-// without kills: each version of each job has exactly one run, and the record contains exactly these runs.
+// without kills: each version of each job has exactly one run, and the record (the ConfigMap in which the controller stores
+// the runs) contains exactly these runs.
 func TestKilledController(t *testing.T) {
 	l := newLive(t)
 	kubeconfig := l.kubeconfig()
@@ -89,12 +90,12 @@ func TestKilledController(t *testing.T) {
 			if kill < kills-1 {
 				waitForMoment(random, created)
 			} else {
-				l.waitApplied(commit) // then the next version can come
+				l.waitApplied(commit) // the next version must not be pushed before
 			}
 			if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			_ = cmd.Wait() // reports the signal
+			_ = cmd.Wait() // the error reports the signal
 		}
 		for job := range jobs {
 			want = append(want, fmt.Sprintf("job-%d/%d nodes=%d", job, version+1, version+1))
@@ -114,7 +115,7 @@ func TestKilledController(t *testing.T) {
 	}
 }
 
-// pushJobs commits jobs with the given number of nodes, and returns the commit.
+// pushJobs commits the given number of jobs, each with the given number of nodes, and returns the commit.
 func (l *live) pushJobs(jobs, nodes int) string {
 	l.t.Helper()
 	files := map[string]string{}
@@ -126,7 +127,7 @@ func (l *live) pushJobs(jobs, nodes int) string {
 	return l.pushFiles(files)
 }
 
-// watchCreations returns a channel that receives a value when a TrainJob with the given number of nodes is created.
+// watchCreations returns a channel that receives a value for each new TrainJob with the given number of nodes.
 func (l *live) watchCreations(nodes int) <-chan struct{} {
 	l.t.Helper()
 	c, err := client.NewWithWatch(l.cp.Config(), client.Options{Scheme: l.cp.Client().Scheme()})
@@ -149,8 +150,9 @@ func (l *live) watchCreations(nodes int) <-chan struct{} {
 	return created
 }
 
-// waitForMoment waits until the next TrainJob is created. If TrainJobs were created since the last moment, it waits for a
-// random time instead, so that the program is also killed while it starts, and while it confirms TrainJobs in the record.
+// waitForMoment waits until the test should kill the program: when the next TrainJob is created. If TrainJobs were already
+// created since the last call, waitForMoment waits for a random time instead. So the program is also killed while it starts,
+// and while it confirms in the record that it has created TrainJobs.
 func waitForMoment(random *rand.Rand, created <-chan struct{}) {
 	if len(created) == 0 {
 		select {
@@ -166,7 +168,7 @@ func waitForMoment(random *rand.Rand, created <-chan struct{}) {
 	time.Sleep(time.Duration(random.IntN(800)) * time.Millisecond)
 }
 
-// waitRecord waits until the record contains exactly the runs in the cluster.
+// waitRecord waits until the record of the TrainJobSource, a ConfigMap, contains exactly the runs that exist in the cluster.
 func (l *live) waitRecord() {
 	l.t.Helper()
 	l.eventually(func(*v1alpha1.TrainJobSource) error {
@@ -207,7 +209,8 @@ func (p poison) Fetch(ctx context.Context, r fetch.Request) (fetch.Result, error
 	return p.next.Fetch(ctx, r)
 }
 
-// runController runs only the controller of TrainJobSources, with one worker. The argument "change" changes it before.
+// runController runs only the controller of TrainJobSources, with one worker. Before the start, the function "change" can
+// change the controller.
 func (l *live) runController(change func(*trainjobsource.Controller)) {
 	l.t.Helper()
 	fetcher, err := fetch.New(fetch.Options{Network: l.options().Network})
@@ -230,7 +233,8 @@ func (l *live) runController(change func(*trainjobsource.Controller)) {
 	l.background(mgr.Start)
 }
 
-// TestA14PanicDoesNotStopOthers checks that a TrainJobSource whose round panics does not stop another TrainJobSource.
+// TestA14PanicDoesNotStopOthers checks that the controller still handles a TrainJobSource if it panics while it handles
+// another one.
 func TestA14PanicDoesNotStopOthers(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")

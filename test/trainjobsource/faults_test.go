@@ -13,7 +13,7 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// change is a step of the history that TestCrashAfterEveryWrite repeats.
+// change is a step of the history that TestCrashAfterEveryWrite replays.
 type change struct {
 	name   string
 	change func(w *world)
@@ -30,9 +30,9 @@ var history = []change{
 	{"end and remove", func(w *world) { w.end("gpt", trainer.TrainJobComplete); w.commit("gpt", "") }},
 }
 
-// TestCrashAfterEveryWrite repeats a history, and lets the controller crash after each of its writes. A write before
-// a crash reaches the API server, but the controller does not get the response. The final runs must be the same as
-// without crashes.
+// TestCrashAfterEveryWrite replays a history once for each write of the controller, and lets the controller crash after this
+// write. The write reaches the API server, but the controller does not get the response. The final runs must be the same as
+// without a crash.
 func TestCrashAfterEveryWrite(t *testing.T) {
 	for _, onChange := range []plan.OnChange{plan.Queue, plan.RunAlongside, plan.Replace} {
 		t.Run(string(onChange), func(t *testing.T) {
@@ -53,8 +53,8 @@ func TestCrashAfterEveryWrite(t *testing.T) {
 	}
 }
 
-// replay makes all changes of the history, and crashes once, after a write. It returns the final runs and the number
-// of writes.
+// replay makes all changes of the history. The controller crashes once, after the given number of writes, or never if the
+// number is 0. replay returns the final runs and the number of writes since the last start of the controller.
 func (w *world) replay(crashAfter int64) (runs []string, writes int64) {
 	w.t.Helper()
 	w.restart(crashAfter)
@@ -77,8 +77,8 @@ func (w *world) replay(crashAfter int64) (runs []string, writes int64) {
 	return w.runs(), w.transport.writes.Load()
 }
 
-// TestRandomHistoriesOnTheAPIServer takes random steps. At the end, the last version of each job has run, and no job
-// has more runs than versions.
+// TestRandomHistoriesOnTheAPIServer takes random steps. A job must never have two active runs, and at the end, no job may
+// have more runs than committed versions.
 func TestRandomHistoriesOnTheAPIServer(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Queue, Prune: plan.Finished, Succeeded: 99, Failed: 99})
 	started := w.randomSteps(500)
@@ -91,8 +91,8 @@ func TestRandomHistoriesOnTheAPIServer(t *testing.T) {
 	}
 }
 
-// TestTenantsAreIsolated checks that the ServiceAccount of a tenant cannot touch another namespace, and that a
-// TrainJobSource of a namespace without a tenant has no rights.
+// TestTenantsAreIsolated checks that the ServiceAccount of a tenant has no rights in another namespace, and that the
+// controller cannot handle a TrainJobSource in a namespace without a tenant.
 func TestTenantsAreIsolated(t *testing.T) {
 	w := newWorld(t, queue)
 	own := w.reconciler.TrainJobs

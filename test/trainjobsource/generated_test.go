@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestAPICodeIsGenerated checks that the DeepCopy methods and CRDs match the Go types in api/v1alpha1.
-// TRAINYARD_UPDATE=1 writes them.
+// TestAPICodeIsGenerated checks that the DeepCopy methods and CRDs match the Go types in api/v1alpha1. With
+// TRAINYARD_UPDATE=1, the test writes them instead.
 func TestAPICodeIsGenerated(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(repo.Tool(t, "controller-gen"), "object", "crd", "paths=./api/v1alpha1",

@@ -24,8 +24,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// gate is a proxy of the API server. It counts the requests that create TrainJobs. Instead of forwarding the request with
-// the number "after", it calls the function "stop".
+// gate is a proxy in front of the API server. It counts the requests that create TrainJobs. It does not forward the creation
+// request whose number is "after", but calls the function "stop" and responds with an error.
 type gate struct {
 	proxy   *httputil.ReverseProxy
 	stop    func()
@@ -45,7 +45,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // newGate starts a gate, and returns the path of a kubeconfig for it.
 func (l *live) newGate(g *gate) string {
 	l.t.Helper()
-	config, _ := l.connection() // the gate sends the token, because clients send none over http
+	config, _ := l.connection() // the gate adds the token, because clients send no token over plain HTTP
 	transport, err := rest.TransportFor(config)
 	if err != nil {
 		l.t.Fatal(err)
@@ -60,18 +60,18 @@ func (l *live) newGate(g *gate) string {
 	return l.writeKubeconfig(server.URL, nil, "")
 }
 
-// startReplica starts the program as one of several replicas.
+// startReplica starts the program with leader election, as one of several replicas.
 func (l *live) startReplica(kubeconfig string, more ...string) (*exec.Cmd, *bytes.Buffer) {
 	l.t.Helper()
 	cmd, messages := l.start(kubeconfig, append(more, "--leader-elect=true")...)
 	l.t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Process.Kill() // ignore the error, because the process may have ended
 		_ = cmd.Wait()
 	})
 	return cmd, messages
 }
 
-// removeLeases lets the next replica become the leader at once.
+// removeLeases deletes the leases of earlier leaders, so that the next replica becomes the leader at once.
 func (l *live) removeLeases() {
 	l.t.Helper()
 	if err := l.cp.Client().DeleteAllOf(l.t.Context(), &coordinationv1.Lease{}, client.InNamespace(v1alpha1.SystemNamespace)); err != nil {
@@ -79,8 +79,9 @@ func (l *live) removeLeases() {
 	}
 }
 
-// TestLeaderPausesWhileItApplies stops the leader in the middle of a round until another replica has finished the round,
-// and a run was deleted. When the first leader continues, it must not create this run again, and it must end.
+// TestLeaderPausesWhileItApplies pauses the leader while it applies a commit. Meanwhile, another replica applies the rest of
+// the commit, and a user deletes a run. When the first leader continues, it must not create the deleted run again, and its
+// process must end.
 func TestLeaderPausesWhileItApplies(t *testing.T) {
 	l := newLive(t)
 	l.removeLeases()
@@ -109,7 +110,8 @@ func TestLeaderPausesWhileItApplies(t *testing.T) {
 	if got := len(l.runs()); got >= jobs {
 		t.Fatalf("%d runs exist before the pause, want less than %d", got, jobs)
 	}
-	// The other replica waits as long as the lease of the leader says. A short lease makes the test faster.
+	// The other replica becomes the leader only after the duration in the first leader's lease. A short duration makes the
+	// test faster.
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "trainyard-controller"}}
 	if err := l.cp.Client().Patch(t.Context(), lease, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"leaseDurationSeconds":1}}`))); err != nil {
 		t.Fatal(err)
@@ -122,7 +124,7 @@ func TestLeaderPausesWhileItApplies(t *testing.T) {
 		want = append(want, fmt.Sprintf("job-%d/1 nodes=1", job))
 	}
 	l.waitRuns("the other replica finishes the round", want...)
-	// Until the record confirms a run of the first leader, the new leader creates this run again if a user deletes it.
+	// Wait until the record confirms the first leader's runs. Before that, the new leader would create a deleted run again.
 	l.waitRecord()
 	last := l.list()["job-7"]
 	if err := l.cp.Client().Delete(t.Context(), &last); err != nil {
@@ -145,8 +147,8 @@ func TestLeaderPausesWhileItApplies(t *testing.T) {
 	l.waitRecord()
 }
 
-// TestShards runs a replica without a shard, and a replica of the shard a. Each handles only its own TrainJobSources, and
-// has its own lease.
+// TestShards runs a replica without a shard, and a replica of the shard "a". Each replica must handle only the
+// TrainJobSources of its own shard, which a label of the TrainJobSource selects, and must have its own lease.
 func TestShards(t *testing.T) {
 	l := newLive(t)
 	l.removeLeases()
@@ -196,7 +198,7 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// refresh reads the TrainJobSource.
+// refresh reads the TrainJobSource from the API server again.
 func (l *live) refresh() {
 	l.t.Helper()
 	if err := l.cp.Client().Get(l.t.Context(), client.ObjectKeyFromObject(l.object), l.object); err != nil {

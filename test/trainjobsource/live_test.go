@@ -30,7 +30,7 @@ import (
 	"github.com/trainyard/trainyard/test/gitserver"
 )
 
-// live is a world whose controller runs, with a Git server and a TrainJobSource.
+// live extends the type world with a running controller, a Git server and a TrainJobSource.
 type live struct {
 	*world
 	server *gitserver.Server
@@ -41,7 +41,7 @@ type live struct {
 	pushes int
 }
 
-// newLive starts a Git server with an empty repository. The functions run and create start the controller and create
+// newLive starts a Git server with an empty repository. The method run starts the controller, and the method create creates
 // the TrainJobSource.
 func newLive(t *testing.T, opts ...controlplane.Option) *live {
 	t.Helper()
@@ -57,7 +57,7 @@ func newLive(t *testing.T, opts ...controlplane.Option) *live {
 	return l
 }
 
-// newSource returns a TrainJobSource of the repository, which is not in the cluster yet.
+// newSource returns a TrainJobSource for the repository, without creating it in the cluster.
 func (l *live) newSource(name string) *v1alpha1.TrainJobSource {
 	source := &v1alpha1.TrainJobSource{Spec: v1alpha1.TrainJobSourceSpec{URL: l.server.HTTP(l.git.Name), Interval: metav1.Duration{Duration: time.Hour}}}
 	source.Namespace, source.Name = tenants[0], name
@@ -83,7 +83,8 @@ func (l *live) removeSources() {
 	}
 }
 
-// account is the ServiceAccount of the controller. The platform document creates it, with its rights.
+// account is the ServiceAccount of the controller. It and its rights are among the objects that are generated from the
+// document.
 var account = client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "trainyard-controller"}
 
 // connection returns a connection with the rights of the controller's ServiceAccount, and its token.
@@ -125,7 +126,7 @@ func (l *live) run(o controller.Options) {
 	l.background(func(ctx context.Context) error { return controller.Run(ctx, config, o) })
 }
 
-// background calls a function with a context that ends with the test.
+// background calls a function in a goroutine. The context of the function ends with the test.
 func (l *live) background(f func(context.Context) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -213,7 +214,7 @@ func (l *live) eventually(check func(*v1alpha1.TrainJobSource) error) {
 	})
 }
 
-// wait waits until the condition Ready has a status and a reason, for the current spec.
+// wait waits until the condition Ready has the given status and reason for the current spec.
 func (l *live) wait(status metav1.ConditionStatus, reason string) {
 	l.t.Helper()
 	l.eventually(func(s *v1alpha1.TrainJobSource) error {
@@ -247,7 +248,7 @@ func (l *live) waitApplied(commit string) {
 	})
 }
 
-// waitRuns waits until exactly these runs exist, in the form of the function runs.
+// waitRuns waits until the method runs returns exactly the given runs.
 func (l *live) waitRuns(step string, want ...string) {
 	l.t.Helper()
 	l.eventually(func(s *v1alpha1.TrainJobSource) error {
@@ -276,7 +277,7 @@ func (l *live) message() string {
 // endRun ends the first run of the job bert, as Trainer does.
 func (l *live) endRun() { l.end("bert", trainer.TrainJobComplete) }
 
-// fetchText returns the body of an HTTP answer.
+// fetchText sends a GET request, and returns the body of the response.
 func fetchText(ctx context.Context, url string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -31,7 +31,8 @@ import (
 	"github.com/trainyard/trainyard/test/kubeconfig"
 )
 
-// TestSteadyControllerWritesNothing checks that the controller writes nothing while nothing changes, although it fetches.
+// TestSteadyControllerWritesNothing checks that the controller writes nothing to the API server while nothing changes,
+// although it fetches from Git.
 func TestSteadyControllerWritesNothing(t *testing.T) {
 	l := newLive(t)
 	for i := range 5 {
@@ -42,7 +43,7 @@ func TestSteadyControllerWritesNothing(t *testing.T) {
 	l.run(l.options())
 	l.create()
 	l.wait("False", v1alpha1.ReasonJobsInvalid)
-	time.Sleep(3 * time.Second) // the rounds after the first one confirm the TrainJobs in the record
+	time.Sleep(3 * time.Second) // meanwhile, later rounds confirm the TrainJobs in the record
 	writes, fetches, packs := l.writes.Load(), l.server.Requests(), l.server.Packs()
 	l.eventually(func(*v1alpha1.TrainJobSource) error {
 		if got := l.server.Requests(); got < fetches+2 {
@@ -58,8 +59,8 @@ func TestSteadyControllerWritesNothing(t *testing.T) {
 	}
 }
 
-// TestSettledSourceCausesNoRequests checks that a TrainJobSource which matches Git causes only requests to the Git server,
-// and that changes in the cluster are noticed nevertheless, before the next fetch.
+// TestSettledSourceCausesNoRequests checks that the controller sends no requests to the API server for a TrainJobSource
+// whose TrainJobs match Git. It must still notice changes in the cluster before the next fetch.
 func TestSettledSourceCausesNoRequests(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")
@@ -68,7 +69,7 @@ func TestSettledSourceCausesNoRequests(t *testing.T) {
 	l.create()
 	l.wait("True", v1alpha1.ReasonApplied)
 	l.waitState("bert", "Running", "bert")
-	time.Sleep(3 * time.Second) // the rounds after the first one confirm the TrainJob in the record
+	time.Sleep(3 * time.Second) // meanwhile, later rounds confirm the TrainJob in the record
 	requests, fetches := l.reads.Load()+l.writes.Load(), l.server.Requests()
 	l.eventually(func(*v1alpha1.TrainJobSource) error {
 		if got := l.server.Requests(); got < fetches+2 {
@@ -161,8 +162,8 @@ func TestSecrets(t *testing.T) {
 	l.waitRuns("with the right Secret", "bert/1 nodes=2")
 }
 
-// TestQueuedJobStartsWithoutGit checks that a waiting job starts when the earlier run ends, although the Git server
-// does not answer, and that the status reports this error.
+// TestQueuedJobStartsWithoutGit checks that a waiting job starts when the earlier run ends, although the Git server refuses
+// the controller's requests, and that the status reports the refusal.
 func TestQueuedJobStartsWithoutGit(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")
@@ -180,12 +181,13 @@ func TestQueuedJobStartsWithoutGit(t *testing.T) {
 	l.wait("False", v1alpha1.ReasonFetchFailed)
 }
 
-// TestWebhook checks that a signed request causes a fetch, and that all other requests have the same answer.
+// TestWebhook checks that a request with a valid signature causes a fetch, and that all other requests get the same
+// response.
 func TestWebhook(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")
 	secret := "0123456789abcdef0123"
-	l.putSecret(tenants[0], "hook", "", map[string]string{"webhook": secret + "\n"}) // the repository is public
+	l.putSecret(tenants[0], "hook", "", map[string]string{"webhook": secret + "\n"}) // the repository needs no credentials
 	l.object.Spec.SecretRef = &v1alpha1.LocalReference{Name: "hook"}
 	o := l.options()
 	o.HookAddress = controlplane.FreeAddress(t)
@@ -258,7 +260,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestMetricsMatchTheCatalogue compares the metrics of the running controller of TrainJobSources with the declarations in grafana/.
+// TestMetricsMatchTheCatalogue checks that the running controller of TrainJobSources exports exactly the metrics that
+// grafana/ declares for it.
 func TestMetricsMatchTheCatalogue(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")
@@ -323,7 +326,7 @@ func (l *live) scrape(address string) map[string]*dto.MetricFamily {
 	return found
 }
 
-// compareMetric compares a metric with its declaration.
+// compareMetric checks that the type, help text, labels and buckets of a metric match its declaration.
 func compareMetric(t *testing.T, name string, want grafanadata.Metric, got *dto.MetricFamily) {
 	t.Helper()
 	if got == nil || len(got.Metric) == 0 {

@@ -24,15 +24,17 @@ import (
 	"github.com/trainyard/trainyard/test/process"
 )
 
-// servers are the programs of a control plane, which a test kills and starts again with the same arguments.
+// servers manages the programs of a control plane. A test can kill the programs and start them again with the same
+// arguments.
 type servers struct {
 	t       *testing.T
 	folder  string
-	running []*process.Child // only those that the test has started
+	running []*process.Child // the programs that the test has started again
 	starts  int
 }
 
-// find returns the command line of a child process of this test that uses the folder of the control plane.
+// find returns the process id and command line of the program with the given name. The program must be a child process of
+// this test, and use the control plane's folder.
 func (s *servers) find(name string) (pid int, line []string) {
 	s.t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -56,7 +58,7 @@ func (s *servers) find(name string) (pid int, line []string) {
 	return 0, nil
 }
 
-// restart kills all programs, waits, and starts them again on the same data.
+// restart kills the named programs, waits for the duration "outage", and starts the programs again on the same data.
 func (s *servers) restart(outage time.Duration, names ...string) {
 	s.t.Helper()
 	lines := map[string][]string{}
@@ -107,11 +109,11 @@ func (s *servers) stop() {
 	}
 }
 
-// TestRestartedCluster kills the API server and etcd while the controller starts jobs, and starts them again on the same
-// data.
+// TestRestartedCluster kills the API server and etcd while the controller starts jobs, and starts both again on the same
+// data. Each version of each job must have exactly one run.
 func TestRestartedCluster(t *testing.T) {
 	s := &servers{t: t}
-	t.Cleanup(s.stop) // after the controller has ended
+	t.Cleanup(s.stop) // runs after the controller has ended
 	l := newLive(t, controlplane.Alone(t.Name()))
 	s.folder = filepath.Dir(l.cp.Kubeconfig())
 	l.object.Spec.OnChange = v1alpha1.ChangeRunAlongside
@@ -127,7 +129,7 @@ func TestRestartedCluster(t *testing.T) {
 	controlplane.Eventually(t, func(ctx context.Context) error {
 		return l.cp.Client().List(ctx, &trainer.TrainJobList{})
 	})
-	l.waitApplied(first) // a version whose runs were not created yet does not run after the next push
+	l.waitApplied(first) // before the next push, because the controller starts no runs of outdated versions
 	commit := l.pushJobs(jobs, 2)
 	l.sync()
 	l.waitApplied(commit)
@@ -196,7 +198,7 @@ func TestWebhookDown(t *testing.T) {
 		}
 		return nil
 	})
-	l.sync() // a round at once, instead of after the delay of a failed round
+	l.sync() // starts a round at once, without the delay that follows a failed round
 	l.waitRuns("the webhook is gone", "bert/1 nodes=2", "gpt/2 nodes=4")
 	l.wait("True", v1alpha1.ReasonApplied)
 	l.waitRecord()
@@ -226,7 +228,7 @@ func TestClockJumps(t *testing.T) {
 	l.waitRuns("create", "bert/1 nodes=1")
 	const day = 24 * time.Hour
 	for i, jump := range []time.Duration{day, -day, 0, -day, day, 0} {
-		l.push("bert", fmt.Sprintf("numNodes: %d", i+2)) // before the jump, after which any round fetches
+		l.push("bert", fmt.Sprintf("numNodes: %d", i+2)) // before the jump, because the first round after it fetches
 		offset.Store(int64(jump))
 		before := fmt.Sprintf("bert/%d nodes=%d", i+1, i+1)
 		l.end(l.runName(fmt.Sprintf("bert/%d", i+1)), trainer.TrainJobComplete) // causes a round, which must fetch

@@ -10,8 +10,8 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 )
 
-// randomSteps takes random steps in Git and in the cluster, with crashes. It returns the number of versions of each
-// job that were committed, and checks after each round that no two runs of a job are active.
+// randomSteps takes random steps in Git and in the cluster, with crashes. After each round, it checks that no two runs of a
+// job are active. It returns the number of committed versions of each job.
 func (w *world) randomSteps(steps int) map[string]int {
 	w.t.Helper()
 	random := rand.New(rand.NewPCG(3, 4))

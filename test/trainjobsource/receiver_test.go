@@ -14,7 +14,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/receiver"
 )
 
-// newReceiver returns a receiver, and a function that sends a request with a GitLab token, which is the whole secret.
+// newReceiver creates a receiver of webhooks, and returns a function that sends requests to it. The requests contain a
+// GitLab token, which is the secret itself and not a signature.
 func newReceiver(l *live) func(method, path, token string, body io.Reader) *httptest.ResponseRecorder {
 	r := &receiver.Receiver{Client: l.cp.Client(), Secrets: l.cp.Client()}
 	return func(method, path, token string, body io.Reader) *httptest.ResponseRecorder {
@@ -28,12 +29,13 @@ func newReceiver(l *live) func(method, path, token string, body io.Reader) *http
 
 const hookToken = "0123456789abcdef0123"
 
-// broken is a body that ends with an error.
+// broken is the body of a request whose connection breaks: reading it returns an error.
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("the connection was closed") }
 
-// TestWebhookAttacks sends requests that attack the receiver (A15), or that try to find out names (A22).
+// TestWebhookAttacks checks the responses to requests that attack the receiver, or that try to find out the names of
+// TrainJobSources and Secrets. All forbidden requests must get the same response.
 func TestWebhookAttacks(t *testing.T) {
 	l := newLive(t)
 	l.putSecret(tenants[0], "hook", "", map[string]string{"webhook": hookToken})
@@ -86,8 +88,8 @@ func TestWebhookAttacks(t *testing.T) {
 	}
 }
 
-// TestWebhookLimits checks that a flood of requests is refused, and that a flood for one TrainJobSource leaves room for
-// others.
+// TestWebhookLimits checks that a flood of requests is refused, and that the receiver still accepts requests for other
+// TrainJobSources during a flood for one TrainJobSource.
 func TestWebhookLimits(t *testing.T) {
 	l := newLive(t)
 	l.putSecret(tenants[0], "hook", "", map[string]string{"webhook": hookToken})

@@ -17,7 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestQuotaRefusesOnce checks that a round with three new jobs sends one create request if a quota allows no TrainJobs.
+// TestQuotaRefusesOnce checks that a round with three new jobs sends only one create request if a quota refuses the first
+// TrainJob.
 func TestQuotaRefusesOnce(t *testing.T) {
 	w := newWorld(t, queue)
 	none := &corev1.ResourceQuota{}
@@ -27,7 +28,7 @@ func TestQuotaRefusesOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.cp.Client().Delete(context.Background(), none) })
-	none.Status = corev1.ResourceQuotaStatus{Hard: none.Spec.Hard, Used: none.Spec.Hard} // no controller of quotas runs here
+	none.Status = corev1.ResourceQuotaStatus{Hard: none.Spec.Hard, Used: none.Spec.Hard} // no quota controller runs
 	if err := w.cp.Client().Status().Update(t.Context(), none); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func TestQuotaRefusesOnce(t *testing.T) {
 	}
 }
 
-// TestRefusedJobsDoNotStopOthers checks a job that the admission policy refuses.
+// TestRefusedJobsDoNotStopOthers checks that a job runs even if the admission policy refuses another job.
 func TestRefusedJobsDoNotStopOthers(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bad", "numNodes: 100000")

@@ -15,10 +15,11 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
 )
 
-// queue keeps all ended runs, and starts a new version when the runs before it have ended.
+// queue is a policy that starts a new version of a job when all earlier runs have ended. Its limits are high enough to keep
+// all ended runs.
 var queue = plan.Policy{OnChange: plan.Queue, Prune: plan.Finished, Succeeded: 9, Failed: 9}
 
-// runs returns the TrainJobs of the source as JOB/GENERATION, with the number of nodes, sorted.
+// runs returns the TrainJobs of the TrainJobSource in the form "JOB/GENERATION nodes=NUMBER", sorted.
 func (w *world) runs() []string {
 	w.t.Helper()
 	var all []string
@@ -31,7 +32,7 @@ func (w *world) runs() []string {
 	return all
 }
 
-// expect compares the runs and the state of the job bert.
+// expect runs rounds until nothing changes, and then checks the state of the job bert and the list of all runs.
 func (w *world) expect(step string, state plan.State, runs ...string) {
 	w.t.Helper()
 	states := w.settle()
@@ -43,7 +44,7 @@ func (w *world) expect(step string, state plan.State, runs ...string) {
 	}
 }
 
-// TestLifeOfAJob follows a job from its creation through edits, a revert, a retry and its removal.
+// TestLifeOfAJob checks the runs of a job after its creation, an edit, a revert, a retry and its removal.
 func TestLifeOfAJob(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2")
@@ -78,7 +79,7 @@ func (w *world) endAll(condition string) {
 	}
 }
 
-// TestDeletedRunsStayDeleted checks that a run that a user deleted does not run again.
+// TestDeletedRunsStayDeleted checks that the controller does not repeat a run after a user has deleted its TrainJob.
 func TestDeletedRunsStayDeleted(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2")
@@ -93,6 +94,7 @@ func TestDeletedRunsStayDeleted(t *testing.T) {
 }
 
 // TestRunDeletedAtOnceStaysDeleted deletes a TrainJob right after the round that created it, and restarts the controller.
+// The controller must not create the TrainJob again.
 func TestRunDeletedAtOnceStaysDeleted(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2")
@@ -107,8 +109,8 @@ func TestRunDeletedAtOnceStaysDeleted(t *testing.T) {
 	w.expect("deleted at once", plan.Ended)
 }
 
-// TestRetriesInGitAndInTheCluster checks a job with both texts that run it again. Setting a text starts a run, and
-// removing one of them starts no run.
+// TestRetriesInGitAndInTheCluster checks a job that has both a retry annotation in Git and a retry text in the cluster.
+// Setting one of the two must start a new run, and removing one of the two must start no run.
 func TestRetriesInGitAndInTheCluster(t *testing.T) {
 	w := newWorld(t, queue)
 	inGit := ", annotations: {trainyard.dev/retry: g}"
@@ -125,7 +127,8 @@ func TestRetriesInGitAndInTheCluster(t *testing.T) {
 	w.expect("the text in Git is removed", plan.Ended, "bert/1 nodes=2", "bert/2 nodes=2")
 }
 
-// TestReplaceDeletesFirst checks that a new version starts only when the TrainJob before it is gone.
+// TestReplaceDeletesFirst checks that with the policy Replace, a new version starts only after the TrainJob of the earlier
+// version is gone.
 func TestReplaceDeletesFirst(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Replace, Prune: plan.Finished})
 	w.commit("bert", "numNodes: 2")
@@ -137,7 +140,7 @@ func TestReplaceDeletesFirst(t *testing.T) {
 	w.expect("replace", plan.Running, "bert/2 nodes=3")
 }
 
-// TestSteadyStateWritesNothing checks that a round without a difference sends no write.
+// TestSteadyStateWritesNothing checks that a round sends no write requests if the cluster does not differ from Git.
 func TestSteadyStateWritesNothing(t *testing.T) {
 	w := newWorld(t, queue)
 	for i := range 20 {
@@ -158,8 +161,8 @@ func TestSteadyStateWritesNothing(t *testing.T) {
 	}
 }
 
-// TestLabelsArePatched checks that labels and annotations of Git change without a new run, that a removed label is
-// removed, and that the fields of others stay.
+// TestLabelsArePatched checks that a label that is changed or removed in Git is changed or removed in the TrainJob without a
+// new run, and that the patch keeps fields which other programs have set.
 func TestLabelsArePatched(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2", ", labels: {team: a, old: x}")
@@ -180,9 +183,9 @@ func TestLabelsArePatched(t *testing.T) {
 	}
 }
 
-// TestLabelsDoNotResume changes a label in Git while Kueue has suspended the TrainJob. Kueue's webhook suspends a TrainJob
-// while the controller creates it. The API server therefore records the controller as the owner of the field suspend, and
-// the controller's next apply could remove the field.
+// TestLabelsDoNotResume checks that a TrainJob that Kueue has suspended stays suspended when a label changes in Git. Kueue's
+// webhook suspends a TrainJob while the controller creates it. The API server therefore records the controller as the owner
+// of the field suspend, and the controller's next apply could remove the field.
 func TestLabelsDoNotResume(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2", ", labels: {team: a}")
@@ -200,7 +203,7 @@ func TestLabelsDoNotResume(t *testing.T) {
 	}
 }
 
-// TestTakenName checks a TrainJob of a user with the name of a job.
+// TestTakenName checks that a run gets a longer name if a user's TrainJob already has the name of the job.
 func TestTakenName(t *testing.T) {
 	w := newWorld(t, queue)
 	users := &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{Name: "mpi"}}}
@@ -216,8 +219,8 @@ func TestTakenName(t *testing.T) {
 
 }
 
-// TestJobInTwoSources checks that a job belongs to the first TrainJobSource until this source has removed it from Git
-// and its last run has ended.
+// TestJobInTwoSources checks a job that two TrainJobSources contain. The job belongs to the first one until it is removed
+// from the files of the first one and its last run has ended.
 func TestJobInTwoSources(t *testing.T) {
 	w := newWorld(t, queue)
 	in := func(source string) { w.source.Name = source }
@@ -243,7 +246,7 @@ func TestJobInTwoSources(t *testing.T) {
 }
 
 // TestDeletedSourceReleasesItsJobs checks that another TrainJobSource can take the jobs of a deleted TrainJobSource, and
-// that the deleted TrainJobSource does not run them again after it was created again.
+// that the deleted TrainJobSource does not repeat its runs if it is created again.
 func TestDeletedSourceReleasesItsJobs(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2")
@@ -266,8 +269,8 @@ func TestDeletedSourceReleasesItsJobs(t *testing.T) {
 	w.expect("its last version is in Git again", plan.Ended, "bert/1 nodes=2")
 }
 
-// TestDeniedJobsStartNoRun checks that a denied job starts no run, that its earlier runs stay, and that it runs when the
-// rules allow it.
+// TestDeniedJobsStartNoRun checks that a job that the admission rules deny starts no run, that its earlier runs stay, and
+// that it runs as soon as the rules allow it.
 func TestDeniedJobsStartNoRun(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Replace, Prune: plan.Always})
 	w.commit("bert", "numNodes: 2")
@@ -291,8 +294,8 @@ func TestDryRunWritesNothing(t *testing.T) {
 	}
 }
 
-// TestNameTakenDuringARound checks a user who creates a TrainJob between the plan and the creation of the TrainJob
-// with the same name. The user's TrainJob must not change.
+// TestNameTakenDuringARound simulates a user who creates a TrainJob in the middle of a round, after the round has chosen the
+// same name and before it creates its own TrainJob. The user's TrainJob must not change.
 func TestNameTakenDuringARound(t *testing.T) {
 	w := newWorld(t, queue)
 	w.transport.before[createRequest] = func() {
@@ -312,7 +315,8 @@ func TestNameTakenDuringARound(t *testing.T) {
 	w.expect("the next round", plan.Running, "bert/1 nodes=2")
 }
 
-// TestRepeatedCreateIsNoError checks a create request that the client repeats, because it got no response.
+// TestRepeatedCreateIsNoError checks that a round succeeds even if the client repeats a create request, because the first
+// response was lost.
 func TestRepeatedCreateIsNoError(t *testing.T) {
 	w := newWorld(t, queue)
 	w.transport.repeatCreates = true
@@ -323,7 +327,8 @@ func TestRepeatedCreateIsNoError(t *testing.T) {
 	w.expect("the next round", plan.Running, "bert/1 nodes=2")
 }
 
-// TestLabelsArePatchedAfterAConflict checks a change of the status between the plan and the change of the managedFields.
+// TestLabelsArePatchedAfterAConflict checks that a round patches labels even if the status of the TrainJob changes in the
+// middle of the round, before the round changes the managedFields.
 func TestLabelsArePatchedAfterAConflict(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2", ", labels: {team: a}")
@@ -338,8 +343,8 @@ func TestLabelsArePatchedAfterAConflict(t *testing.T) {
 	}
 }
 
-// TestRunDeletedDuringARound checks a user who deletes a run between the plan and the patch of its labels. The patch must
-// not create the run again.
+// TestRunDeletedDuringARound simulates a user who deletes a run in the middle of a round, before the round patches the
+// labels of the run. The patch must not create the run again.
 func TestRunDeletedDuringARound(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2")
@@ -357,8 +362,8 @@ func TestRunDeletedDuringARound(t *testing.T) {
 	w.expect("the next round", plan.Ended)
 }
 
-// TestUnreadableFilesStopNothing checks that the runs of a job stay while its file has a mistake, even if the runs of
-// removed jobs are deleted.
+// TestUnreadableFilesStopNothing checks that the runs of a job stay while its file has a mistake, even with the policy
+// Always, which deletes the runs of removed jobs.
 func TestUnreadableFilesStopNothing(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Queue, Prune: plan.Always})
 	w.commit("bert", "numNodes: 2")

@@ -18,17 +18,17 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// list writes the list of branches of a repository with one commit.
+// list writes the response in which a Git server lists the branches of a repository with one commit.
 func list(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
 	const commit = "0123456789012345678901234567890123456789"
 	line := func(text string) string { return fmt.Sprintf("%04x%s", len(text)+4, text) }
-	_, _ = io.WriteString(w, line("# service=git-upload-pack\n")+"0000"+ // a client can close the connection at any time
+	_, _ = io.WriteString(w, line("# service=git-upload-pack\n")+"0000"+ // the client may have disconnected
 		line(commit+" HEAD\x00shallow ofs-delta symref=HEAD:refs/heads/main\n")+line(commit+" refs/heads/main\n")+"0000")
 }
 
-// badServers are servers that do not answer as Git servers do, by name. The field "want" is a part of the message in the
-// status of a TrainJobSource that fetches from the server.
+// badServers contains, by name, servers that do not respond as Git servers do. The field "want" is a part of the message in
+// the status of a TrainJobSource that fetches from the server.
 var badServers = map[string]struct {
 	answer func(w http.ResponseWriter, r *http.Request)
 	want   string
@@ -36,7 +36,7 @@ var badServers = map[string]struct {
 	"hanging": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "did not finish in time"},
 	"resetting": {func(w http.ResponseWriter, _ *http.Request) {
 		if conn, _, err := w.(http.Hijacker).Hijack(); err == nil {
-			_ = conn.(*net.TCPConn).SetLinger(0) // closing the connection then resets it
+			_ = conn.(*net.TCPConn).SetLinger(0) // so that Close resets the connection
 			_ = conn.Close()
 		}
 	}, "connection reset"},
@@ -57,8 +57,9 @@ var badServers = map[string]struct {
 	}, "fetching http://"},
 }
 
-// TestBadGitServers checks TrainJobSources whose Git servers hang, reset connections, and send garbage or an endless
-// answer. The status says so, another TrainJobSource is not delayed, and each recovers when its server does.
+// TestBadGitServers checks TrainJobSources whose Git servers hang, reset connections, and send garbage or an endless answer.
+// The status of each must report the error, another TrainJobSource must not be delayed, and each must become ready when its
+// server recovers.
 func TestBadGitServers(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")
@@ -122,7 +123,7 @@ func TestHangingServersDoNotDelayOtherTenants(t *testing.T) {
 		}
 	}
 	l.run(o)
-	time.Sleep(time.Second) // all workers handle TrainJobSources whose servers hang
+	time.Sleep(time.Second) // by then, TrainJobSources whose servers hang occupy half of the workers
 	l.object.Namespace = tenants[1]
 	l.create()
 	l.wait("True", v1alpha1.ReasonApplied)
@@ -140,7 +141,8 @@ func TestHangingServersDoNotDelayOtherTenants(t *testing.T) {
 	}
 }
 
-// TestDeletedBranch checks that the runs of a branch stay when the branch is deleted, and that the status says so.
+// TestDeletedBranch checks that the runs of a branch stay when the branch is deleted, and that the status reports the
+// missing branch.
 func TestDeletedBranch(t *testing.T) {
 	l := newLive(t)
 	applied := l.push("gpt", "numNodes: 2")

@@ -31,12 +31,13 @@ func (l *live) asEditor() client.Client {
 	return c
 }
 
-// jobText returns a TrainJob with further metadata.
+// jobText returns the YAML of a TrainJob. The argument "metadata" contains additional fields for its metadata.
 func jobText(name, metadata string) string {
 	return fmt.Sprintf("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: %s%s}\nspec: {runtimeRef: {name: mpi}, trainer: {numNodes: 1}}\n", name, metadata)
 }
 
-// escapes are folders with which an author could try to leave the tenant, with a part of the message in the status.
+// escapes contains folders with which an author could try to get access to more than the tenant's namespace. The field
+// "want" is a part of the expected message in the status.
 var escapes = map[string]struct {
 	files map[string]string
 	want  string
@@ -55,8 +56,8 @@ var escapes = map[string]struct {
 	"files-of-controller": {map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a, files: [/var/run/secrets/token]}]"}, "kustomization.yaml:1: the field configMapGenerator is not allowed"},
 }
 
-// TestA19EditorsStayInTheirNamespace checks repositories that try to reach other namespaces. An editor of a tenant creates
-// their TrainJobSources. The status must name the file, and no TrainJob may exist in any namespace.
+// TestA19EditorsStayInTheirNamespace checks folders that try to reach other namespaces. An editor of a tenant creates a
+// TrainJobSource for each folder. The status must name the file, and no TrainJob may exist in any namespace.
 func TestA19EditorsStayInTheirNamespace(t *testing.T) {
 	l := newLive(t)
 	files := map[string]string{}
@@ -100,8 +101,8 @@ func TestA19EditorsStayInTheirNamespace(t *testing.T) {
 	}
 }
 
-// TestOtherAccounts checks that a TrainJobSource can use neither another ServiceAccount of its tenant, nor an account in a
-// namespace without a tenant, where the controller also cannot read Secrets.
+// TestOtherAccounts checks that a TrainJobSource can use neither another ServiceAccount of its tenant, nor a ServiceAccount
+// in a namespace without a tenant. In a namespace without a tenant, the controller must not read Secrets either.
 func TestOtherAccounts(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")
@@ -130,7 +131,8 @@ func TestOtherAccounts(t *testing.T) {
 }
 
 // TestImitatedLabels checks a job in Git with the labels and annotations of another TrainJobSource, and a TrainJob that a
-// user copied from a run. Both stay what they are, even if all runs of a TrainJobSource are deleted.
+// user copied from a run. The controller must not treat either of them as a run of that TrainJobSource. So both must still
+// exist after all runs of that TrainJobSource are deleted.
 func TestImitatedLabels(t *testing.T) {
 	l := newLive(t)
 	l.pushFiles(map[string]string{
@@ -166,7 +168,7 @@ func TestImitatedLabels(t *testing.T) {
 	l.expectNames("after the TrainJobSource was deleted", "bert", "copy")
 }
 
-// expectNames waits until exactly these TrainJobs exist.
+// expectNames waits until exactly the TrainJobs with the given names exist.
 func (l *live) expectNames(step string, want ...string) {
 	l.t.Helper()
 	controlplane.Eventually(l.t, func(context.Context) error {
@@ -179,8 +181,8 @@ func (l *live) expectNames(step string, want ...string) {
 	})
 }
 
-// TestA26StatusIsBounded checks the size of the status with the largest number of jobs, twice as many problems, and messages
-// that are as long as possible.
+// TestA26StatusIsBounded checks that the status stays smaller than 200 KiB with the largest number of jobs, twice as many
+// problems, and messages that are as long as possible.
 func TestA26StatusIsBounded(t *testing.T) {
 	l := newLive(t)
 	const jobs = 1000

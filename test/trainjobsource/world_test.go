@@ -41,10 +41,11 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// tenants are the tenants of the document, and their namespaces.
+// tenants lists the names of the document's tenants. Each tenant has a namespace with the same name.
 var tenants = []string{"team-a", "team-b"}
 
-// document has the rights and the admission policy of the controller and of two tenants.
+// document is the platform document from which the tests generate the rights of the controller and of two tenants, and the
+// admission policy.
 const document = `apiVersion: trainyard.dev/v1alpha1
 kind: Platform
 metadata: {name: acme}
@@ -57,12 +58,12 @@ spec:
 `
 
 // world is an API server with two tenants, and a TrainJobSource of the first tenant. Neither Trainer nor Kubernetes'
-// controllers run: the test ends TrainJobs by their status, and completes deletions.
+// controllers run. The test itself therefore sets the final status of TrainJobs, and completes deletions.
 type world struct {
 	t          *testing.T
 	cp         *controlplane.ControlPlane
 	source     reconcile.Source
-	files      fstest.MapFS    // Git
+	files      fstest.MapFS    // the files in Git
 	denied     map[string]bool // the jobs that the rules forbid
 	deleted    map[string]bool // the names of TrainJobSources that do not exist
 	reconciler *reconcile.Reconciler
@@ -116,7 +117,7 @@ func (w *world) clear() {
 	}
 }
 
-// restart starts a new Reconciler, which crashes after the given number of writes. It never crashes if the number is 0.
+// restart replaces the Reconciler by a new one, which crashes after the given number of writes, or never if the number is 0.
 func (w *world) restart(writes int64) {
 	w.transport = &transport{crashAfter: writes, before: map[requestKind]func(){}}
 	connect := func(as string) (client.Client, error) {
@@ -155,7 +156,7 @@ func (w *world) commit(job, spec string, more ...string) {
 	}
 }
 
-// round runs a round, and returns the states of all jobs.
+// round calls Reconcile once, and returns the result, which contains the states of all jobs.
 func (w *world) round() (reconcile.Result, error) {
 	w.t.Helper()
 	tree, err := decode.Read(w.files, ".", w.source.Namespace, decode.DefaultLimits)
@@ -197,8 +198,7 @@ func (w *world) list() map[string]trainer.TrainJob {
 	return all
 }
 
-// completeDeletions does the work of the garbage collector: it removes the finalizer of TrainJobs whose dependents
-// are gone.
+// completeDeletions does the work of the garbage collector: it removes the finalizers of TrainJobs that are being deleted.
 func (w *world) completeDeletions() {
 	w.t.Helper()
 	for _, t := range w.list() {
@@ -212,7 +212,7 @@ func (w *world) completeDeletions() {
 	}
 }
 
-// end ends a TrainJob, as Trainer does.
+// end sets the given condition of a TrainJob, as Trainer does when the TrainJob ends.
 func (w *world) end(name, condition string) {
 	w.t.Helper()
 	t := w.list()[name]
@@ -229,11 +229,11 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 // errCrashed is the result of each request after a crash.
 var errCrashed = errors.New("the controller has crashed")
 
-// transport counts writes, and stops all requests after a number of writes. The last write reaches the API server,
-// but its response is lost.
+// transport counts requests, and simulates a crash after a number of writes. The last write reaches the API server, but its
+// response is lost, and all later requests fail.
 type transport struct {
 	crashAfter     int64                  // 0 means never
-	before         map[requestKind]func() // called once before the next request of this kind
+	before         map[requestKind]func() // called once, before the next request of the given kind
 	repeatCreates  bool                   // whether each create request of a TrainJob is sent twice, as if the first response was lost
 	writes, others atomic.Int64
 }
@@ -261,7 +261,7 @@ func kindOf(r *http.Request) requestKind {
 	return ""
 }
 
-// repeat sends a request whose response is lost.
+// repeat sends a copy of a request, and drops the response.
 func repeat(next http.RoundTripper, r *http.Request) error {
 	body, err := r.GetBody()
 	if err != nil {

@@ -16,12 +16,13 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// mpiNames holds the names of MPIs for which Trainer has no value of mpiImplementation, by the label of the runtime.
+// mpiNames holds the names of the MPIs that are not among the values of Trainer's field mpiImplementation. The keys are the
+// values of the runtime's MPI label.
 var mpiNames = map[string]string{"intel": "Intel MPI", "mpich": "MPICH"}
 
-// TestNotesExplainSurprisingValues: mlPolicy.numNodes is 1 for any number of nodes, and mpiImplementation is OpenMPI
-// for any MPI. Both values look like mistakes, and an admin who corrected them would break the runtime. So a note
-// explains them.
+// TestNotesExplainSurprisingValues: mlPolicy.numNodes is 1 for any number of nodes, and mpiImplementation is OpenMPI for any
+// MPI. Both values look like mistakes, and an admin who corrected them would break the runtime. So an annotation of the
+// runtime contains notes that explain both values.
 func TestNotesExplainSurprisingValues(t *testing.T) {
 	bases, err := generator.New(trainyard.CUE).Catalogue()
 	if err != nil {
@@ -38,7 +39,7 @@ func TestNotesExplainSurprisingValues(t *testing.T) {
 	}
 }
 
-// TestNotesAreRendered checks the notes of the runtimes in bundles/rendered.
+// TestNotesAreRendered checks that the runtimes in bundles/rendered have the same notes.
 func TestNotesAreRendered(t *testing.T) {
 	named, read := map[string]bool{}, 0
 	for _, file := range repo.Files(t) {

@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/generator"
 )
 
-// generateRuntime returns the runtime that a document with the base openmpi-cpu describes. The arguments "target" and
-// "settings" are YAML for the cluster's target and for the runtime's settings, without braces.
+// generateRuntime generates a runtime from the base openmpi-cpu (an entry of trainyard's catalogue) and returns it. The
+// arguments "target" and "settings" are YAML for the cluster's target and for the runtime's settings, without braces.
 func generateRuntime(t *testing.T, target, settings string) trainer.ClusterTrainingRuntime {
 	t.Helper()
 	return generateFrom(t, "openmpi-cpu", target, settings)
@@ -115,8 +115,8 @@ func TestNumNodesDoesNotMultiplyLaunchers(t *testing.T) {
 	}
 }
 
-// TestMPIPolicyIsExplicit: the runtime must set all fields of mlPolicy.mpi, because Trainer's MPI plugin dereferences
-// them without a nil check. Default values that the API server fills in would also appear as drift.
+// TestMPIPolicyIsExplicit: the runtime must set all fields of mlPolicy.mpi, because Trainer's MPI plugin dereferences them
+// without a nil check. If the API server filled in default values, GitOps tools would also report a difference from Git.
 func TestMPIPolicyIsExplicit(t *testing.T) {
 	got := generateRuntime(t, "", "numProcPerNode: 4, resources: {cpu: 4}").Spec.MLPolicy.MPI
 	implementation, procs, asNode, path := trainer.MPIImplementationOpenMPI, int32(4), true, "/home/mpiuser/.ssh"
@@ -131,8 +131,8 @@ func TestMPIPolicyIsExplicit(t *testing.T) {
 	}
 }
 
-// TestLauncherIsFoundByTrainer: Trainer's MPI plugin looks for the jobs "launcher" and "node", and for a container
-// "node" in each of these jobs. The job with the trainer label gets the command of a TrainJob.
+// TestLauncherIsFoundByTrainer: Trainer's MPI plugin looks for the jobs "launcher" and "node", and for a container "node" in
+// each of these jobs. Trainer gives the command of a TrainJob to the job with the trainer label, which must be the launcher.
 func TestLauncherIsFoundByTrainer(t *testing.T) {
 	ctr := generateRuntime(t, "", "")
 	for name, j := range roleJobs(t, ctr) {

@@ -7,11 +7,11 @@ import (
 )
 
 // TestOptionsBecomeVariables: each MPI has its own variables for network interfaces, for the output of ranks and for ranks
-// that share a CPU. Without the variables, MPI ignores the fields silently.
+// that share a CPU. Without the variables, the runtime's fields for these options would have no effect.
 func TestOptionsBecomeVariables(t *testing.T) {
 	cases := map[string]struct {
 		settings string
-		want     map[string]map[string]string // by base
+		want     map[string]map[string]string // the variables by base
 	}{
 		"no options": {"", map[string]map[string]string{
 			"openmpi-cpu": {}, "mpich": {"HYDRA_IFACE": "eth0"}, "intel-mpi": {"I_MPI_HYDRA_IFACE": "eth0", "FI_PROVIDER": "tcp"},
@@ -81,8 +81,8 @@ func TestOptionsBecomeVariables(t *testing.T) {
 	}
 }
 
-// TestSharedMemoryFollowsMemory: NCCL and data loaders of GPU trainings need much shared memory, and fail if /dev/shm is
-// full.
+// TestSharedMemoryFollowsMemory: NCCL and data loaders need much shared memory for training on GPUs, and fail if /dev/shm is
+// full. So by default, /dev/shm of a runtime with GPUs is as large as the memory.
 func TestSharedMemoryFollowsMemory(t *testing.T) {
 	for settings, want := range map[string]string{
 		"resources: {memory: 64Gi}":                                       "512Mi",

@@ -60,8 +60,8 @@ func TestRuntimeIsListed(t *testing.T) {
 	}
 }
 
-// TestUserFitsTheCluster: OpenShift's restricted-v2 refuses pods with a fixed user or group. On other clusters, a pod
-// needs a fixed group to read the SSH keys, because Trainer 2.3 creates them with mode 0640.
+// TestUserFitsTheCluster: OpenShift's SecurityContextConstraints restricted-v2 refuse pods with a fixed user or group. On
+// other clusters, a pod needs a fixed group to read the SSH keys, because Trainer 2.3 creates them with mode 0640.
 func TestUserFitsTheCluster(t *testing.T) {
 	uid := func(n int64) *int64 { return &n }
 	yes := true
@@ -91,8 +91,8 @@ func TestUserFitsTheCluster(t *testing.T) {
 	}
 }
 
-// TestContainersAreRestricted: every container must satisfy Pod Security "restricted" and OpenShift's
-// restricted-v2.
+// TestContainersAreRestricted: every container must satisfy the Pod Security Standard "restricted" and OpenShift's
+// SecurityContextConstraints restricted-v2.
 func TestContainersAreRestricted(t *testing.T) {
 	for role, j := range roleJobs(t, generateRuntime(t, "", "readOnlyRootFilesystem: true")) {
 		yes, no := true, false
@@ -122,7 +122,7 @@ func TestEnvironmentReachesBothRoles(t *testing.T) {
 		}
 		want := map[string]string{"NCCL_DEBUG": "INFO", "HOME": "/workspace"}
 		if role == "launcher" {
-			// Without the variables in the following list, Open MPI 5 would run every rank in the launcher.
+			// Without these variables, Open MPI 5 would run every rank in the launcher.
 			want["PRTE_MCA_prte_default_hostfile"] = "/etc/mpi/hostfile"
 			want["PRTE_MCA_prte_keep_fqdn_hostnames"] = "false"
 			want["PRTE_MCA_plm_ssh_args"] = "-o ConnectionAttempts=10"

@@ -77,8 +77,8 @@ func TestRolesDoNotWaitForEachOther(t *testing.T) {
 	}
 }
 
-// TestPlacementIsForRanks: placement applies only to the launcher and the nodes, in which ranks run. Initializers
-// need no GPUs, so they must not be bound to cluster nodes with GPUs.
+// TestPlacementIsForRanks: placement, such as a nodeSelector, applies only to the launcher and the nodes, in which ranks
+// run. Initializers need no GPUs, so they must not be bound to cluster nodes with GPUs.
 func TestPlacementIsForRanks(t *testing.T) {
 	ctr := generateRuntime(t, "", `nodeSelector: {pool: gpu}, annotations: {k8s.v1.cni.cncf.io/networks: rdma},
       tolerations: [{key: gpu, operator: Exists}], storage: {data: {claim: data}}, initializers: {dataset: {storage: data}},
@@ -176,7 +176,7 @@ func expectResources(t *testing.T, j jobset.ReplicatedJob, want map[corev1.Resou
 	for _, c := range pod(j).Spec.InitContainers {
 		own := map[corev1.ResourceName]string{"cpu": want["cpu"], "memory": want["memory"]}
 		if c.Name == "identity" {
-			own["ephemeral-storage"] = "4Gi" // the request of the whole pod
+			own["ephemeral-storage"] = "4Gi" // one init container requests the ephemeral storage for the whole pod
 		}
 		if diff := cmp.Diff(own, text(c.Resources.Limits)); diff != "" {
 			t.Errorf("%s/%s: limits: -want +got:\n%s", j.Name, c.Name, diff)

@@ -106,8 +106,8 @@ func TestInitializersRunFirst(t *testing.T) {
 	if diff := cmp.Diff(env, c.Env); diff != "" {
 		t.Errorf("env: -want +got:\n%s", diff)
 	}
-	// The program in the initializer's image writes to /workspace/dataset. Ranks mount the same storage, and find the
-	// files at the root of their mount. Since Trainer 2.3, Trainer's webhook requires the name "initializer".
+	// The program in the initializer's image writes to /workspace/dataset. Ranks mount the same storage, and find the files
+	// at the root of their mount. Since Trainer 2.3, Trainer's webhook requires the volume name "initializer".
 	if diff := cmp.Diff([]corev1.VolumeMount{{Name: "initializer", MountPath: "/workspace/dataset", SubPath: "d"}}, storageMounts(c)); diff != "" {
 		t.Errorf("mounts: -want +got:\n%s", diff)
 	}

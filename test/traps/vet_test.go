@@ -16,7 +16,7 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// Notes that Vet reports for the runtimes of Kubeflow Trainer.
+// Notes that Vet reports for the runtimes that Kubeflow Trainer ships.
 const (
 	noFramework   = `missing-framework-label at metadata.labels."trainer.kubeflow.org/framework"`
 	launcherNode  = "spec.template.spec.replicatedJobs.launcher.template.spec.template.spec.containers.node"
@@ -26,7 +26,7 @@ const (
 	oldTorch = "unknown-field at spec.mlPolicy.torch.numProcPerNode"
 )
 
-// TestVetUpstreamRuntimes checks that vet reports no problems for the runtimes of Kubeflow Trainer, and only the
+// TestVetUpstreamRuntimes checks that vet reports no problems for the runtimes that Kubeflow Trainer ships, and only the
 // notes that this test lists. Each module tools/trainer-VERSION pins one version of Trainer.
 func TestVetUpstreamRuntimes(t *testing.T) {
 	latest := map[string][]string{

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// redirectConversions changes CRDs, so that the API server calls the local manager for conversions. The unchanged
-// CRDs refer to a Service in the cluster for conversions.
+// redirectConversions changes CRDs, so that the API server calls the local manager to convert objects between API versions.
+// In the unchanged CRDs, the conversion webhook is a Service in the cluster.
 func redirectConversions(config *rest.Config, installed Manifests, hooks *envtest.WebhookInstallOptions) error {
 	var changed []*apiextensionsv1.CustomResourceDefinition
 	for _, crd := range installed.CRDs {

@@ -10,7 +10,7 @@ import (
 )
 
 // PodGroups returns the CRDs that Trainer's plugins for gang scheduling need. The CRD for coscheduling comes from
-// scheduler-plugins. No Go module contains the CRD of Volcano, so a stub without a schema replaces it.
+// scheduler-plugins. No Go module contains the CRD of Volcano, so PodGroups returns a replacement that accepts any object.
 func (t Toolbox) PodGroups() (Manifests, error) {
 	var read Manifests
 	dir, err := t.Module("sigs.k8s.io/scheduler-plugins")

@@ -21,8 +21,8 @@ integrations: {frameworks: ["trainer.kubeflow.org/trainjob"]}
 `,
 }
 
-// Queues returns Kueue's CRDs for an API server without Kueue. Only the stored version of a CRD can be used, because
-// no webhook converts between versions.
+// Queues returns Kueue's CRDs for an API server without Kueue. Tests can use only the storage version of a CRD, because no
+// webhook converts between versions.
 func (t Toolbox) Queues() (Manifests, error) {
 	read, err := t.Manifests(Kueue)
 	for _, crd := range read.CRDs {
@@ -31,9 +31,9 @@ func (t Toolbox) Queues() (Manifests, error) {
 	return Manifests{CRDs: read.CRDs}, err
 }
 
-// withFolder returns a command that copies a folder to the path "target" below /etc, and then runs a program. For
-// this program, /etc contains nothing but the copy. Other programs do not see the copy, because it exists only in the
-// program's own mount namespace. The program also has its own user namespace, so that root is not needed (see
+// withFolder returns a command that copies a folder to the path "target", and then runs a program. The path "target" must be
+// below /etc. For this program, /etc contains nothing but the copy. Other programs do not see the copy, because it exists
+// only in the program's own mount namespace. The program also has its own user namespace, so that root is not needed (see
 // unshare(1)).
 func withFolder(folder, target, program string, args ...string) *exec.Cmd {
 	const script = `mount -t tmpfs tmpfs /etc && mkdir -p "$2" && cp -R "$1/." "$2" && shift 2 && exec "$@"`

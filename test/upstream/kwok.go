@@ -15,9 +15,9 @@ import (
 // time for which a simulated pod of a Job runs before it completes. Without this variable, the pod completes at once.
 const SimulatedDuration = "SIMULATED_DURATION"
 
-// Stages returns kwok's fast stages, adapted to MPI jobs. The fast stages make Kubernetes nodes ready, run pods as
-// soon as they are scheduled, and complete pods of Jobs at once. In the adapted stages, pods with the role "node"
-// never complete by themselves, and other pods of Jobs run for SimulatedDuration.
+// Stages returns kwok's fast Stage objects, adapted to MPI jobs. A Stage describes a change that kwok simulates. The fast
+// stages make cluster nodes ready, run pods as soon as they are scheduled, and complete pods of Jobs at once. In the adapted
+// stages, pods with the role "node" never complete by themselves, and other pods of Jobs run for SimulatedDuration.
 func Stages() ([]byte, error) {
 	tools, err := Tools("kwok")
 	if err != nil {

@@ -117,9 +117,9 @@ func (m Manager) configure(dir string, hooks *envtest.WebhookInstallOptions, hea
 	return path, certs, nil
 }
 
-// placeCertificates moves certificates to controller-runtime's default folder below TMPDIR, and replaces the
-// certificates of an earlier start. placeCertificates copies the folder, because a folder cannot be renamed to another
-// file system.
+// placeCertificates moves certificates to controller-runtime's default folder below TMPDIR, and replaces the certificates of
+// an earlier start. It copies the folder and removes the original, because a folder cannot be renamed to another file
+// system.
 func placeCertificates(tmpdir, from string) (string, error) {
 	certs := filepath.Join(tmpdir, "k8s-webhook-server", "serving-certs")
 	if err := os.RemoveAll(certs); err != nil {

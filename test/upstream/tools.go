@@ -18,7 +18,7 @@ type Toolbox struct {
 	modules string // the folder below tools/ that pins the upstream modules
 }
 
-// Tools returns the tools of a folder below tools/, such as "trainer-2.3".
+// Tools returns a Toolbox for a folder below tools/, such as "trainer-2.3".
 func Tools(folder string) (Toolbox, error) {
 	root, err := repo.Root()
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/index"
 )
 
-// series is a series in a block. Series with the same samples use the same chunks.
+// series is a Prometheus series in a block of the storage. Series with the same samples use the same chunks.
 type series struct {
 	labels labels.Labels
 	chunks []chunks.Meta

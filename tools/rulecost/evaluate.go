@@ -24,7 +24,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunks"
 )
 
-// newEngine returns Prometheus' engine with the default limits of Prometheus.
+// newEngine returns Prometheus' query engine with Prometheus' default limit of samples, and with a timeout of an hour.
 func newEngine() *promql.Engine {
 	return promql.NewEngine(promql.EngineOpts{
 		MaxSamples: 50_000_000, Timeout: time.Hour, LookbackDelta: lookback, EnableAtModifier: true, EnableNegativeOffset: true,
@@ -45,7 +45,7 @@ func (in input) open() (*tsdb.DB, error) {
 // prepare evaluates the recording rules once, and writes the results with their history as blocks. Rules that look back
 // at recorded series then find these series, as in a Prometheus that has run for a while.
 func (in input) prepare(ctx context.Context, windows map[string]time.Duration) error {
-	left := map[string]string{} // maps the name of each recording rule without results to the rule's expression
+	left := map[string]string{} // the expressions of the recording rules that have no results yet, by name
 	for _, g := range in.Groups {
 		for _, r := range g.Rules {
 			if r.Record != "" {
@@ -73,7 +73,7 @@ func (in input) prepare(ctx context.Context, windows map[string]time.Duration) e
 	return nil
 }
 
-// writeRecorded evaluates some recording rules, and writes their results as a block.
+// writeRecorded evaluates the named recording rules, and writes their results as a block.
 func (in input) writeRecorded(ctx context.Context, names []string, expressions map[string]string, windows map[string]time.Duration) error {
 	db, err := in.open()
 	if err != nil {
@@ -123,7 +123,7 @@ func (in input) measure(ctx context.Context, out *output) error {
 	}
 	at := endTime
 	next := func() time.Time { at = at.Add(time.Second); return at }
-	for _, g := range groups { // the first evaluation adds the recorded series to Prometheus' head
+	for _, g := range groups { // not measured: the first evaluation adds the recorded series to the storage's head
 		g.Eval(ctx, next())
 	}
 	for range in.Rounds {
@@ -183,7 +183,7 @@ func (in input) loadGroups(ctx context.Context, db *tsdb.DB) ([]*rules.Group, er
 	return all, nil
 }
 
-// add appends the duration and the results of each rule's latest evaluation to the output.
+// add appends the duration of each rule's latest evaluation to the output. It fails if an evaluation failed.
 func (out *output) add(groups []*rules.Group) error {
 	i := 0
 	for _, g := range groups {

@@ -14,7 +14,7 @@ import (
 // input is the JSON that rulecost reads.
 type input struct {
 	Tenants int    `json:"tenants"`
-	Jobs    int    `json:"jobs"` // of each tenant
+	Jobs    int    `json:"jobs"` // TrainJobs of each tenant
 	Rounds  int    `json:"rounds"`
 	Dir     string `json:"dir"` // an empty folder for the storage of Prometheus
 
@@ -43,15 +43,16 @@ func (r rule) name() string { return r.Record + r.Alert }
 
 // output is the JSON that rulecost writes.
 type output struct {
-	Series   int         `json:"series"`   // before rules are evaluated
-	Recorded int         `json:"recorded"` // series that the rules record
+	Series   int         `json:"series"`   // number of series before rules are evaluated
+	Recorded int         `json:"recorded"` // number of series that the rules record
 	Groups   []groupCost `json:"groups"`
 	Rules    []ruleCost  `json:"rules"`
 	Together []float64   `json:"together"` // elapsed seconds of each round that evaluates all groups at once
 }
 
-// groupCost holds the cost of a group in each round. CPU contains the CPU seconds of the group when it is evaluated
-// alone. Together contains the elapsed seconds for the group when Prometheus evaluates all groups at once.
+// groupCost holds the cost of a group in each round. CPU contains the CPU seconds of the group when it is evaluated alone.
+// Together contains the seconds from the start to the end of the group's evaluation when Prometheus evaluates all groups at
+// once.
 type groupCost struct {
 	Name     string    `json:"name"`
 	CPU      []float64 `json:"cpu"`

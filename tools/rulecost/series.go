@@ -41,7 +41,8 @@ func (in input) lookBackByMetric() (map[string]time.Duration, error) {
 	return all, nil
 }
 
-// lookBack returns how far back the enclosing expressions make a selector look: the sum of their ranges and offsets.
+// lookBack returns how far back a selector looks because of the expressions that enclose it: the sum of their ranges and
+// offsets.
 func lookBack(above []parser.Node) (back time.Duration) {
 	for _, node := range above {
 		switch a := node.(type) {
@@ -102,7 +103,8 @@ func multiply(line string, tenants, jobs int, windows map[string]time.Duration) 
 	return all, nil
 }
 
-// extend returns the requested number of values. The result ends with the given values. Counters keep their rate.
+// extend returns the requested number of values. The result ends with the given values. The values before them repeat the
+// first given value, or are 0 if only one value is given.
 func extend(values []parser.SequenceValue, number int) []float64 {
 	all := make([]float64, number)
 	for i := range all {

@@ -39,8 +39,8 @@ func isReady(pod jobs.Pod) bool {
 	})
 }
 
-// checkDNS, checkSSH and checkSlots read the verdict of preflight. Each of the three checks handles different causes
-// of failure.
+// checkDNS, checkSSH and checkSlots read the verdict of preflight, which lists the hosts that the launcher cannot use. Each
+// of the three checks handles different causes of failure.
 func checkDNS(o *observation) finding {
 	return o.checkVerdict(func(cause string) bool { return cause == "unresolvable" }, func(v jobs.Verdict) string {
 		return countNoun(v.Hosts, "host")

@@ -99,9 +99,9 @@ func isMounted(pod jobs.Pod) bool {
 	}) || slices.ContainsFunc(allStatuses(pod), hasStarted)
 }
 
-// permanentImageErrors are the kubelet's errors after which a trial stops waiting for the image. The list does not
-// contain ErrImagePull, because the kubelet retries soon after this error. After ImagePullBackOff, the kubelet
-// retries with growing delays.
+// permanentImageErrors are the kubelet's errors after which a trial stops waiting for the image. The list does not contain
+// ErrImagePull, because the kubelet retries soon after this error. The list contains ImagePullBackOff, because the kubelet
+// then retries with growing delays.
 var permanentImageErrors = []string{"ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "ImagePullBackOff"}
 
 // checkImage passes when the image of the main container is present on the cluster node of every pod.

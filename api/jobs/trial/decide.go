@@ -12,8 +12,8 @@ import (
 // responseTimeout is the time after which a check's detail mentions that the API server does not respond.
 const responseTimeout = 5 * time.Second
 
-// decide runs all checks, and reports whether the trial is over. An open check becomes Passed if the trial has
-// reached a later check. However, checks that need the log of the ranks stay Open.
+// decide runs all checks, and reports whether the trial is over. An open check becomes Passed if the TrainJob has reached a
+// later check. However, checks that need the log of the ranks stay Open.
 func (t *trial) decide(o *observation) bool {
 	findings := make([]finding, len(t.checks))
 	for i, c := range t.checks {

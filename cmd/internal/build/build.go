@@ -33,8 +33,9 @@ func String() string {
 	return version
 }
 
-// InstallCommand returns the command that installs a program of this repository with the version of the running
-// program. Go cannot install a working copy by its version, so the command then names the latest version.
+// InstallCommand returns the command that installs a program of this repository with the version of the running program. If
+// the running program was built from a working copy, the command names the latest version, because Go cannot install a
+// working copy by its version.
 func InstallCommand(program string) string {
 	version, _ := Version()
 	return installCommand(program, version)

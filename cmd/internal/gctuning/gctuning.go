@@ -18,14 +18,14 @@ const (
 // nonHeap is the memory of the Go runtime outside the heap, such as stacks and tables, with a margin.
 const nonHeap = 24 << 20 // bytes
 
-// maxPercent is the largest useful GOGC value: with an empty live heap, this value starts a collection when the heap
-// reaches minHeap. With an empty live heap, Go starts a collection at a heap of 4 MiB x GOGC/100.
+// maxPercent is the largest useful GOGC value. With an empty live heap, Go starts a collection when the heap reaches 4 MiB x
+// GOGC/100. With maxPercent, the collection starts at minHeap.
 const maxPercent = 100 * minHeap / (4 << 20)
 
 // setsLimit reports whether Tune also sets a memory limit. After a collection, the old GC percentage applies until the
-// function "adjust" sets a new percentage. On a machine with one CPU, the function "adjust" runs late, and the heap
-// grows too large meanwhile. Without a memory limit, the benchmark "W" took 50 % more memory. If the environment sets
-// GOMEMLIMIT, Tune sets no limit.
+// function "adjust" sets a new percentage. On a machine with one CPU, the function "adjust" runs late. Until then, only the
+// memory limit keeps the heap from growing too large. Without the limit, the workload W of docs/benchmarks.md took 50 % more
+// memory. If the environment sets GOMEMLIMIT, Tune sets no limit.
 var setsLimit = os.Getenv("GOMEMLIMIT") == ""
 
 // Tune tunes the garbage collector until the program ends, unless the environment sets GOGC.
@@ -51,7 +51,8 @@ func adjust(liveHeap []metrics.Sample) {
 	afterNextCollection(adjust)
 }
 
-// afterNextCollection calls a function from the cleanup of an object that the next collection frees.
+// afterNextCollection calls a function after the next collection. The function is the cleanup of a new object, which the
+// next collection frees.
 func afterNextCollection(call func([]metrics.Sample)) {
 	// The pointer field keeps the allocator from putting other objects into the same block. Other objects in the
 	// block could delay the cleanup.

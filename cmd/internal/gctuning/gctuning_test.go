@@ -36,7 +36,7 @@ func collectUntil(t *testing.T, low, high uint64) {
 }
 
 func TestCollectsWhenTheHeapReachesItsMinimum(t *testing.T) {
-	collectUntil(t, maxPercent/3, maxPercent) // the tests themselves use a few megabytes of heap
+	collectUntil(t, maxPercent/3, maxPercent) // less than maxPercent, because the tests use a few megabytes of heap
 }
 
 func TestCollectsAtTheDefaultRateWithALargeLiveHeap(t *testing.T) {

@@ -14,12 +14,12 @@ type Report struct {
 	Version  string       // of trainyard
 	ExitCode int          // of the run
 	Problems problem.List // mistakes in the input
-	Notes    problem.List // remarks that valid input has an effect that the author may not expect
+	Notes    problem.List // remarks about valid input with an effect that the author may not expect
 	Needs    []Need       // parts of the cluster that the generated objects need
 	Failures []string     // other causes that ended the run, such as a missing file
 }
 
-// Need is a part of the cluster that generated objects need, and that they do not contain.
+// Need is something in the cluster, such as a namespace, that the generated objects need but do not contain.
 type Need struct {
 	Need         problem.Phrase `json:"need"`         // such as: namespace team-a
 	Reason       problem.Phrase `json:"reason"`       // the objects that need it, or the task of the admin

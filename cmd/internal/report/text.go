@@ -10,7 +10,8 @@ import (
 // problems before they run the command again, and the first problems can be the cause of later problems.
 const maxProblems = 100
 
-// Text writes one line for each note, problem, need and failure. Notes can be written before the run ends.
+// Text writes one line for each note, problem, need and failure. A run can also write its notes early, as a report that
+// contains only notes.
 var Text = Format{
 	Name: "text",
 	Doc:  "for people: one line per problem on standard error, at most 100",

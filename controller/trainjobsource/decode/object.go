@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/json" // keeps integers
+	"k8s.io/apimachinery/pkg/util/json" // decodes integers as int64
 	"k8s.io/apimachinery/pkg/util/validation"
 	kubernetes "sigs.k8s.io/yaml"
 
@@ -56,8 +56,8 @@ func readObjects(file string, text []byte, namespace string) (jobs []Job, proble
 	}
 }
 
-// describe converts an error to problems. The YAML library returns several messages in one error, and begins each message
-// with its line. An error without a line gets the line in the argument "line".
+// describe converts an error to problems. The YAML library can return several messages in one error. Each message begins
+// with the number of a line. A message without a line number gets the number in the argument "line".
 func describe(file string, line int, err error) []Problem {
 	texts := []string{err.Error()}
 	if list := (*yaml.TypeError)(nil); errors.As(err, &list) {
@@ -77,9 +77,10 @@ func describe(file string, line int, err error) []Problem {
 }
 
 // decodeNode converts a YAML document to an object, as the API server does. It refuses repeated keys. It also refuses
-// aliases: a small file can contain 100,000 aliases of one long text, which are gigabytes of JSON. The YAML library with
-// these checks finds the lines of mistakes, but it reads some values, such as dates, in another way than the API server. So
-// decodeNode takes the values from the API server's library.
+// aliases: a small file can contain 100,000 aliases of one long text, which expand to gigabytes of JSON. The library
+// go.yaml.in/yaml reports the line of each mistake, but it reads some values, such as dates, in another way than the API
+// server. Therefore, decodeNode uses this library only for the checks, and converts the values with the library that the API
+// server uses.
 func decodeNode(node *yaml.Node) (*unstructured.Unstructured, error) {
 	if node.Kind != yaml.MappingNode {
 		return nil, errors.New("want a Kubernetes object, which is a mapping")
@@ -115,8 +116,8 @@ func findAlias(node *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// checkObject checks that an object is a TrainJob with a valid name and in no other namespace than the given one, and
-// that its metadata has only a name, a namespace, labels and annotations.
+// checkObject checks that an object is a TrainJob with a valid name, that its namespace is empty or the given one, and that
+// its metadata has only a name, a namespace, labels and annotations.
 func checkObject(object *unstructured.Unstructured, namespace string) error {
 	metadata, _ := object.Object["metadata"].(map[string]any)
 	switch {

@@ -149,9 +149,9 @@ func listFiles(tree fs.FS, folder string, limits Limits) ([]string, error) {
 	return files, err
 }
 
-// checkPath refuses special files, and symbolic links, which can point to a file outside the folder. It also refuses
-// names that a reviewer can mistake for another name: names with invisible characters, and names that differ only in
-// upper and lower case. The argument "folded" maps the lower-case form of each earlier path to this path.
+// checkPath refuses special files, and symbolic links, which can point to a file outside the folder. It also refuses names
+// that a reviewer can mistake for another name: names with invisible characters, and names that differ only in upper and
+// lower case. The argument "folded" maps the lower-case form of each earlier path to the path itself.
 func checkPath(file string, entry fs.DirEntry, folded map[string]string) error {
 	if kind := entry.Type(); kind != 0 && kind != fs.ModeDir {
 		return fmt.Errorf("%q is a link or a special file: only regular files and folders are allowed", file)
@@ -169,7 +169,7 @@ func checkPath(file string, entry fs.DirEntry, folded map[string]string) error {
 	return nil
 }
 
-// readFile reads a file up to a limit.
+// readFile reads a file, and returns an error if the file is larger than the limit.
 func readFile(tree fs.FS, file string, limit int64) (text []byte, err error) {
 	f, err := tree.Open(file)
 	if err != nil {
@@ -186,7 +186,8 @@ func readFile(tree fs.FS, file string, limit int64) (text []byte, err error) {
 	return text, nil
 }
 
-// refuseDuplicates sorts the jobs, and removes all jobs whose name is not unique.
+// refuseDuplicates sorts the jobs by name. It removes all jobs whose name is not unique, and adds a problem for each of
+// them.
 func (t *Tree) refuseDuplicates() {
 	slices.SortStableFunc(t.Jobs, func(a, b Job) int { return cmp.Compare(a.Name(), b.Name()) })
 	var unique []Job

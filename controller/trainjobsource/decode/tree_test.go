@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// job returns a TrainJob as YAML, with more text at its end.
+// job returns a TrainJob as YAML, followed by the text in the argument "more".
 func job(name, more string) string {
 	return fmt.Sprintf("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: %s}\n%s", name, more)
 }
@@ -110,7 +110,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// TestKustomization checks that objects of a kustomization are checked as objects in files are.
+// TestKustomization checks that the objects of a kustomization pass the same checks as objects in single files.
 func TestKustomization(t *testing.T) {
 	got := read(t, fstest.MapFS{
 		"kustomization.yaml": file("resources: [a.yaml, b.yaml]\nnamePrefix: x-\n"),
@@ -125,7 +125,8 @@ func TestKustomization(t *testing.T) {
 	}
 }
 
-// TestValues checks that the API server gets the values that people wrote, and reads them as kubectl does.
+// TestValues checks that decoding changes no value: large integers keep all digits, and a date stays a string, as with
+// kubectl.
 func TestValues(t *testing.T) {
 	tree, err := Read(fstest.MapFS{"a.yaml": file(job("one", "spec: {trainer: {numNodes: 4, big: 9007199254740993, date: 2024-01-01}}"))}, ".", "team-a", DefaultLimits)
 	if err != nil || len(tree.Jobs) != 1 {

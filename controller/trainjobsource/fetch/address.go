@@ -12,7 +12,7 @@ import (
 // address is the address of a repository.
 type address struct {
 	scheme string // https, http or ssh
-	user   string // of ssh
+	user   string // for ssh
 	host   string // a name or an IP address in lower case, without brackets
 	port   string
 	path   string // with a leading slash, not escaped
@@ -28,7 +28,7 @@ var (
 	safeUser = regexp.MustCompile(`^[A-Za-z0-9._][A-Za-z0-9._-]*$`)
 )
 
-// parseAddress reads and checks spec.url. Its messages do not contain the URL, which may contain a password.
+// parseAddress reads and checks spec.url. Its error messages do not contain the URL, because the URL may contain a password.
 func parseAddress(text string) (address, error) {
 	u, err := url.Parse(text)
 	if err != nil || defaultPorts[u.Scheme] == "" {
@@ -62,7 +62,7 @@ func (a address) check() error {
 // hostPort returns the host with its port, as dialers expect it.
 func (a address) hostPort() string { return net.JoinHostPort(a.host, a.port) }
 
-// shortHost returns the host, with its port if this is not the default port.
+// shortHost returns the host. It adds the port if the port is not the default port of the scheme.
 func (a address) shortHost() string {
 	if a.port == defaultPorts[a.scheme] {
 		return a.host
@@ -103,7 +103,7 @@ func (a address) isListed(hosts string) bool {
 	return false
 }
 
-// hostsEntry returns the entry for isListed that allows the host.
+// hostsEntry returns the entry that the annotation trainyard.dev/hosts needs to allow the host.
 func (a address) hostsEntry() string {
 	if a.scheme == "http" {
 		return a.hostPort()

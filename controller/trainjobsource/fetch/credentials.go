@@ -12,10 +12,10 @@ import (
 
 // credentials are the checked contents of the Secret with credentials.
 type credentials struct {
-	username, password string // of https
+	username, password string // for https
 	token              string
-	roots              *x509.CertPool // of https; nil: the roots of the system
-	identity           ssh.Signer     // of ssh
+	roots              *x509.CertPool // for https; nil means the certificate authorities of the system
+	identity           ssh.Signer     // for ssh
 	knownHosts         []byte
 }
 
@@ -44,7 +44,7 @@ func readCredentials(a address, r Request) (credentials, error) {
 }
 
 // hasOnlyWebhook reports whether a Secret contains only the secret of a webhook, which is never sent to the Git server. A
-// public repository needs no more.
+// public repository needs no other value in the Secret.
 func hasOnlyWebhook(secret map[string][]byte) bool {
 	_, has := secret[v1alpha1.WebhookKey]
 	return has && len(secret) == 1
@@ -71,7 +71,7 @@ func readHTTPCredentials(secret map[string][]byte) (c credentials, err error) {
 	return c, err
 }
 
-// readAuthority returns the authorities that the system trusts, and the one of the Secret.
+// readAuthority returns the certificate authorities that the system trusts, together with the authority in the Secret.
 func readAuthority(text []byte) (*x509.CertPool, error) {
 	roots, err := x509.SystemCertPool()
 	if err != nil { // for example, the image has no certificates

@@ -14,7 +14,7 @@ import (
 	"github.com/trainyard/trainyard/test/gitserver"
 )
 
-// canary is a password that must appear nowhere.
+// canary is a password that no error may contain.
 const canary = "canary/ZvX9+secret 42"
 
 // TestCredentials checks the messages about Secrets, and that nothing is sent before a Secret is found valid.
@@ -27,7 +27,7 @@ func TestCredentials(t *testing.T) {
 	for name, tc := range map[string]struct {
 		url, hosts string
 		secret     map[string][]byte
-		want       string // with the host as its first argument
+		want       string // a format, whose argument is the host
 		sends      bool
 	}{
 		"no Secret":             {s.HTTPS(r.Name), "", nil, "the server's certificate is signed by an unknown authority: put the certificate of the authority into ca.crt of the Secret", false},
@@ -85,7 +85,7 @@ func wantNoCanary(t *testing.T, err error) {
 	}
 }
 
-// TestHosts checks which entries of the annotation allow a URL.
+// TestHosts checks which entries of the annotation trainyard.dev/hosts allow a URL.
 func TestHosts(t *testing.T) {
 	for _, tc := range []struct {
 		url, hosts string
@@ -119,7 +119,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestA8Redirects checks that credentials follow no redirect to another server.
+// TestA8Redirects checks that credentials are not sent to another server after a redirect.
 func TestA8Redirects(t *testing.T) {
 	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("the other server got %s with Authorization %q", r.URL, r.Header.Get("Authorization"))

@@ -9,6 +9,6 @@
 // Scanner, however, reads a pack one object at a time, so readPack can check each declared size before it inflates or
 // copies anything. A fetch therefore needs at most Limits.Inflated bytes for its objects, and no disk.
 //
-// go-git's clients for HTTP and SSH are not used. They choose their own network connections, so the addresses could not
-// be checked when they are dialed, and the HTTP client has no hook for bounding a request.
+// The package does not use go-git's clients for HTTP and SSH. These clients open network connections themselves, so this
+// package could not check the addresses. The HTTP client also has no hook with which this package could limit a request.
 package fetch

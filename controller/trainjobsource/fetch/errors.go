@@ -39,7 +39,8 @@ func verifyErrorf(format string, args ...any) error {
 const maxMessage = 500
 
 // describe converts the error of a fetch into an error with a readable text. The text names the URL, has one line, and
-// contains neither credentials nor control characters. The causes of err are not kept, because they may contain both.
+// contains neither credentials nor control characters. The returned error does not wrap err, because err may contain
+// credentials and control characters.
 func describe(ctx context.Context, err error, where string, received *budget, secrets []string) error {
 	var config *ConfigError
 	var verify *VerifyError
@@ -59,8 +60,8 @@ func describe(ctx context.Context, err error, where string, received *budget, se
 	return errors.New(text(stable(err)))
 }
 
-// stable returns the text of an error of the network without the parts that differ each time, such as the local port of
-// a connection. Otherwise, each attempt would change the status of the TrainJobSource.
+// stable returns the text of a network error without the parts that differ at each attempt, such as the local port of a
+// connection. Otherwise, each attempt would change the status of the TrainJobSource.
 func stable(err error) string {
 	if withURL := (*url.Error)(nil); errors.As(err, &withURL) {
 		err = withURL.Err // the message already names the URL
@@ -79,7 +80,8 @@ func stable(err error) string {
 	return err.Error()
 }
 
-// clean returns a text on one line, without invisible characters and without secrets, because a server can send both.
+// clean returns a text on one line, without invisible characters and without secrets, because the text can come from a
+// server that sends them.
 func clean(text string, secrets []string) string {
 	for _, secret := range secrets {
 		text = strings.ReplaceAll(text, secret, "***")

@@ -26,8 +26,8 @@ type Request struct {
 	Keys map[string][]byte
 	// Ancestor is a commit from which the fetched commit must descend. If Ancestor is empty, the history does not matter.
 	Ancestor string
-	// Known is the commit that the caller already has. If the server still offers this commit, nothing is downloaded and
-	// nothing is verified. A caller that needs a new verification leaves Known empty.
+	// Known is the commit that the caller already has. If Ref still selects this commit, nothing is downloaded and nothing
+	// is verified. A caller that needs a new verification leaves Known empty.
 	Known string
 }
 
@@ -45,8 +45,8 @@ type Result struct {
 
 // Options are the settings of a Fetcher.
 type Options struct {
-	// Folder holds temporary files, which contain public keys of SSH servers only. The default is the folder for temporary
-	// files of the system.
+	// Folder holds temporary files, which contain only public keys of SSH servers. The default is the system's folder for
+	// temporary files.
 	Folder string
 	// Limits bounds each fetch. A limit of zero means its default.
 	Limits Limits
@@ -182,8 +182,8 @@ func (f *Fetcher) download(ctx context.Context, server remote, list *packp.AdvRe
 	return d, err
 }
 
-// follow checks that the selected object leads to the selected commit, and returns the selected annotated tag. A tag can
-// point to another tag.
+// follow checks that the selected object leads to the selected commit. If the object is an annotated tag, follow returns
+// this tag. A tag can point to another tag.
 func (o objects) follow(selected target) (first *tag, err error) {
 	hash := selected.object
 	for o[hash].kind == plumbing.TagObject {

@@ -14,7 +14,7 @@ import (
 	"github.com/trainyard/trainyard/test/gitserver"
 )
 
-// loopback allows the servers of the tests, which the controller refuses otherwise.
+// loopback contains the addresses of the tests' servers, to which the controller does not connect by default.
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
 // newFetcher returns a Fetcher that can connect to the hosts of the given URLs, also over http.
@@ -80,7 +80,7 @@ func readAll(t *testing.T, files fs.FS) map[string]string {
 	return texts
 }
 
-// values converts the keys and values of a Secret.
+// values returns the data of a Secret. The arguments alternate between keys and values.
 func values(pairs ...string) map[string][]byte {
 	secret := map[string][]byte{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -89,7 +89,7 @@ func values(pairs ...string) map[string][]byte {
 	return secret
 }
 
-// TestTransports fetches the same commit over all protocols and with all kinds of credentials.
+// TestTransports checks that all protocols and all kinds of credentials return the same commit and files.
 func TestTransports(t *testing.T) {
 	s := gitserver.New(t)
 	s.Password, s.Token = "secret of robot", "token of robot"
@@ -122,7 +122,7 @@ func TestTransports(t *testing.T) {
 	}
 }
 
-// TestRefs selects commits in all ways.
+// TestRefs checks which commit each kind of spec.ref selects, and the messages for invalid values.
 func TestRefs(t *testing.T) {
 	s := gitserver.New(t)
 	r, first := newRepository(t, s)
@@ -178,7 +178,7 @@ func wantConfigError(t *testing.T, err error, want string) {
 	}
 }
 
-// TestKnownCommitIsNotDownloaded checks that a fetch without a change costs one request.
+// TestKnownCommitIsNotDownloaded checks that fetching an unchanged commit sends only one request.
 func TestKnownCommitIsNotDownloaded(t *testing.T) {
 	s := gitserver.New(t)
 	r, hash := newRepository(t, s)
@@ -198,7 +198,7 @@ func TestKnownCommitIsNotDownloaded(t *testing.T) {
 	}
 }
 
-// TestChanges follows a repository whose branches and tags change.
+// TestChanges checks that a fetch finds the new commit of a moved tag and of a forced push, and reports a deleted branch.
 func TestChanges(t *testing.T) {
 	s := gitserver.New(t)
 	r, first := newRepository(t, s)
@@ -226,7 +226,7 @@ func TestChanges(t *testing.T) {
 	wantConfigError(t, err, "fetching "+s.HTTP(r.Name)+": the repository has no branch feature")
 }
 
-// TestEmptyRepository checks the messages for a repository without commits, and for one that does not exist.
+// TestEmptyRepository checks the messages for a repository without commits, and for a repository that does not exist.
 func TestEmptyRepository(t *testing.T) {
 	s := gitserver.New(t)
 	r, err := s.NewRepository("empty")

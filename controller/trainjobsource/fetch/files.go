@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	maxDepth = 64   // of folders; the few objects of a hostile commit can contain each other very deeply
+	maxDepth = 64   // folders in a path; a hostile commit can nest folders very deeply with few objects
 	maxPath  = 1024 // bytes
 )
 
@@ -93,7 +93,7 @@ func (t *tree) Open(name string) (fs.File, error) {
 
 func (t *tree) info(e entry) info { return info{e, int64(len(t.files[e.hash]))} }
 
-// info describes a file. A commit has no times of its files.
+// info describes a file. A commit does not record when its files were changed, so ModTime returns zero.
 type info struct {
 	entry
 	size int64

@@ -100,7 +100,7 @@ func (h *httpRemote) exchange(ctx context.Context, message []byte) (io.Reader, e
 	return response.body, nil
 }
 
-// answer is a response with status 200. The method close closes its body.
+// answer is a response with status 200. The method close of httpRemote closes its body.
 type answer struct {
 	body        io.Reader
 	contentType string

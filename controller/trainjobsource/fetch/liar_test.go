@@ -47,7 +47,7 @@ func (p *pack) add(kind plumbing.ObjectType, data string) plumbing.Hash {
 	return plumbing.ComputeHash(kind, []byte(data))
 }
 
-// addCommit writes a commit with a tree, and returns its hash.
+// addCommit writes a commit of the given tree, and returns the hash of the commit.
 func (p *pack) addCommit(tree plumbing.Hash) plumbing.Hash {
 	return p.add(plumbing.CommitObject, commitText(tree))
 }
@@ -73,7 +73,7 @@ func (p *pack) bytes() []byte {
 	return append(text, sum[:]...)
 }
 
-// line returns a line of Git's protocol.
+// line returns a text as a line (pkt-line) of Git's protocol.
 func line(text string) string { return fmt.Sprintf("%04x%s", len(text)+4, text) }
 
 const capabilities = "\x00shallow ofs-delta symref=HEAD:refs/heads/main"

@@ -27,7 +27,7 @@ var DefaultLimits = Limits{
 	Time: 10 * time.Minute, Answer: 30 * time.Second,
 }
 
-// orDefaults replaces each limit that is not set by its default.
+// orDefaults sets each limit that is zero to its default.
 func (l Limits) orDefaults() Limits {
 	return Limits{
 		Received: cmp.Or(l.Received, DefaultLimits.Received),
@@ -49,7 +49,7 @@ type budget struct {
 func (b *budget) exceeded() bool  { return b.used.Load() > b.limit }
 func (b *budget) message() string { return fmt.Sprintf("the server sent more than %s", size(b.limit)) }
 
-// limitedConn is a connection that fails when the budget is used up.
+// limitedConn is a connection that fails as soon as the budget is exceeded.
 type limitedConn struct {
 	net.Conn
 	budget *budget

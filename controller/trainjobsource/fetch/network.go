@@ -24,8 +24,9 @@ type Network struct {
 	PlainHTTPHosts []string
 }
 
-// refused lists the ranges that no Git server needs. Private addresses are not among them, because many Git servers have
-// one. The Go functions of netip.Addr cover the ranges of loopback, link-local and multicast addresses.
+// refused lists the ranges that no Git server needs. It does not list private addresses, because many Git servers have a
+// private address. It also does not list loopback, link-local and multicast addresses, because Network.allows refuses them
+// with functions of netip.Addr.
 var refused = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),          // on Linux, this machine
 	netip.MustParsePrefix("255.255.255.255/32"), // broadcast
@@ -33,7 +34,7 @@ var refused = []netip.Prefix{
 	netip.MustParsePrefix("100.100.100.200/32"), // credentials on Alibaba Cloud
 }
 
-// embedded lists the IPv6 prefixes whose last four bytes are an IPv4 address.
+// embedded lists the prefixes of IPv6 addresses whose last four bytes are an IPv4 address.
 var embedded = []netip.Prefix{
 	netip.MustParsePrefix("64:ff9b::/96"), // NAT64, RFC 6052
 	netip.MustParsePrefix("::/96"),        // IPv4-compatible, RFC 4291
@@ -73,8 +74,8 @@ type dialer struct {
 	received *budget
 }
 
-// dial opens a connection. The address is checked after its name was resolved, so that a name cannot lead to another
-// address than the checked one.
+// dial opens a connection. It resolves the name first, and then checks the IP address to which it connects. Otherwise, the
+// name could resolve to another address after the check.
 func (d dialer) dial(ctx context.Context, network, hostPort string) (net.Conn, error) {
 	plain := net.Dialer{Timeout: 15 * time.Second, Control: d.control}
 	conn, err := plain.DialContext(ctx, network, hostPort)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestA6URLs checks which addresses are read, so that no part of one becomes an option or a command on the server.
+// TestA6URLs checks which URLs are accepted. No part of an accepted URL can become an option or a command on the server.
 func TestA6URLs(t *testing.T) {
 	const (
 		credentialsInURL = "spec.url must not contain a user name or a password: put them into the Secret of spec.secretRef"
@@ -114,7 +114,8 @@ func TestA7RefusedServers(t *testing.T) {
 	}
 }
 
-// TestNoProxy checks that environment variables do not lead requests, with their credentials, to a proxy.
+// TestNoProxy checks that the client ignores the environment variables that would send its requests, with their credentials,
+// to a proxy.
 func TestNoProxy(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1")

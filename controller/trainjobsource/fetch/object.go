@@ -46,7 +46,7 @@ func splitHeaders(data []byte) (headers []header, message string, err error) {
 	return headers, message, nil
 }
 
-// commitOrder matches the keys of the headers of a commit, each with a space after it.
+// commitOrder matches the beginning of a commit's header keys in Git's order. A space follows each key.
 var commitOrder = regexp.MustCompile(`^tree (parent )*author committer `)
 
 // unique lists the headers that a commit can have only once.
@@ -106,7 +106,7 @@ type tag struct {
 	signed    []byte // the text that the signature covers
 }
 
-// parseTag parses an annotated tag. Its signature is the end of its message.
+// parseTag parses an annotated tag. The signature of a tag is at the end of its message.
 func parseTag(data []byte) (tag, error) {
 	headers, _, err := splitHeaders(data)
 	if err != nil {

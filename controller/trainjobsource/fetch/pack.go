@@ -17,8 +17,8 @@ type object struct {
 	data []byte
 }
 
-// objects maps hashes to objects. Each hash was computed from the object, so a server cannot pass off one object as
-// another.
+// objects maps hashes to objects. Each hash was computed from the object, so a server cannot send another object in place of
+// the wanted object.
 type objects map[plumbing.Hash]object
 
 // get returns an object of the wanted kind.
@@ -71,7 +71,8 @@ func describePack(err error) error {
 	return fmt.Errorf("reading the server's answer: %w", err)
 }
 
-// readObject reads the next object, and resolves it if it is a delta. Servers send the base of a delta before the delta.
+// readObject reads the next object, and resolves it if it is a delta. Servers send the base, to which the delta applies,
+// before the delta.
 func (p *packReader) readObject() error {
 	header, err := p.scanner.NextObjectHeader()
 	if err != nil {

@@ -40,7 +40,7 @@ func readAdvertisement(r io.Reader) (*packp.AdvRefs, error) {
 	return list, nil
 }
 
-// requestSnapshot asks for an object without the history of its commit.
+// requestSnapshot asks for a commit or tag with its files, but without its history.
 func requestSnapshot(ctx context.Context, server remote, list *packp.AdvRefs, want plumbing.Hash) (io.Reader, error) {
 	request := newRequest(list, want)
 	if !list.Capabilities.Supports(capability.Shallow) {
@@ -51,8 +51,8 @@ func requestSnapshot(ctx context.Context, server remote, list *packp.AdvRefs, wa
 	return send(ctx, server, request)
 }
 
-// requestHistory asks for the commits from one that the server had earlier to the wanted one. Many servers can leave
-// out files and folders.
+// requestHistory asks for the commits between the commit "have", which was fetched earlier, and the object "want". If the
+// server can leave out the files and folders of these commits, requestHistory asks for that.
 func requestHistory(ctx context.Context, server remote, list *packp.AdvRefs, have, want plumbing.Hash) (io.Reader, error) {
 	request := newRequest(list, want)
 	request.Haves = []plumbing.Hash{have}
@@ -106,7 +106,7 @@ func send(ctx context.Context, server remote, request *packp.UploadPackRequest) 
 	return response, nil
 }
 
-// describeProtocol finds messages of the server in an error.
+// describeProtocol returns the server's message if the error contains one, and the error itself otherwise.
 func describeProtocol(err error) error {
 	line := (*pktline.ErrorLine)(nil)
 	switch {

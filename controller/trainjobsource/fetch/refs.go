@@ -12,10 +12,10 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// target is the commit that a reference selects.
+// target is the commit that spec.ref selects.
 type target struct {
 	ref    string        // the full name, such as refs/heads/main; empty for a commit that is selected by its hash
-	object plumbing.Hash // the object to which the reference points: the commit, or an annotated tag
+	object plumbing.Hash // the object to which the branch or tag points: the commit, or an annotated tag
 	commit plumbing.Hash
 }
 

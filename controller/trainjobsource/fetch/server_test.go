@@ -16,7 +16,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// small are the limits of the tests with servers that send too much.
+// small contains low limits for the tests with servers that send too much.
 var small = Limits{Received: 1 << 20, Refs: 64 << 10, Objects: 100, Object: 256 << 10, Inflated: 512 << 10, Answer: 2 * time.Second, Time: 20 * time.Second}
 
 // maxAllocated is the memory that a fetch with the limits "small" may allocate in total, including the memory of the
@@ -110,7 +110,7 @@ const (
 
 var sidebandRefs = line(oneHash+" HEAD"+capabilities+" side-band-64k\n") + "0000"
 
-// backwards encodes the distance from a delta to its base.
+// backwards encodes the distance from a delta to its base, as in a pack.
 func backwards(distance int) []byte {
 	encoded := []byte{byte(distance & 0x7f)}
 	for distance >>= 7; distance > 0; distance >>= 7 {
@@ -125,7 +125,8 @@ func repeatAfter(w io.Writer, start, text string) {
 	repeat(w, strings.Repeat(text, 100))
 }
 
-// emptyBlocks starts a pack with one object, whose compressed data consists of empty blocks.
+// emptyBlocks is the beginning of a pack with one object. The tests continue the compressed data of the object with many
+// copies of emptyBlock, so the pack grows without end and inflates to nothing.
 const emptyBlocks = "PACK\x00\x00\x00\x02\x00\x00\x00\x01\x3f\x78\x9c"
 const emptyBlock = "\x00\x00\x00\xff\xff"
 
@@ -220,7 +221,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestA17FoldersInFolders fetches a commit with 10^20 files in 22 objects.
+// TestA17FoldersInFolders checks that a fetch reads a commit with 10^20 paths in 22 objects, within small limits.
 func TestA17FoldersInFolders(t *testing.T) {
 	p := pack{}
 	hash := p.add(plumbing.BlobObject, "a: 1\n")

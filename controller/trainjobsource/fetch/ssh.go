@@ -22,7 +22,7 @@ import (
 // sshRemote is a repository on an SSH server.
 type sshRemote struct {
 	client  *ssh.Client
-	stop    func() bool // ends the watch on the context
+	stop    func() bool // undoes the context.AfterFunc that closes the connection
 	command string
 	session *sshSession // nil before the first session, and after a session was used
 }
@@ -65,7 +65,7 @@ func newSSHRemote(ctx context.Context, a address, c credentials, d dialer, folde
 	return &sshRemote{client: client, stop: stop, command: uploadPack + " '" + a.path + "'"}, nil
 }
 
-// handshake runs the handshake of SSH within the time for an answer.
+// handshake runs the handshake of SSH. It fails if the handshake takes longer than the argument "answer".
 func handshake(conn net.Conn, a address, config *ssh.ClientConfig, answer time.Duration) (*ssh.Client, error) {
 	if err := conn.SetDeadline(time.Now().Add(answer)); err != nil {
 		return nil, err
@@ -77,7 +77,8 @@ func handshake(conn net.Conn, a address, config *ssh.ClientConfig, answer time.D
 	return ssh.NewClient(connection, channels, requests), conn.SetDeadline(time.Time{})
 }
 
-// describeHandshake separates the errors that somebody must fix from errors of the network.
+// describeHandshake returns a ConfigError for an error that somebody must fix, and another error for problems of the
+// network.
 func describeHandshake(err error, a address) error {
 	var revoked *xknownhosts.RevokedError
 	var wrongKey *xknownhosts.KeyError
@@ -94,12 +95,12 @@ func describeHandshake(err error, a address) error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errors.New("the server did not finish the handshake of SSH in time")
 	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return errors.New("the server closed the connection during the handshake of SSH") // the library races for the error
+		return errors.New("the server closed the connection during the handshake of SSH") // the library returns any of these
 	}
 	return err
 }
 
-// readKnownHosts parses known_hosts. The library reads only files.
+// readKnownHosts parses known_hosts. It writes the text to a temporary file, because the library reads only files.
 func readKnownHosts(folder string, text []byte) (*knownhosts.HostKeyDB, error) {
 	file, err := os.CreateTemp(folder, "hosts")
 	if err != nil {
@@ -164,7 +165,8 @@ func (s *sshRemote) close() {
 	_ = s.client.Close() // the answers were read as far as they are needed
 }
 
-// explainingReader adds the messages of the server's program to an unexpected end of its output.
+// explainingReader reads the output of the program on the server. If the program fails, the error also contains what the
+// program wrote to stderr.
 type explainingReader struct{ session *sshSession }
 
 func (r explainingReader) Read(p []byte) (int, error) {

@@ -18,7 +18,8 @@ import (
 	"github.com/trainyard/trainyard/test/gitserver"
 )
 
-// newPublicKey returns another host key than that of the server, of the same or another type.
+// newPublicKey returns a host key that is not the server's key. If sameType is true, it has the same type as the server's
+// key.
 func newPublicKey(t *testing.T, sameType bool) ssh.PublicKey {
 	t.Helper()
 	if sameType {
@@ -48,7 +49,7 @@ func newIdentity(t *testing.T, password string) string {
 	return string(pem.EncodeToMemory(block))
 }
 
-// TestA25HostKeys checks which host keys are accepted. The server has a port that is not 22.
+// TestA25HostKeys checks which host keys are accepted. The server's port is not 22, so known_hosts must contain the port.
 func TestA25HostKeys(t *testing.T) {
 	s := gitserver.New(t)
 	r, _ := newRepository(t, s)
@@ -95,7 +96,7 @@ func TestA25HostKeys(t *testing.T) {
 	}
 }
 
-// TestIdentities checks keys that the server does not know, and keys with a password.
+// TestIdentities checks the errors for private keys that the server does not know, and for encrypted private keys.
 func TestIdentities(t *testing.T) {
 	s := gitserver.New(t)
 	r, _ := newRepository(t, s)

@@ -31,8 +31,8 @@ var modes = map[string]fs.FileMode{
 	"160000": fs.ModeIrregular, // a submodule: a commit of another repository
 }
 
-// parseTree parses a folder. The entries are sorted by name. It refuses what Git's own check of objects refuses: names
-// that are not plain, two entries with the same name, and a wrong order.
+// parseTree parses a folder, and returns its entries sorted by name. Like git fsck, it refuses names that are not plain, two
+// entries with the same name, and a wrong order.
 func parseTree(data []byte) ([]entry, error) {
 	var entries []entry
 	previous := ""

@@ -150,7 +150,8 @@ func TestA27Trees(t *testing.T) {
 	}
 }
 
-// TestA27Paths checks that long and deep paths are no problem for readers that walk through all files.
+// TestA27Paths checks that too long and too deep paths cause the error errTooDeep, also in code that walks through all
+// files.
 func TestA27Paths(t *testing.T) {
 	p := pack{}
 	hash := p.add(plumbing.BlobObject, "a: 1\n")
@@ -181,7 +182,7 @@ func TestA27Paths(t *testing.T) {
 	}
 }
 
-// TestA27ManyFiles checks that a folder with very many files ends at a limit, although the files have one content.
+// TestA27ManyFiles checks that a folder with very many files exceeds a limit, even if all files have the same content.
 func TestA27ManyFiles(t *testing.T) {
 	p := pack{}
 	file := p.add(plumbing.BlobObject, "")

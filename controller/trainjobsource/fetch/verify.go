@@ -18,7 +18,7 @@ import (
 
 const beginSignature = "-----BEGIN PGP SIGNATURE-----"
 
-// readKeys reads the key rings of the Secret of spec.verify. A value can contain several armored blocks.
+// readKeys reads the key rings in the Secret that spec.verify names. A value can contain several armored blocks.
 func readKeys(rings map[string][]byte) (openpgp.EntityList, error) {
 	var keys openpgp.EntityList
 	for _, name := range slices.Sorted(maps.Keys(rings)) {
@@ -70,7 +70,7 @@ func verifySignature(keys openpgp.EntityList, d download) error {
 	return verifyErrorf("commit %s %v", d.selected.commit, err)
 }
 
-// checkSignature checks a signature. Its errors continue a sentence about the commit.
+// checkSignature checks a signature. The text of its error continues a sentence that begins with "commit HASH".
 func checkSignature(keys openpgp.EntityList, signed []byte, signature string) error {
 	if !strings.HasPrefix(signature, beginSignature) {
 		return errors.New("has no OpenPGP signature")
@@ -91,8 +91,8 @@ func checkSignature(keys openpgp.EntityList, signed []byte, signature string) er
 	return errors.New("has an invalid signature")
 }
 
-// descends reports whether a commit of the pack has the ancestor. A pack leaves out the ancestor and the commits before
-// it, so the search ends at commits that are not in the pack.
+// descends reports whether the newest commit of a pack descends from the ancestor. A pack leaves out the ancestor and the
+// commits before it, so the search ends at commits that are not in the pack.
 func descends(all objects, newest, ancestor plumbing.Hash) (bool, error) {
 	seen := map[plumbing.Hash]bool{}
 	for open := []plumbing.Hash{newest}; len(open) > 0; {

@@ -62,7 +62,7 @@ func addSignature(text, signature string) string {
 	return head + "\ngpgsig " + strings.ReplaceAll(signature, "\n", "\n ") + "\n\n" + message
 }
 
-// TestSignatures verifies commits.
+// TestSignatures checks which signatures of commits are accepted.
 func TestSignatures(t *testing.T) {
 	s := gitserver.New(t)
 	r, unsigned := newRepository(t, s)
@@ -143,7 +143,8 @@ func TestA27Commits(t *testing.T) {
 	}
 }
 
-// TestTagSignatures verifies annotated tags, which can carry the signature instead of the commit.
+// TestTagSignatures checks which signatures of annotated tags are accepted. The tag can carry the signature instead of the
+// commit.
 func TestTagSignatures(t *testing.T) {
 	s := gitserver.New(t)
 	r, hash := newRepository(t, s)
@@ -189,7 +190,7 @@ func TestTagSignatures(t *testing.T) {
 	}
 }
 
-// TestKeys checks the messages about key rings.
+// TestKeys checks the messages about invalid key rings.
 func TestKeys(t *testing.T) {
 	s := gitserver.New(t)
 	r, _ := newRepository(t, s)
@@ -213,8 +214,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestA27LinearHistory checks that only commits after the applied one are accepted. The server can leave out files from
-// the history in one of the cases.
+// TestA27LinearHistory checks that only commits are accepted that descend from the commit that was fetched last. In the case
+// "http", the server can leave out files from the history.
 func TestA27LinearHistory(t *testing.T) {
 	for protocol, filter := range map[string]string{"http": "true", "ssh": "false"} {
 		t.Run(protocol, func(t *testing.T) { testLinearHistory(t, protocol, filter) })

@@ -13,8 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Names lists the names of the file that makes a folder a kustomization, as in konfig.RecognizedKustomizationFileNames of
-// kustomize.
+// Names lists the possible names of a kustomization file, as in kustomize's konfig.RecognizedKustomizationFileNames.
 var Names = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 
 // originAnnotation is the annotation in which kustomize names the file of an object. Build removes it.
@@ -37,7 +36,7 @@ type Limits struct {
 	Added     int64 // bytes of each kustomization and its patches, times the objects to which they can be added
 }
 
-// DefaultLimits allows more than people write. With these limits, the build of the largest kustomization takes seconds.
+// DefaultLimits allows larger kustomizations than people write. The build of a kustomization at these limits takes seconds.
 var DefaultLimits = Limits{FileBytes: 1 << 20, Bytes: 4 << 20, Objects: 1000, Patched: 5000, Added: 32 << 20}
 
 // building is locked during each build, because kustomize keeps the OpenAPI schema in a global variable.
@@ -104,5 +103,5 @@ func takeOrigin(object map[string]any) string {
 	return origin.Path
 }
 
-// inMemory returns the path of a file of the tree in the copy. Paths in the copy are absolute.
+// inMemory returns the path that a file of the tree has in the copy for kustomize. Paths in the copy are absolute.
 func inMemory(file string) string { return path.Join("/", file) }

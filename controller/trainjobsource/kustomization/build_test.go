@@ -18,7 +18,7 @@ func job(name string) string {
 	return fmt.Sprintf("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: %s}\nspec: {trainer: {numNodes: 2}}\n", name)
 }
 
-// tree returns a file system. The argument alternates between names and texts of files.
+// tree returns a file system. The arguments alternate between names and texts of files.
 func tree(files ...string) fstest.MapFS {
 	all := fstest.MapFS{}
 	for i := 0; i < len(files); i += 2 {
@@ -98,7 +98,8 @@ func TestA1Links(t *testing.T) {
 	}
 }
 
-// TestForbiddenFields checks every field of kustomize that reads other files, starts programs or repeats values.
+// TestForbiddenFields checks that Build refuses every field of kustomize that reads other files, starts programs or repeats
+// values.
 func TestForbiddenFields(t *testing.T) {
 	for _, field := range []string{
 		"crds", "openapi", "configMapGenerator", "secretGenerator", "generatorOptions", "helmGlobals", "helmCharts", "helmChartInflationGenerator",
@@ -115,7 +116,8 @@ func TestForbiddenFields(t *testing.T) {
 	}
 }
 
-// TestRemoteResources checks addresses that kustomize would fetch: it neither starts git nor opens a connection.
+// TestRemoteResources checks that Build refuses addresses that kustomize would fetch, and neither starts git nor opens a
+// connection.
 func TestRemoteResources(t *testing.T) {
 	requests := 0
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests++ }))
@@ -146,7 +148,8 @@ func TestRemoteResources(t *testing.T) {
 	}
 }
 
-// TestLimits builds kustomizations that are small, but multiply their contents.
+// TestLimits checks that Build soon refuses kustomizations that are too large, or that are small but multiply their
+// contents.
 func TestLimits(t *testing.T) {
 	doubling := []string{"app/kustomization.yaml", "resources: [../l0]"}
 	for level := range 40 {

@@ -26,7 +26,7 @@ var replacedFields = map[string]string{
 	"bases": "resources", "patchesStrategicMerge": "patches", "patchesJson6902": "patches", "imageTags": "images",
 }
 
-// parsed is a kustomization without the fields that only kustomize reads.
+// parsed holds the parts of a kustomization file that this package needs.
 type parsed struct {
 	resources  []reference // resources and components
 	patchFiles []reference
@@ -34,7 +34,7 @@ type parsed struct {
 	text       []byte // the file for kustomize, with origin annotations turned on
 }
 
-// reference is a path in a kustomization.
+// reference is a path that a kustomization contains.
 type reference struct {
 	path string
 	line int
@@ -69,8 +69,8 @@ func parse(file string, text []byte) (parsed, error) {
 	return k, err
 }
 
-// checkKeys refuses a mapping with a key that is not allowed. kustomize ignores the case of letters in keys;
-// checkKeys does not, so that no key escapes the other checks.
+// checkKeys refuses a mapping with a key that is not allowed. kustomize ignores the case of letters in keys. checkKeys
+// accepts only the usual spelling, because the other checks look only for this spelling.
 func checkKeys(file string, mapping *yaml.Node, allowed map[string]bool, where string) error {
 	for i := 0; i < len(mapping.Content); i += 2 {
 		key := mapping.Content[i]

@@ -11,9 +11,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio"
 )
 
-// checkText checks the YAML of a file or a patch, and returns the number of objects in it. It checks the text twice:
-// as a stream of YAML documents, for messages with lines, and as kustomize divides it into objects, so that no
-// difference between the two hides anything.
+// checkText checks the YAML of a file or a patch, and returns the number of objects in it. It checks the text twice: as a
+// stream of YAML documents, for messages with lines, and as kustomize divides it into objects, so that a difference between
+// the two parsers cannot hide text from the checks.
 func checkText(file string, text []byte) (objects int64, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	for {

@@ -10,21 +10,21 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// walk copies the files of a kustomization, and measures how much work a build is.
+// walk copies the files of a kustomization, and measures how much work the build will be.
 type walk struct {
 	tree    fs.FS
 	limits  Limits
 	read    int64 // bytes of all files that were read
 	copied  filesys.FileSystem
 	lines   map[string]map[string]int // the first line of each object, by file and metadata.name
-	folders map[string]*total         // the folders that the walk has entered; nil while their walk is not finished
+	folders map[string]*total         // the work of each folder that was entered; nil until the folder is finished
 }
 
 // total is the work of building a folder and the folders that it includes, as in Limits.
 type total struct{ bytes, objects, patched, added int64 }
 
-// add adds the work of an included folder. The numbers stop growing far above all limits, because folders that include
-// each other twice would otherwise let them overflow.
+// add adds the work of an included folder. The numbers stop growing far above all limits. Otherwise, they would overflow in
+// a long chain of folders, each of which includes the next one twice.
 func (t *total) add(other total) {
 	const enough = 1 << 40
 	t.bytes = min(t.bytes+other.bytes, enough)
@@ -33,7 +33,7 @@ func (t *total) add(other total) {
 	t.added = min(t.added+other.added, enough)
 }
 
-// check compares the work with the limits.
+// check returns an error if the work exceeds a limit.
 func (t *total) check(limits Limits) error {
 	switch {
 	case t.bytes > limits.Bytes:
@@ -133,7 +133,7 @@ func (w *walk) file(from string, r reference) (total, error) {
 	return total{bytes: int64(len(text)), objects: objects}, w.copied.WriteFile(inMemory(file), text)
 }
 
-// readFile reads a regular file. It refuses links, because they can point out of the tree. It also refuses too large files,
+// readFile reads a regular file. It refuses links, because they can lead to files outside the tree. It also refuses too large files,
 // before anybody parses them: a parser needs up to a hundred times as much memory as the text has bytes.
 func (w *walk) readFile(file string) ([]byte, error) {
 	info, err := fs.Lstat(w.tree, file)

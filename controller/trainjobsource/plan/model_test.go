@@ -12,8 +12,8 @@ import (
 // modelSteps is the number of random steps for each policy.
 const modelSteps = 10_000
 
-// TestRandomHistories takes random steps in Git and in the cluster. It makes plans in between, and crashes while it
-// carries them out. The world checks each change by the plans.
+// TestRandomHistories changes Git and the cluster at random. In between, it makes plans and carries them out, and sometimes
+// stops in the middle, as if the controller crashed. The methods of world check each change that a plan causes.
 func TestRandomHistories(t *testing.T) {
 	for _, onChange := range []OnChange{Queue, RunAlongside, Replace, Ignore} {
 		for _, prune := range []Prune{Never, Finished, Always} {
@@ -46,7 +46,7 @@ type created struct {
 	recorded       bool // the record says that the TrainJob was created
 }
 
-// world is Git and a cluster.
+// world simulates Git and a cluster.
 type world struct {
 	t       *testing.T
 	random  *rand.Rand
@@ -107,7 +107,7 @@ func (w *world) step() {
 	}
 }
 
-// pick returns the name of a random TrainJob that a condition allows, or "".
+// pick returns the name of a random TrainJob for which the function "allowed" returns true, or "".
 func (w *world) pick(allowed func(name string, t TrainJob) bool) string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(w.cluster)) {
@@ -130,8 +130,9 @@ func (w *world) end(phase Phase) {
 	}
 }
 
-// deleteAsUser deletes a random TrainJob, but none that the record only reserves: if the controller crashes after it has created
-// a TrainJob, and the TrainJob is deleted before the controller starts again, then the controller creates it again.
+// deleteAsUser deletes a random TrainJob, but no TrainJob whose run is only reserved in the record: if the controller
+// crashes after it has created a TrainJob, and the TrainJob is deleted before the controller starts again, then the
+// controller creates it again.
 func (w *world) deleteAsUser() {
 	name := w.pick(func(name string, _ TrainJob) bool { return w.byName[name] == nil || w.byName[name].recorded })
 	delete(w.cluster, name)
@@ -145,7 +146,8 @@ func (w *world) occupy(name string) {
 	}
 }
 
-// reconcile makes a plan and carries it out, and crashes after some writes. It does not crash if writes is negative.
+// reconcile makes a plan and carries it out. It stops after the given number of writes, as if the controller crashed. If the
+// number is negative, reconcile carries out the whole plan.
 func (w *world) reconcile(writes int) {
 	jobs, incomplete := w.readableJobs()
 	plan := Make(Input{Policy: w.policy, Jobs: jobs, Incomplete: incomplete, Record: w.record, TrainJobs: w.cluster})
@@ -159,7 +161,7 @@ func (w *world) reconcile(writes int) {
 		w.markRecorded()
 		for _, name := range plan.Delete {
 			if run := w.byName[name]; run != nil && w.cluster[name].Phase == Active {
-				run.stopped = true // even if the plan crashes before the deletion, and a user deletes the TrainJob then
+				run.stopped = true // even if the controller crashes before the deletion, and a user then deletes the TrainJob
 			}
 		}
 	}}
@@ -271,7 +273,7 @@ func (w *world) patch(p Patch) {
 	w.cluster[p.TrainJob] = t
 }
 
-// checkQueue checks that at most one run of each job is active, unless runs may be active at the same time.
+// checkQueue checks that at most one run of each job is active, unless the policy is RunAlongside.
 func (w *world) checkQueue() {
 	active := map[string][]string{}
 	for name, t := range w.cluster {
@@ -286,8 +288,8 @@ func (w *world) checkQueue() {
 	}
 }
 
-// settle ends all TrainJobs and makes plans until nothing changes. It then checks that the newest version of each job
-// has run, and that the record contains all TrainJobs.
+// settle ends all TrainJobs, and makes and carries out plans until nothing changes. It then checks that the newest version
+// of each job has run, and that the record contains all TrainJobs.
 func (w *world) settle() {
 	w.settling = true
 	defer func() { w.settling = false }()

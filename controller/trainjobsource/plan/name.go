@@ -17,8 +17,9 @@ const (
 // lowerBase32 is base32 with lower-case letters, because names of Kubernetes objects cannot contain capital letters.
 var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// hashedName returns a name for a run if another TrainJob has the name of the job. The name consists of the beginning of the
-// job's name and a hash of the version. If this name is in use too, the caller tries again with another salt.
+// hashedName returns the name of a run if another TrainJob already has the name of the run's job. The name consists of the
+// beginning of the job's name and a hash of the version. If this name is in use too, the caller tries again with another
+// salt.
 func hashedName(job string, version Version, salt int) string {
 	hash := sha256.Sum256(fmt.Appendf(nil, "%q %q %d %d", job, version.Spec, version.Generation, salt))
 	short := strings.TrimRight(job[:min(len(job), longestJob)], "-.")

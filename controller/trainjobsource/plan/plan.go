@@ -17,7 +17,7 @@ type Input struct {
 	// TrainJobs contains all TrainJobs of the namespace by name, read after the record. A TrainJob that is missing here
 	// does not exist.
 	TrainJobs map[string]TrainJob
-	// Taken maps each job of another TrainJobSource in the namespace to the name of this TrainJobSource.
+	// Taken maps each job that belongs to another TrainJobSource in the namespace to the name of that TrainJobSource.
 	Taken map[string]string
 	Now   int64 // the time, in seconds since 1970
 }
@@ -174,7 +174,7 @@ func (j *job) make() {
 //   - A run that was created and is missing in the cluster was deleted, and leaves the record. Its version does not run
 //     again.
 //   - A reserved run leaves the record if Git no longer contains its version.
-//   - A TrainJob that is missing in the record joins it: the record was restored from a backup, or the controller crashed.
+//   - A TrainJob that is missing in the record is added: the record was restored from a backup, or the controller crashed.
 func (j *job) observe() {
 	runs := slices.Clone(j.found)
 	for _, run := range j.history.Runs {
@@ -194,8 +194,8 @@ func (j *job) observe() {
 	}
 }
 
-// adopt makes a run in the cluster the newest version if the record does not know it, or if a planned deletion of the
-// newest run was never carried out.
+// adopt updates the newest version in the record from a run in the cluster: if the run is newer, or if it is the newest run
+// and its planned deletion was never carried out.
 func (j *job) adopt(run Run) {
 	newest := &j.history.Newest
 	stays := run.Generation == newest.Generation && newest.Spec == "" && !j.in.TrainJobs[run.Name].Deleting
@@ -244,7 +244,7 @@ func (j *job) startDue(newest Version, active []Run) State {
 	return Running
 }
 
-// newest returns the newest version that has a run, even if the run is only reserved.
+// newest returns the newest version whose run was created, or is at least reserved in the record.
 func (j *job) newest() Version {
 	if j.reserved() {
 		return j.history.Runs[len(j.history.Runs)-1].Version
@@ -277,7 +277,7 @@ func (j *job) reserve(newest Version) {
 	j.history.Runs = append(j.history.Runs, Run{Name: j.freeName(due), Version: due})
 }
 
-// active returns the runs that have not ended. A reserved run is active, because its TrainJob may exist soon.
+// active returns the runs that have not ended. A reserved run counts as active, because its TrainJob may exist soon.
 func (j *job) active() []Run {
 	var active []Run
 	for _, run := range j.history.Runs {
@@ -288,7 +288,7 @@ func (j *job) active() []Run {
 	return active
 }
 
-// freeName returns a name for a TrainJob that no TrainJob has and that is not reserved.
+// freeName returns a name for a new TrainJob. No TrainJob has this name, and it is not reserved.
 func (j *job) freeName(version Version) string {
 	name := j.name
 	for salt := 0; j.used[name]; salt++ {
@@ -298,7 +298,8 @@ func (j *job) freeName(version Version) string {
 	return name
 }
 
-// deleteAll plans the deletion of runs. The TrainJob of a reserved run does not exist yet; a later plan deletes it.
+// deleteAll plans the deletion of runs. If a run is only reserved, its TrainJob does not exist yet, and a later plan deletes
+// the TrainJob.
 func (j *job) deleteAll(runs []Run) {
 	for _, run := range runs {
 		t, exists := j.in.TrainJobs[run.Name]
@@ -312,7 +313,7 @@ func (j *job) deleteAll(runs []Run) {
 	}
 }
 
-// patch updates the labels and annotations of the run of the version in Git.
+// patch plans the update of labels and annotations for the run that has the version in Git.
 func (j *job) patch() {
 	for _, run := range j.history.Runs {
 		t, exists := j.in.TrainJobs[run.Name]

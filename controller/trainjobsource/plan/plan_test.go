@@ -36,7 +36,7 @@ func summary(p Plan) string {
 	return strings.Join(parts, ", ")
 }
 
-// The name of the second version "B" of job "bert".
+// second is the name of the run of version "B", the second version of job "bert".
 var second = hashedName("bert", Version{Generation: 2, Spec: "B"}, 0)
 
 func TestMake(t *testing.T) {
@@ -125,7 +125,8 @@ func TestRetryTexts(t *testing.T) {
 	}
 }
 
-// TestReplacedJobsRunAgain checks a job that changes, and changes back while its first run is being deleted.
+// TestReplacedJobsRunAgain checks that the first version of a job runs again if the job changes, and changes back while the
+// run of the first version is being deleted.
 func TestReplacedJobsRunAgain(t *testing.T) {
 	policy := Policy{OnChange: Replace}
 	git := map[string]Job{"bert": {Name: "bert", Spec: "B"}}
@@ -141,7 +142,8 @@ func TestReplacedJobsRunAgain(t *testing.T) {
 	}
 }
 
-// TestJobsOfOtherSourcesStay checks a job that another TrainJobSource has, and that this one has too, or had earlier.
+// TestJobsOfOtherSourcesStay checks that a plan changes nothing for a job that belongs to another TrainJobSource, even if
+// this TrainJobSource also has the job in Git, or had it earlier.
 func TestJobsOfOtherSourcesStay(t *testing.T) {
 	in := Input{Policy: Policy{Prune: Always}, Record: ran(), TrainJobs: map[string]TrainJob{"bert": run(Active, 1, "A")}, Taken: map[string]string{"bert": "other"}}
 	for want, git := range map[string]map[string]Job{"": nil, "Duplicated": {"bert": {Name: "bert", Spec: "B"}}} {
@@ -156,8 +158,8 @@ func TestJobsOfOtherSourcesStay(t *testing.T) {
 	}
 }
 
-// TestMissingJobsStayIfGitIsIncomplete checks a job whose file has a problem. If the job were removed from
-// Git, the policy Always would delete its TrainJobs.
+// TestMissingJobsStayIfGitIsIncomplete checks that the TrainJob of a job stays while the job may be in a file with a
+// problem. If the job were removed from Git, the policy Always would delete the TrainJob.
 func TestMissingJobsStayIfGitIsIncomplete(t *testing.T) {
 	in := Input{Policy: Policy{Prune: Always}, Incomplete: true, Record: ran(), TrainJobs: map[string]TrainJob{"bert": run(Active, 1, "A")}}
 	p := Make(in)
@@ -186,8 +188,8 @@ func TestNamesFitIntoHostNames(t *testing.T) {
 	}
 }
 
-// TestUndeletedRunsStay checks a run that a plan wanted to delete before the controller crashed. Git has the version of
-// this run again.
+// TestUndeletedRunsStay checks that a run stays if the controller crashed before it could delete the run, and Git has the
+// version of the run again.
 func TestUndeletedRunsStay(t *testing.T) {
 	git := map[string]Job{"bert": {Name: "bert", Spec: "A"}}
 	record := ran()
@@ -210,7 +212,7 @@ func TestQueuedVersionsWaitForDeletions(t *testing.T) {
 	}
 }
 
-// TestHistoryLimitsKeepTheNewest checks runs that ended in another order than they began.
+// TestHistoryLimitsKeepTheNewest checks that the run that ended first is deleted, even if it began after a run that stays.
 func TestHistoryLimitsKeepTheNewest(t *testing.T) {
 	early, late := run(Failed, 2, "B"), run(Failed, 1, "A")
 	early.Ended, late.Ended = 1, 2
@@ -222,7 +224,7 @@ func TestHistoryLimitsKeepTheNewest(t *testing.T) {
 	}
 }
 
-// TestDeniedJobHasNoHistory checks that a denied job that never ran is not in the record, which refuses a history
+// TestDeniedJobHasNoHistory checks that a denied job that never ran is not in the record. Package record refuses a history
 // without a generation.
 func TestDeniedJobHasNoHistory(t *testing.T) {
 	p := Make(Input{Jobs: map[string]Job{"bert": {Name: "bert", Spec: "A", Denied: true}}})

@@ -34,11 +34,12 @@ func (j *job) limit(phase Phase, most int) {
 	j.deleteAll(ended[min(most, len(ended)):])
 }
 
-// removedJobs is the number of jobs that stay in the record although they are neither in Git nor in the cluster.
-// While such a job is in the record, its last version does not run again if somebody adds the job to Git again.
+// removedJobs is the maximum number of jobs in the record that are neither in Git nor in the cluster. While such a job is in
+// the record, its last version does not run again if somebody adds the job to Git again.
 const removedJobs = 2000
 
-// forget removes the jobs from the record that were removed first, so that the record stays small enough for a ConfigMap.
+// forget keeps the record small enough for a ConfigMap. If the record contains more than removedJobs removed jobs, it drops
+// the jobs that were removed from Git first.
 func (r Record) forget() {
 	var removed []string
 	for name, history := range r {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestForgetsOldestRemovedJobs removes more jobs than the record keeps. The jobs that were removed first leave the
-// record, and all other jobs stay.
+// TestForgetsOldestRemovedJobs removes more jobs from Git than the record keeps. It checks that only the job that was
+// removed first leaves the record.
 func TestForgetsOldestRemovedJobs(t *testing.T) {
 	record := Record{"in-git": {Newest: Version{Generation: 1, Spec: "A"}, Reserved: 1}, "running": {Newest: Version{Generation: 1, Spec: "A"}, Reserved: 1}}
 	for i := range removedJobs + 1 {
@@ -30,7 +30,7 @@ func TestForgetsOldestRemovedJobs(t *testing.T) {
 	}
 }
 
-// TestHistoryLimitKeepsTheNewestRun checks which of two runs stays if both ended in the same second.
+// TestHistoryLimitKeepsTheNewestRun checks that the newer of two runs stays if both ended in the same second.
 func TestHistoryLimitKeepsTheNewestRun(t *testing.T) {
 	in := Input{Policy: Policy{Succeeded: 1}, Jobs: map[string]Job{"a": {Name: "a", Spec: "B"}}, TrainJobs: map[string]TrainJob{}}
 	for i, spec := range []string{"A", "B"} {

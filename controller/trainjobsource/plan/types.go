@@ -68,12 +68,12 @@ type TrainJob struct {
 	Version Version
 }
 
-// Version is a version of a job that had to run.
+// Version identifies one version of a job. A repetition that users request is a version too.
 type Version struct {
 	Generation int    `json:"generation"`     // counts the versions of the job, from 1
 	Spec       string `json:"spec,omitempty"` // Job.Spec of this version
-	// Retry and Request are Job.Retry and Job.Request of this version. If one of them was empty, it is the text of the
-	// version before.
+	// Retry and Request are Job.Retry and Job.Request of this version. If Job.Retry or Job.Request is empty, the field
+	// here keeps the text of the previous version.
 	Retry   string `json:"retry,omitempty"`
 	Request string `json:"request,omitempty"`
 }

@@ -32,9 +32,9 @@ const (
 	retryAfter   = "5"              // seconds, in the answer to a request that exceeds a limit
 )
 
-// The average number of requests per second and the number of requests at once, of all TrainJobSources together and of
-// one TrainJobSource. The second limit counts only requests with a valid signature, so that a tenant can slow down
-// neither another tenant nor the controller.
+// The limits of the rate: the average number of requests per second, and the number of requests at once. The first limit is
+// for all TrainJobSources together, and the second for each TrainJobSource, so that a tenant can slow down neither another
+// tenant nor the controller. The second limit counts only requests with a valid signature.
 const (
 	allRate, allBurst       = 20, 50
 	sourceRate, sourceBurst = 0.5, 5
@@ -68,8 +68,8 @@ func (r *Receiver) Server(address string) manager.Runnable {
 	}
 }
 
-// ServeHTTP handles a request. An unknown TrainJobSource, a TrainJobSource without a secret and a wrong signature have
-// the same answer, so that nobody can find out which TrainJobSources exist.
+// ServeHTTP handles a request. An unknown TrainJobSource, a TrainJobSource without a secret and a wrong signature get the
+// same answer, so that nobody can find out which TrainJobSources exist.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.once.Do(func() {
 		r.limiter, r.slots = rate.NewLimiter(allRate, allBurst), make(chan struct{}, maxHandled)
@@ -125,8 +125,8 @@ func refuse(w http.ResponseWriter) {
 }
 
 // find returns a TrainJobSource with the secret of its webhook. The secret is empty if there is none, or if it cannot be
-// read. For an unknown TrainJobSource, find also asks the API server for a Secret, so that the answer takes about the
-// same time.
+// read. Even for an unknown TrainJobSource, find asks the API server for a Secret, so that the answer takes about the same
+// time as for a known TrainJobSource.
 func (r *Receiver) find(ctx context.Context, key types.NamespacedName) (*v1alpha1.TrainJobSource, []byte) {
 	if len(validation.IsDNS1123Label(key.Namespace))+len(validation.IsDNS1123Label(key.Name)) > 0 {
 		key = types.NamespacedName{Namespace: "unknown", Name: "unknown"}

@@ -41,14 +41,14 @@ func isAuthentic(header http.Header, body, secret []byte) bool {
 		check(equalHex(value, want))
 	}
 	if value := header.Get(gitlabHeader); value != "" {
-		// The hashes have the same length, so the comparison does not tell the length of the secret.
+		// The hashes have the same length, so the comparison does not reveal the length of the secret.
 		got, expected := sha256.Sum256([]byte(value)), sha256.Sum256(secret)
 		check(hmac.Equal(got[:], expected[:]))
 	}
 	return known && found > 0 && valid
 }
 
-// equalHex reports whether hexadecimal digits stand for the given bytes, in constant time.
+// equalHex reports whether hexadecimal digits stand for the given bytes. It compares the bytes in constant time.
 func equalHex(digits string, want []byte) bool {
 	got, err := hex.DecodeString(digits)
 	return err == nil && hmac.Equal(got, want)

@@ -40,7 +40,7 @@ func newJobError(job string, err error) error {
 	return &JobError{job, err}
 }
 
-// fieldManager owns the fields of TrainJobs that come from Git.
+// fieldManager is the name of the field manager that owns the fields that the controller writes to TrainJobs.
 const fieldManager = "trainyard-controller"
 
 // changes reads the TrainJobs of a namespace, and carries out a plan for them.
@@ -51,7 +51,7 @@ type changes struct {
 	jobs   map[string]plan.Job
 	live   map[string]*trainer.TrainJob // by the name of the TrainJob
 
-	overQuota error // the first refusal of a quota in this round
+	overQuota error // the first refusal because of a quota in this round
 
 	created []plan.Create // the runs that carryOut has created
 }
@@ -86,8 +86,8 @@ func (c *changes) carryOut(ctx context.Context, p plan.Plan) error {
 	return errors.Join(errs...)
 }
 
-// create sends a create request for the TrainJob of a run. A server-side apply would change a TrainJob that somebody else
-// created with this name after the plan was made.
+// create sends a create request for the TrainJob of a run. It does not use server-side apply, which would change a TrainJob
+// that somebody else created with this name after the plan was made.
 //
 // A quota that refuses one TrainJob refuses all others of its namespace too. So after a first refusal by a quota, create
 // sends no more requests in this round.
@@ -114,8 +114,8 @@ func (c *changes) create(ctx context.Context, create plan.Create) error {
 }
 
 // IsOverQuota reports whether the API server refuses an object because of a quota of its namespace. Only the text of the
-// error says so: the admission plugin ResourceQuota returns the same kind of error as all other refusals. The text must
-// follow the name of the object, because other refusals can quote texts of users.
+// error says so: the admission plugin ResourceQuota returns the same kind of error as all other refusals. The text about the
+// quota must come directly after "is forbidden: ", because other refusals can quote texts of users.
 func IsOverQuota(err error) bool {
 	if !apierrors.IsForbidden(err) {
 		return false
@@ -124,8 +124,8 @@ func IsOverQuota(err error) bool {
 	return strings.HasPrefix(reason, "exceeded quota: ") || strings.HasPrefix(reason, "status unknown for quota: ")
 }
 
-// expectRun checks that an existing TrainJob is the TrainJob of a run. This is so if the client has repeated a create
-// request whose response was lost.
+// expectRun returns an error unless the existing TrainJob with the name of a new run is the TrainJob of this run. This
+// TrainJob exists already if the client has repeated a create request whose response was lost.
 func (c *changes) expectRun(ctx context.Context, create plan.Create) error {
 	var found trainer.TrainJob
 	if err := c.client.Get(ctx, client.ObjectKey{Namespace: c.source.Namespace, Name: create.Run.Name}, &found); err != nil {

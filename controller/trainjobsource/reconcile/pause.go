@@ -42,7 +42,7 @@ func (t pacedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(r)
 }
 
-// step checks the time since the last request.
+// step returns an error if more than maxPause has passed since the last request, or passed between two earlier requests.
 func (p *pace) step(now time.Time) error {
 	if now.Sub(p.last) > maxPause {
 		p.ended = true

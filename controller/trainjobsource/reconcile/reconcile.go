@@ -32,7 +32,7 @@ type Source struct {
 	Policy  plan.Policy
 	// Retries maps the names of jobs to texts. A job runs again when its text changes.
 	Retries map[string]string
-	// DryRun makes a plan, but changes neither the record nor TrainJobs.
+	// If DryRun is true, Reconcile makes a plan, but changes neither the record nor TrainJobs.
 	DryRun bool
 }
 
@@ -63,8 +63,8 @@ type Result struct {
 }
 
 // TryLock reserves a namespace for a round, and returns the function that ends the reservation. It returns nil at once if
-// another round has reserved the namespace. Without reservations, two rounds could start the same job of two
-// TrainJobSources. Waiting for the other round could take minutes, because the API server may be slow.
+// another round has reserved the namespace. Without reservations, two rounds could start the same job if two TrainJobSources
+// contain it. TryLock does not wait for the other round, because a slow API server can make a round take minutes.
 func (r *Reconciler) TryLock(namespace string) (unlock func()) {
 	found, _ := r.namespaces.LoadOrStore(namespace, &sync.Mutex{})
 	lock := found.(*sync.Mutex)

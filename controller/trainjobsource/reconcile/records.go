@@ -19,17 +19,18 @@ import (
 // records contains the records of all TrainJobSources of a namespace.
 type records struct {
 	own       plan.Record
-	configMap *corev1.ConfigMap      // the ConfigMap of the own record; nil if it does not exist yet
+	configMap *corev1.ConfigMap      // the ConfigMap of "own"; nil if it does not exist yet
 	others    map[string]plan.Record // by the name of the TrainJobSource
 	// otherMaps contains the ConfigMaps of the other records, by the name of the TrainJobSource.
 	otherMaps map[string]*corev1.ConfigMap
 }
 
-// recordName returns the name of the ConfigMap of a record. The names of namespaces and TrainJobSources contain no
-// dots, so different TrainJobSources have different names.
+// recordName returns the name of the ConfigMap of a record. The names of namespaces and TrainJobSources contain no dots, so
+// the ConfigMaps of different TrainJobSources have different names.
 func recordName(s Source) string { return "trainjobsource." + s.Namespace + "." + s.Name }
 
-// readRecords reads the records of a namespace from v1alpha1.SystemNamespace, where tenants cannot change them.
+// readRecords reads the records of all TrainJobSources of a namespace. The records are in v1alpha1.SystemNamespace, where
+// tenants cannot change them.
 func (r *Reconciler) readRecords(ctx context.Context, s Source) (records, error) {
 	var list corev1.ConfigMapList
 	labels := client.MatchingLabels{v1alpha1.TenantLabel: s.Namespace}
@@ -78,8 +79,8 @@ func (r *Reconciler) findTaken(ctx context.Context, s Source, all records, in pl
 	return all.taken(active), nil
 }
 
-// release marks all jobs of a deleted TrainJobSource as removed from Git. Its runs stay, and if the TrainJobSource is
-// created again, no version runs twice.
+// release marks all jobs of a deleted TrainJobSource as removed from Git. The runs stay in the record, so that no version
+// runs twice if the TrainJobSource is created again.
 func (r *Reconciler) release(ctx context.Context, s Source, all records, owner string) error {
 	for job, history := range all.others[owner] {
 		if history.Removed == 0 {
@@ -121,8 +122,8 @@ func (all records) taken(active func(name string) bool) map[string]string {
 	return taken
 }
 
-// writeRecord writes the own record if it has changed, and reports whether it wrote. It fails if somebody else has changed
-// the ConfigMap in the meantime.
+// writeRecord writes the record of the round's TrainJobSource if the record has changed, and reports whether it wrote. It
+// fails if somebody else has changed the ConfigMap in the meantime.
 func (r *Reconciler) writeRecord(ctx context.Context, s Source, before *records, after plan.Record) (wrote bool, err error) {
 	data, err := record.Encode(after)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 // maxBytes is the maximum size of the data. The API server accepts 1 MiB for the data of a ConfigMap.
 const maxBytes = 1 << 20
 
-// Encode returns the data of the ConfigMap: a key for each job, whose value is the job's history as JSON. Encode
-// returns an error if the API server would refuse the data because of their size.
+// Encode returns the data of the ConfigMap: a key for each job, whose value is the job's history as JSON. Encode returns an
+// error if the API server would refuse the data because of its size.
 func Encode(r plan.Record) (map[string]string, error) {
 	data := make(map[string]string, len(r))
 	size := 0

@@ -57,14 +57,14 @@ func TestEncodeRefusesTooLargeRecord(t *testing.T) {
 	}
 }
 
-// TestEncodeRefusesUnreadableRecord checks that nothing is written that Decode refuses.
+// TestEncodeRefusesUnreadableRecord checks that Encode returns an error for a record that Decode would refuse.
 func TestEncodeRefusesUnreadableRecord(t *testing.T) {
 	if _, err := Encode(plan.Record{"bert": {Reserved: -1}}); err == nil || !strings.HasPrefix(err.Error(), "record of job bert: ") {
 		t.Errorf("Encode() = %v, want an error that names the job", err)
 	}
 }
 
-// TestDecodeRefusesGarbage checks that no damaged record passes as an empty one.
+// TestDecodeRefusesGarbage checks that Decode returns an error, and not an empty history, for a damaged history.
 func TestDecodeRefusesGarbage(t *testing.T) {
 	for _, text := range []string{
 		"", "null", "{}", "[]", `{"newest": 1}`, `{"newest": {"generation": 2}, "reserved": 1}`, `{"newest": {"generation": -1}}`,

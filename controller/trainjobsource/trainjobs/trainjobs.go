@@ -69,9 +69,9 @@ func orEmpty(values map[string]string) map[string]string {
 	return values
 }
 
-// withDefaults returns the spec with the API server's default values, so that a default value in Git makes no new
-// version. The field suspend is left out: others change it to queue and to stop a TrainJob. The defaults are those of
-// pkg/apis/trainer/v1alpha1/trainjob_types.go in Trainer 2.1 to 2.3.
+// withDefaults returns the spec with the API server's default values, so that a job does not get a new version when somebody
+// adds a default value in Git. The field suspend is left out, because Kueue and users change it to queue or stop a TrainJob.
+// The defaults are those of pkg/apis/trainer/v1alpha1/trainjob_types.go in Trainer 2.1 to 2.3.
 func withDefaults(inGit *unstructured.Unstructured) map[string]any {
 	spec, _, _ := unstructured.NestedMap(inGit.Object, "spec") // a copy
 	if spec == nil {
@@ -98,7 +98,7 @@ const digestLength = 26
 
 var encoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// digest returns a short text that differs for different values. JSON sorts the keys of mappings.
+// digest returns a hash of a value. The order of keys has no influence, because the JSON encoder sorts them.
 func digest(value any) (string, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -111,9 +111,9 @@ func digest(value any) (string, error) {
 // Object returns the TrainJob of a run: for a create request if the argument "live" is nil, and otherwise for a server-side
 // apply to this TrainJob of the cluster.
 //
-// The object always has the whole spec, because server-side apply removes the fields that its manager no longer
-// applies. The fields suspend and managedBy repeat the values in the cluster: Kueue and users change suspend, and the API
-// server sets both to defaults, which the creator of the TrainJob owns.
+// The object always has the whole spec, because server-side apply removes the fields that its manager no longer applies. The
+// fields suspend and managedBy repeat the values in the cluster: Kueue and users change suspend, and the API server sets
+// both to defaults at the creation, as if the creator of the TrainJob had set them.
 func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run plan.Run, live *trainer.TrainJob) (*unstructured.Unstructured, error) {
 	version, err := json.Marshal(plan.Run{Name: run.Name, Version: run.Version})
 	if err != nil {
@@ -158,8 +158,8 @@ const maxGeneration = 1 << 50
 
 // Read returns a TrainJob in the cluster as a TrainJob of a plan. A TrainJob does not belong to this TrainJobSource if it
 // belongs to another one, if its version cannot be read, or if a user copied a run with all labels and annotations: the
-// version then contains the name of the run. A TrainJob with a generation of maxGeneration or more does not belong to it
-// either: a user has written this generation, and the next one could overflow.
+// copied version then contains the name of the original. A TrainJob with a generation of maxGeneration or more does not
+// belong to this TrainJobSource either: a user has written this generation, and the next generation could overflow.
 func Read(source string, t *trainer.TrainJob) plan.TrainJob {
 	read := plan.TrainJob{Phase: plan.Active, Deleting: t.DeletionTimestamp != nil, Metadata: t.Annotations[MetadataAnnotation]}
 	for condition, phase := range map[string]plan.Phase{trainer.TrainJobComplete: plan.Succeeded, trainer.TrainJobFailed: plan.Failed} {

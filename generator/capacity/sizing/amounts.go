@@ -65,7 +65,7 @@ func plural(number, unit string) string {
 	return number + " " + unit + "s"
 }
 
-// subtract subtracts other amounts from the amounts. The results can be negative.
+// subtract returns, for each resource in a, the amount in a minus the amount in "other". The results can be negative.
 func (a Amounts) subtract(other Amounts) Amounts {
 	rest := maps.Clone(a)
 	for name := range rest {
@@ -74,7 +74,7 @@ func (a Amounts) subtract(other Amounts) Amounts {
 	return rest
 }
 
-// countPods returns how many pods with the given requests fit into the amounts. Resources without an amount are
+// countPods returns how many pods with the given requests fit into the amounts. Resources that have no amount in a are
 // unlimited.
 func (a Amounts) countPods(requests Amounts) int64 {
 	pods := int64(math.MaxInt64)

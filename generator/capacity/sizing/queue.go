@@ -19,9 +19,10 @@ type Flavor struct {
 	Available  Amounts
 }
 
-// SizeInQueue returns the largest TrainJob that a queue could ever admit. Initializers use the quota of a namespace
-// only while they run, but a queue counts initializers during the whole TrainJob.
-// Source: Kueue's package "flavorassigner", and potentialAvailable, which computes the maximum capacity.
+// SizeInQueue returns the largest TrainJob that a queue could ever admit. A namespace's ResourceQuota counts initializers
+// only while they run, but a queue counts them during the whole TrainJob. Therefore, SizeInQueue first subtracts the
+// initializers' requests from the quota.
+// Source: Kueue's package "flavorassigner", and its function potentialAvailable, which computes the maximum capacity.
 func (j Job) SizeInQueue(q Queue) Size {
 	for _, requests := range []Amounts{j.Launcher, j.Node} {
 		if missing, ok := q.uncoveredResource(requests); ok {
@@ -47,8 +48,8 @@ func (j Job) SizeInQueue(q Queue) Size {
 	return smallest
 }
 
-// uncoveredResource returns a requested resource that no group covers. Kueue does not need a quota for the number of
-// pods.
+// uncoveredResource returns a requested resource that no group covers. The resource "pods" always counts as covered, because
+// Kueue does not require a quota for it.
 func (q Queue) uncoveredResource(requests Amounts) (Shortage, bool) {
 	for _, name := range slices.Sorted(maps.Keys(requests)) {
 		covered := slices.ContainsFunc(q, func(g Group) bool { return g.covers(name) })
@@ -132,8 +133,8 @@ func (j Job) sizeInFlavor(f Flavor, withLauncher bool) Size {
 	})
 }
 
-// describeShortage compares the requests with the amounts of the flavor. describeShortage describes the
-// alphabetically first resource of which the flavor has too little.
+// describeShortage returns the shortage of the first resource, in alphabetical order, of which the flavor has less than the
+// requests need. If the flavor has enough of each resource, describeShortage returns false.
 func (f Flavor) describeShortage(requests Amounts) (Shortage, bool) {
 	for _, name := range slices.Sorted(maps.Keys(f.Available)) {
 		if requests[name] > f.Available[name] {

@@ -60,7 +60,7 @@ type slot struct {
 type Components struct {
 	mutex      sync.Mutex
 	components map[builder]*cache[*component]
-	fields     map[string]object.Parameter // descriptions of fields of the document
+	fields     map[string]object.Parameter // descriptions of the document's fields
 }
 
 // NewComponents returns an empty cache of components.

@@ -32,7 +32,7 @@ func NewComposer(e *evaluate.Evaluator, components *Components) *Composer {
 type Shape struct {
 	Object     *object.Shape
 	Definition string             // position of the CUE definition of the object
-	Parameters []object.Parameter // each key is a path in the section of the document from which the object is generated
+	Parameters []object.Parameter // each Key is a path in the object's section of the document, unless Whole is true
 
 	sources [][]string // paths of the input fields from which parameters get their values
 	size    int        // size of the object without parameters, as JSON, in bytes
@@ -109,7 +109,7 @@ func (c *Composer) describe(section []string, key string) (object.Parameter, err
 	return described, nil
 }
 
-// Values returns the values of the parameters in an input.
+// Values reads the values of the shape's parameters from an input.
 func (s *Shape) Values(input map[string]any) ([]any, error) {
 	found := make([]any, 0, len(s.sources))
 	for _, source := range s.sources {

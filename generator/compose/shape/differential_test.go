@@ -138,7 +138,8 @@ func validPlans(t *testing.T, target string, runtimes map[string]string) (*evalu
 	return nil, nil
 }
 
-// planDocument plans a document in some or all environments, or returns its problems.
+// planDocument plans a document for the given environments, or for all environments if none is given. It also returns the
+// problems of the document.
 func planDocument(t *testing.T, e *evaluate.Evaluator, text string, environments []string) (plans []*plan.Plan, problems problem.List) {
 	t.Helper()
 	loader := load.Loader{Definitions: trainyard.CUE}
@@ -186,7 +187,8 @@ func cacheGroups(plans []*plan.Plan) map[string][]planned {
 	return groups
 }
 
-// compareShapes composes the requests of all environments once with caches and once without, and compares the objects.
+// compareShapes composes the requests of all environments once with caches and once without, and reports each difference
+// between the objects. The results are the numbers of requests and of shapes.
 func compareShapes(t *testing.T, e *evaluate.Evaluator, plans []*plan.Plan) (requests, shapes int) {
 	t.Helper()
 	alone, err := evaluate.New(trainyard.CUE)

@@ -20,11 +20,11 @@
 //	                                                        ▼                  ▼
 //	                                                  build with CUE ──► component in its slot
 //
-// The key of a cache entry is the input as JSON, without the fields that affect only parameters. These omitted fields
-// are the sources of the parameters: a parameter is a copy of an omitted field, or depends on an omitted field (INPUT
-// in @fill(KEY,of=INPUT)). Two objects in one cache can have different parameters. The keys of their entries then
-// omit different fields. Therefore a cache has one group of entries for each set of parameters. The parameters of an
-// object are known only after CUE has built the object.
+// The key of a cache entry is the input as JSON, without the fields that affect only parameters. These omitted fields are
+// the sources of the parameters: a parameter is a copy of an omitted field, or depends on an omitted field (INPUT in
+// @fill(KEY,of=INPUT)). Two objects in one cache can have different parameters. The keys of their entries then omit
+// different fields. Therefore a cache has one group of entries for each set of parameters. A lookup tries all groups,
+// because the parameters of an object are known only after CUE has built the object.
 //
 // A cache of shapes serves one builder and one cache group, such as the runtimes of one catalogue entry. Only objects
 // of the same cache group can have the same shape. One cache of components serves all builders and groups. Nothing is

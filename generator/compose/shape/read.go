@@ -37,8 +37,8 @@ func parameterOf(v cue.Value, path []any) (p parameter, ok bool) {
 	return parameter{}, false
 }
 
-// mirroredParameter is a field with the key NAME.KEY and the mark @mirror(SECTION). The value repeats the document's
-// field SECTION.NAME.KEY. In another object, this field is a parameter.
+// mirroredParameter is a field of an object, with the key NAME.KEY and the mark @mirror(SECTION). It repeats the value of
+// the document's field SECTION.NAME.KEY. Another object has a parameter with the same value.
 type mirroredParameter struct {
 	path []any
 	from []string
@@ -69,7 +69,7 @@ func (r *reader) readValue(v cue.Value, path []any, siblings map[string]any) (an
 		return r.mapping(v, path)
 	case cue.ListKind:
 		return r.list(v, path)
-	case cue.BytesKind: // only names of components have the type bytes
+	case cue.BytesKind: // a value of type bytes is always the name of a component
 		name, err := v.Bytes()
 		r.slots = append(r.slots, slot{slices.Clone(path), string(name)})
 		return nil, err

@@ -74,8 +74,8 @@ func TestConstraint(t *testing.T) {
 	}
 }
 
-// TestUnsupportedExpressions checks that the field Unsupported lists an unknown function. If the function Of skipped
-// a call of an unknown function, the exported JSON Schema would lack this constraint, and would admit every value.
+// TestUnsupportedExpressions checks that the field Unsupported lists a function that this package does not know. If Of
+// skipped such a function, the exported JSON Schema would lack the constraint, and would admit every value.
 func TestUnsupportedExpressions(t *testing.T) {
 	v := cuecontext.New().CompileString(schema)
 	if got := Of(v.LookupPath(cue.ParsePath("other"))).Unsupported; len(got) != 1 {

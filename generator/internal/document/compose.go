@@ -2,9 +2,9 @@ package document
 
 import "slices"
 
-// Compose returns one patch with the effect of two patches in turn: Merge(Merge(base, first), second) has the values of
-// Merge(base, Compose(first, second)). A null of either patch stays a null, because it can remove a key of the base.
-// Compose does not change its arguments.
+// Compose returns one patch that has the same effect as two patches, one after the other. For each base, Merge(base,
+// Compose(first, second)) has the same values as Merge(Merge(base, first), second). A null of either patch stays a null,
+// because it can remove a key of the base. Compose does not change its arguments.
 func Compose(first, second *Node) *Node {
 	switch {
 	case first.Kind == Mapping && second.Kind == Mapping && !second.replaces:
@@ -13,7 +13,7 @@ func Compose(first, second *Node) *Node {
 		return mergeLists(first, second, Compose)
 	}
 	replacement := *second
-	// Two nulls replace no earlier value. They can only remove a key of the base.
+	// If both values are null, the second null replaces no value of the first patch. It can only remove a key of the base.
 	replacement.replaces = first.replaces || !first.Empty() || !second.Empty()
 	return &replacement
 }

@@ -189,8 +189,8 @@ func jsonMessage(found, context string) string {
 	return message
 }
 
-// jsonMessages maps messages of the decoder to messages for the author of the document. The decoder's messages describe
-// where it found an invalid character.
+// jsonMessages maps the end of a decoder's message to a message for the author of the document. The end of a decoder's
+// message describes where the decoder found an invalid character.
 var jsonMessages = map[string]string{
 	"in string literal":                          "the quote that opens here is not closed on its line",
 	"looking for beginning of object key string": "want a key in double quotes",

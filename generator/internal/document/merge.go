@@ -9,10 +9,10 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Merge applies an upper layer (over) to a lower layer (base) like a JSON merge patch (RFC 7396): mappings are merged
-// by key, null removes a key, and other values are replaced. Unlike a JSON merge patch, Merge merges lists of named
-// mappings by name. Merge does not change its arguments, and every value keeps its position. If a null removes nothing,
-// Merge returns a note, because the key is probably misspelled or outdated.
+// Merge applies an upper layer (over) to a lower layer (base) like a JSON merge patch (RFC 7396): mappings are merged by
+// key, null removes a key, and other values are replaced. Unlike a JSON merge patch, Merge merges two lists by name if all
+// their items are mappings with different names. Merge does not change its arguments, and every value keeps its position. If
+// a null removes nothing, Merge returns a note, because the key is probably misspelled or outdated.
 func Merge(base, over *Node) (merged *Node, notes problem.List) {
 	m := &merger{}
 	return m.node(base, over), m.notes

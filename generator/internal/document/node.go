@@ -22,9 +22,9 @@ type Node struct {
 	removed map[string]problem.Position // keys that a null in a later layer removed, and the positions of the nulls
 	idle    []Field                     // nulls of later layers that removed nothing
 
-	// replaces is true for a value of a patch that replaces an earlier value of the same patch. Such a null is not
-	// idle. Such a mapping or list is not merged into the base, because the earlier value would have replaced the value
-	// of the base.
+	// replaces is true if this node belongs to a patch that Compose has made of two patches, and replaces a value of the
+	// first patch. A null that replaces a value is never idle. A mapping or list that replaces a value is not merged into
+	// the base, because the value of the first patch would have replaced the value of the base.
 	replaces bool
 }
 

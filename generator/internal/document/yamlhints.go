@@ -33,9 +33,9 @@ func indentationHint(text []byte, at problem.Position, found string) (problem.Po
 	return at, ""
 }
 
-// lineBefore returns the index of the nearest line above that is not blank, or -1. If the argument skipComments is
-// true, lines with comments are ignored too. A YAML text on several lines ends at the first comment line. A search
-// for an earlier line of the same text must therefore stop at a comment line.
+// lineBefore returns the index of the nearest line above that is not blank, or -1. If the argument skipComments is true,
+// lines with comments are ignored too. In YAML, a text that continues over several lines ends at a comment line. A search
+// for an earlier line of such a text must therefore not ignore comments.
 func lineBefore(lines []string, index int, skipComments bool) int {
 	for index--; index >= 0; index-- {
 		if text := strings.TrimSpace(lines[index]); text != "" && (!skipComments || text[0] != '#') {

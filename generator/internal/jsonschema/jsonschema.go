@@ -74,7 +74,7 @@ func (p Pattern) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Never is the JSON Schema "false", which refuses every value.
+// Never returns the JSON Schema "false", which refuses every value.
 func Never() *Schema { return &Schema{never: true} }
 
 // MarshalJSON writes the schema with the keywords that are set.
@@ -92,7 +92,7 @@ type Properties struct {
 	schemas map[string]*Schema
 }
 
-// Set adds a schema, or replaces the schema with the same name.
+// Set adds a schema with the given name, or replaces the schema that already has this name.
 func (p *Properties) Set(name string, s *Schema) {
 	if p.schemas == nil {
 		p.schemas = map[string]*Schema{}
@@ -103,13 +103,13 @@ func (p *Properties) Set(name string, s *Schema) {
 	p.schemas[name] = s
 }
 
-// Remove deletes the schema with a name, if it exists.
+// Remove deletes the schema with the given name, if there is one.
 func (p *Properties) Remove(name string) {
 	p.names = slices.DeleteFunc(p.names, func(other string) bool { return other == name })
 	delete(p.schemas, name)
 }
 
-// Get returns the schema with a name, or nil.
+// Get returns the schema with the given name, or nil.
 func (p *Properties) Get(name string) *Schema {
 	if p == nil {
 		return nil
@@ -117,7 +117,7 @@ func (p *Properties) Get(name string) *Schema {
 	return p.schemas[name]
 }
 
-// Names returns the names of the schemas.
+// Names returns the names of the schemas, in the order in which the names were set.
 func (p *Properties) Names() []string {
 	if p == nil {
 		return nil

@@ -23,7 +23,7 @@ var commonDevices = []string{
 // AddMIGResource.
 var (
 	migSlice = regexp.MustCompile(`^mig-([1-7]c\.)?[1-7]g\.[1-9][0-9]*gb([.-](me|me\.all|gfx))*(\.shared)?$`)
-	// likeMIG matches names that begin like a MIG slice, in any spelling of the rest.
+	// likeMIG matches names that begin like a MIG slice, whatever follows.
 	likeMIG = regexp.MustCompile(`(?i)^mig(-|[._]?[0-9])`)
 	// almostMIG matches misspelled MIG slices, and captures the prefix, the number of slices, the memory and the attributes.
 	almostMIG = regexp.MustCompile(`(?i)^([a-z]{2,4})[-._]?([1-7])[-._]?g[-._]?([1-9][0-9]*)[gib]{0,3}((?:[.-](?:me|me\.all|gfx|shared))*)$`)
@@ -83,15 +83,15 @@ func commonDevice(name string) string {
 // as amd.com, differ by one letter from domains of other vendors.
 const minDomain = 8
 
-// isMisspelledDomain reports whether a domain lacks the ending of the domain "meant", or differs from it by one typing
-// error. For a typing error, "meant" must have at least minDomain characters.
+// isMisspelledDomain reports whether a domain lacks the ending ".com" of the domain "meant", or differs from "meant" by one
+// typing error. For a typing error, "meant" must have at least minDomain characters.
 func isMisspelledDomain(domain, meant string) bool {
 	return domain+".com" == meant || len(meant) >= minDomain && message.Typos(domain, meant) == 1
 }
 
 // isMisspelled reports whether a word has the letters of another word in another order or in another case, repeats one of
-// them, or has an additional s at the end. For gpu, every other typing error counts too, except in the first letter,
-// because vgpu, pgpu and npu are names of other devices.
+// these letters, or has an additional s at the end. For gpu, every other typing error counts too, except in the first
+// letter, because vgpu, pgpu and npu are names of other devices.
 func isMisspelled(word, meant string) bool {
 	word = strings.ToLower(word)
 	if meant == "gpu" && strings.HasPrefix(word, "g") && message.Typos(word, meant) == 1 {

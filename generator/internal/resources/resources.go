@@ -12,7 +12,8 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/wording"
 )
 
-// known lists the resources without a domain that containers can have. Huge pages of other sizes have similar names.
+// known lists the resources without a domain that containers can have. Huge pages of other sizes are allowed too, but are
+// not in this list.
 var known = []string{"cpu", "memory", "ephemeral-storage", hugePages + "2Mi", hugePages + "1Gi"}
 
 // hugePages is the prefix of the resources that consist of huge pages.
@@ -21,7 +22,8 @@ const hugePages = "hugepages-"
 // quotaPrefixes are the prefixes of names in a ResourceQuota.
 var quotaPrefixes = []string{"requests.", "limits."}
 
-// IsDevice reports whether a resource is an extended resource, such as a GPU. Containers have whole devices only.
+// IsDevice reports whether a resource is an extended resource, such as a GPU. A container can request only a whole number of
+// devices.
 func IsDevice(name string) bool {
 	return strings.Contains(name, "/") && !strings.Contains(name, "kubernetes.io/")
 }
@@ -30,9 +32,9 @@ func IsDevice(name string) bool {
 // cannot be overcommitted.
 func CanOvercommit(name string) bool { return !IsDevice(name) && !strings.HasPrefix(name, hugePages) }
 
-// DescribeInvalid returns a message about the name of a resource that a container cannot have. A valid name gets an empty
-// message. The prefix "limits." of a device is refused too, because it belongs to a ResourceQuota, and the cluster has no
-// such device.
+// DescribeInvalid returns a message if a container cannot have a resource with the given name. For a valid name, the message
+// is empty. A device name with the prefix "limits." is refused too, because the prefix belongs to a ResourceQuota, and no
+// cluster has such a device.
 // Source: Kubernetes, pkg/apis/core/validation, validateContainerResourceName.
 func DescribeInvalid(name string) string {
 	for _, prefix := range quotaPrefixes {
@@ -53,7 +55,7 @@ func isValid(name string) bool {
 	if !strings.Contains(name, "/") {
 		return slices.Contains(known, name) || strings.HasPrefix(name, hugePages) && len(validation.IsQualifiedName(name)) == 0
 	}
-	inQuota := name // Kubernetes also has to be able to limit devices in a ResourceQuota
+	inQuota := name // the name must also be valid with the prefix that it has in a ResourceQuota
 	if IsDevice(name) {
 		inQuota = "requests." + name
 	}
@@ -69,7 +71,7 @@ func suggest(name string) string {
 	if lower == "gpu" || lower == "gpus" {
 		return "nvidia.com/gpu"
 	}
-	if meant := message.Nearest(name, known); meant != "" && lower[0] == meant[0] { // gpu is no misspelled cpu
+	if meant := message.Nearest(name, known); meant != "" && lower[0] == meant[0] { // gpu is no misspelling of cpu
 		return meant
 	}
 	return ""

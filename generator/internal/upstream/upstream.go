@@ -1,6 +1,6 @@
-// Package upstream has the Go types of the objects that trainyard generates. Upstream projects define them, except for
-// trainyard's own kinds. The verify stage decodes generated objects
-// into the Go types. The Go types are not used to build objects, because CUE builds all objects.
+// Package upstream has the Go types of the objects that trainyard generates. Upstream projects define these types, except
+// for the types of trainyard's own kinds. The verify stage decodes generated objects into the Go types. The Go types are not
+// used to build objects, because CUE builds all objects.
 package upstream
 
 import (

@@ -31,8 +31,8 @@ func Choice(text, word string, allowed []string) string {
 	return fmt.Sprintf("%s: want one of %s", text, strings.Join(quoteAll(allowed), ", "))
 }
 
-// Similar returns the allowed words that are most similar to a forbidden word. Two typing errors in four letters leave
-// too little in common: the author of args did not mean logs. Two words of one letter have nothing in common.
+// Similar returns the allowed words that are most similar to a forbidden word. In a word of up to four letters, Similar
+// accepts only one typing error. For example, logs is not similar to args. A word of one letter has no similar words.
 func Similar(word string, allowed []string) []string {
 	const short = 4
 	return slices.DeleteFunc(message.Similar(word, allowed), func(candidate string) bool {
@@ -99,12 +99,14 @@ func Describe(n *document.Node, want cue.Kind) string {
 	}
 }
 
-// RemovedSection describes a null that removes a mapping whose entries the document needs. The noun names an entry.
+// RemovedSection returns the message about a null in a layer that removes a mapping, although the document uses an entry of
+// this mapping. The argument "noun" is the word for an entry, such as runtime.
 func RemovedSection(noun string) string {
 	return fmt.Sprintf("this null removes every %[1]s, but the document uses a removed %[1]s: remove the null", noun)
 }
 
-// RemovedEntry describes a null that removes an entry to which the document still refers. The noun names the entry.
+// RemovedEntry returns the message about a null in a layer that removes an entry, although the document refers to this entry.
+// The argument "noun" is the word for such an entry.
 func RemovedEntry(noun, name, path string, reference problem.Position) string {
 	return fmt.Sprintf("this null removes %s %s, but %s refers to it (%s): remove the null or the reference", noun, message.Quote(name), path, reference)
 }

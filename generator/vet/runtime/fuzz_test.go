@@ -39,7 +39,8 @@ func FuzzVet(f *testing.F) {
 	})
 }
 
-// TestVetAcceptsAnyValueAnywhere replaces each value of valid runtimes by values of other types.
+// TestVetAcceptsAnyValueAnywhere checks the same properties as FuzzVet. Each input is a valid runtime in which one
+// value is replaced by a value of another type.
 func TestVetAcceptsAnyValueAnywhere(t *testing.T) {
 	scalar := func(v any) *document.Node { return &document.Node{Scalar: v} }
 	list := func(items ...*document.Node) *document.Node {
@@ -106,7 +107,8 @@ func check(t *testing.T, name, text string) {
 	}
 }
 
-// compareWithDecoder compares the type errors of Vet with the type errors of Kubernetes' strict decoder.
+// compareWithDecoder checks that Vet reports wrong types and unknown fields if and only if Kubernetes' strict decoder
+// does.
 func compareWithDecoder(t *testing.T, name, text string) {
 	t.Helper()
 	documents, _ := document.ParseStream(name, []byte(text))
@@ -130,7 +132,7 @@ func compareWithDecoder(t *testing.T, name, text string) {
 	}
 }
 
-// hasHugeExponent reports whether a document contains a quantity that Vet refuses although the quantity is valid.
+// hasHugeExponent reports whether a document contains a valid quantity that Vet refuses because of its huge exponent.
 func hasHugeExponent(n *document.Node) bool {
 	return slices.ContainsFunc(append(descendants(n), n), func(n *document.Node) bool { return hugeExponent.MatchString(n.AsString()) })
 }

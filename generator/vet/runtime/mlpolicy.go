@@ -8,8 +8,8 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// manyLaunchers refuses mlPolicy.numNodes above 1. Trainer would start this number of launchers, because it applies
-// numNodes to the ReplicatedJob with the ancestor label.
+// manyLaunchers refuses mlPolicy.numNodes above 1. Trainer would start numNodes launchers, because it applies numNodes to
+// the launcher, which is the ReplicatedJob with the label trainjob-ancestor-step: trainer.
 func manyLaunchers(p *pass) {
 	v := p.root.get("spec", "mlPolicy", "numNodes")
 	if number, ok := v.readInteger(); ok && number > 1 && p.launcher.isSet() {
@@ -77,8 +77,8 @@ func processCountIgnored(p *pass) {
 	}
 }
 
-// gpusPerNode counts GPUs in the same way as Trainer. The GPUs are those of the first ReplicatedJob that is called "node" or
-// has the ancestor label.
+// gpusPerNode counts the GPUs of a node in the same way as Trainer. Trainer reads the main container of the first
+// ReplicatedJob that is called "node" or has the label trainjob-ancestor-step: trainer.
 // Source: ExtractResourcePerNodeFromRuntime in pkg/runtime/runtime.go of Trainer 2.1 to 2.3.
 func gpusPerNode(r runtime) int {
 	for _, job := range r.jobs.listItems() {

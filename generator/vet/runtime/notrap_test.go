@@ -5,7 +5,7 @@ import "testing"
 const gang = "  podGroupPolicy: {coscheduling: {}}\n  template:\n    spec:\n      network"
 
 // TestVetPassesSimilarRuntimes checks that Vet reports nothing for valid runtimes that are similar to runtimes with a
-// trap.
+// trap. A trap is a mistake that the cluster usually accepts.
 func TestVetPassesSimilarRuntimes(t *testing.T) {
 	const (
 		jobSet   = "  template:\n    spec:\n      network"

@@ -94,7 +94,7 @@ func hasSetting(c value, variables []string, options ...string) bool {
 	return slices.ContainsFunc(variables, isSet) || slices.ContainsFunc(options, isGiven)
 }
 
-// describeName returns a message about the name of a resource that is invalid or misspelled, or "".
+// describeName returns a message if the name of a resource is invalid or misspelled, and otherwise "".
 func describeName(name string) string {
 	return cmp.Or(resources.DescribeInvalid(name), resources.DescribeMisspelling(name))
 }

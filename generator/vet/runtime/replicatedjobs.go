@@ -77,7 +77,7 @@ func wrongReplicaCount(p *pass) {
 }
 
 // wrongSuccessPolicy checks that a TrainJob succeeds when the launcher completes. The operator Any without targets is
-// allowed. The operator Any needs only one completed ReplicatedJob, and the launcher is the only one that completes.
+// allowed, because it needs only one completed ReplicatedJob, and only the launcher completes.
 func wrongSuccessPolicy(p *pass) {
 	if !p.launcher.isSet() {
 		return

@@ -15,7 +15,8 @@ var (
 		doc: "Trainer 2.3 has no field with this name, so the setting has no effect"}
 )
 
-// trapRules lists every trap, grouped by subject.
+// trapRules lists the rules about all traps, grouped by subject. A trap is a mistake in a runtime that the cluster
+// usually accepts.
 var trapRules = []rule{
 	wrongType,
 	unknownField,

@@ -23,7 +23,7 @@ type runtime struct {
 	mpi      value // mlPolicy.mpi
 	gang     value // podGroupPolicy
 	jobSet   value // the spec of the JobSet
-	jobs     value // its ReplicatedJobs
+	jobs     value // the ReplicatedJobs of the JobSet
 	launcher value // the ReplicatedJob "launcher"
 	node     value // the ReplicatedJob "node"
 }

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// unknownDeviceLimit checks the limits that the Kubeflow SDK also checks. The SDK reads the limits of the first
-// container called "node" in a ReplicatedJob with an ancestor label.
+// unknownDeviceLimit finds limits that make the method list_runtimes of the Kubeflow SDK fail. The SDK reads the limits
+// of the first container called "node" in a ReplicatedJob with the label trainjob-ancestor-step.
 // Source: get_container_devices in kubeflow/trainer/backends/kubernetes/utils.py of the Kubeflow SDK 0.4.
 func unknownDeviceLimit(p *pass) {
 	for _, job := range p.jobs.listItems() {

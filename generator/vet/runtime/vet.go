@@ -17,7 +17,7 @@ import (
 type Report struct {
 	Runtimes int          // number of runtimes in the file
 	Problems problem.List // values that break jobs, or that the cluster refuses
-	Notes    problem.List // values that work, but not as the file suggests
+	Notes    problem.List // values that break no jobs, but have another effect than the file suggests
 }
 
 // Trap is a mistake that Vet finds.

@@ -21,8 +21,8 @@ var (
 // minBytes is the smallest plausible amount of memory and of ephemeral storage. No container starts with less memory.
 var minBytes = resource.MustParse("1Mi")
 
-// findMissingUnits reports each amount of memory or of ephemeral storage that is smaller than any container needs. The rule
-// zero-amount is about amounts of 0.
+// findMissingUnits reports each amount of memory or of ephemeral storage that is smaller than any container needs. Amounts
+// of 0 are ignored; for memory, the rule zero-amount reports them.
 func findMissingUnits(job guard.Job) []violation {
 	var found []violation
 	for _, name := range []string{"memory", "ephemeral-storage"} {
@@ -31,7 +31,7 @@ func findMissingUnits(job guard.Job) []violation {
 			if !amount.IsZero() && amount.Cmp(minBytes) < 0 {
 				found = append(found, violation{missingUnit, resourcePath(field, name),
 					fmt.Sprintf("want an amount with a unit such as 512Mi or 16Gi, of at least %s, got %s", minBytes.String(), amount.String())})
-				break // the request has the same cause
+				break // report only the limit; a request without a unit is probably the same mistake
 			}
 		}
 	}
@@ -41,9 +41,10 @@ func findMissingUnits(job guard.Job) []violation {
 // findRefusedAmounts reports each resource whose request Kubernetes would refuse. A request may not exceed the limit, and
 // the request of a device needs an equal limit (Kubernetes, ValidateContainerResourceRequirements).
 //
-// With Trainer 2.3, pods get each amount that the TrainJob does not set from the runtime. For example, a TrainJob that sets
-// only a limit keeps the request of the runtime. vet knows only CPU, memory and GPUs of each runtime. If the argument "pods"
-// contains the limits of the pods that get the amounts of the TrainJob, vet also finds devices that have no limit there.
+// With Trainer 2.3, the runtime supplies each amount that the TrainJob does not set. For example, a TrainJob that sets only
+// a limit keeps the request of the runtime. The argument "runtime" contains only CPU, memory and GPUs. The argument "pods"
+// contains all limits of the pods to which Trainer applies the amounts of the TrainJob. With these limits,
+// findRefusedAmounts also finds other devices without a limit. If the limits are unknown, "pods" is empty.
 func findRefusedAmounts(job guard.Job, runtime guard.Runtime, pods []map[string]resource.Quantity) []violation {
 	if job.UnknownAmounts {
 		return nil
@@ -78,7 +79,7 @@ func lacksLimit(job guard.Job, name string, pods []map[string]resource.Quantity)
 	return job.Replaces != "" || slices.ContainsFunc(pods, isMissing)
 }
 
-// describeRemedy returns the field of a refused amount, and what to change.
+// describeRemedy returns the field at which a refused amount is reported, and a text that tells the user what to change.
 func describeRemedy(job guard.Job, name string) (field, remedy string) {
 	if _, set := job.Requests[name]; !set {
 		return "limits", "write requests too, because Trainer keeps the request of the runtime otherwise"
@@ -107,8 +108,9 @@ func amountsIn(job guard.Job, field string) map[string]resource.Quantity {
 	return job.Requests
 }
 
-// effectiveAmount returns the amount of a resource in a pod of the TrainJob: the amount that the TrainJob sets, or else the
-// amount of the runtime, whose requests equal its limits. The result "ok" is false if neither sets an amount.
+// effectiveAmount returns the amount of a resource in a pod of the TrainJob. If the TrainJob sets no amount, the pod has the
+// amount of the runtime, whose requests equal its limits. The result "ok" is false if neither sets an amount. If
+// job.Replaces is set, Trainer ignores the amounts of the runtime.
 func effectiveAmount(own map[string]resource.Quantity, job guard.Job, runtime guard.Runtime, name string) (amount resource.Quantity, ok bool) {
 	if amount, ok = own[name]; ok || job.Replaces != "" {
 		return amount, ok

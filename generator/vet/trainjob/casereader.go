@@ -27,7 +27,7 @@ var (
 type caseReader struct {
 	cases    []Case
 	names    map[string]bool
-	path     string // the case that is being read
+	path     string // path of the case that is being read, for problems
 	problems problem.List
 }
 

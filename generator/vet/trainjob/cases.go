@@ -19,8 +19,9 @@ type Case struct {
 	node *document.Node
 }
 
-// ReadCases reads the cases of all files *.yaml and *.yml in a folder, by path. If a file is invalid, the error is a
-// problem.List. A folder without such files is an error, because a test without cases must not pass.
+// ReadCases reads the cases of all files *.yaml and *.yml in a folder. The keys of the result are the paths of the
+// files. If a file is invalid, the error is a problem.List. A folder without such files is an error, because a test
+// without cases must not pass.
 func ReadCases(folder string) (map[string][]Case, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -45,7 +46,8 @@ func ReadCases(folder string) (map[string][]Case, error) {
 	return files, problems.Err()
 }
 
-// readFile reads at most one byte more than the parser allows, so that the parser reports a file that is too large.
+// readFile reads the cases in a file. It reads at most one byte more than the parser allows, so that the parser reports
+// a file that is too large.
 func readFile(path string) ([]Case, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -74,7 +74,8 @@ func findLostDevices(job guard.Job, r runtimeObject) []violation {
 	return found
 }
 
-// findDroppedGPUs reports a TrainJob that removes all GPUs of its runtime. This can be intended, so it is a note.
+// findDroppedGPUs reports a TrainJob that removes all GPUs of its runtime. The report is a note, because the user may want
+// to remove the GPUs.
 func findDroppedGPUs(job guard.Job, runtime guard.Runtime) []violation {
 	own := map[string]resource.Quantity{}
 	for name, count := range runtime.GPUs {
@@ -96,7 +97,8 @@ func devicesOf(job guard.Job) []string {
 	return slices.DeleteFunc(resourcesOf(job), func(name string) bool { return !strings.Contains(name, "/") })
 }
 
-// devicePath returns the path of the limit of a resource or, without a limit, the path of the request.
+// devicePath returns the path of a resource's limit. If the TrainJob does not set this limit, the result is the path of the
+// request.
 func devicePath(job guard.Job, name string) string {
 	if _, limited := job.Limits[name]; limited {
 		return resourcePath("limits", name)

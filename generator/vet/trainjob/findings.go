@@ -9,7 +9,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// newProblem returns a problem of a TrainJob. The argument "path" has the form of paths in messages of the API server.
+// newProblem returns a problem of a TrainJob. The argument "path" is written as in messages of the API server, such as
+// spec.trainer.env[0].name.
 func newProblem(job *document.Node, path string, rule problem.Rule, message string) problem.Problem {
 	return problem.Problem{Position: locate(job, path), Rule: rule, Path: path, Message: rule.Name + ": " + message}
 }

@@ -26,7 +26,8 @@ func readJob(job *document.Node, reader guard.Reader) (guard.Job, field.ErrorLis
 	return read, withoutConsequences(errs)
 }
 
-// withoutConsequences removes the other errors about a field with a wrong type.
+// withoutConsequences keeps only the type error of a field with a wrong type, and removes all other errors about this field
+// or the values in it.
 func withoutConsequences(errs field.ErrorList) field.ErrorList {
 	c := newConsequences(errs)
 	return slices.DeleteFunc(errs, func(err *field.Error) bool { return err.Type != field.ErrorTypeTypeInvalid && c.cover(err.Field) })
@@ -56,7 +57,7 @@ func (c consequences) cover(path string) bool {
 	})
 }
 
-// contain reports whether a denial follows from a value that the API server refuses.
+// contain reports whether a TrainJob breaks an admission rule only because of a value that the API server refuses.
 func (c consequences) contain(d guard.Denial, job guard.Job) bool {
 	return c.misspelled[d.Path] || c.cover(d.Path) || d.Rule == guard.RuleUnlistedRuntime && job.Runtime.Name == ""
 }
@@ -89,7 +90,8 @@ func nodeAt(n *document.Node, path string) *document.Node {
 }
 
 // invalidValues returns the values of a TrainJob that the API server refuses, and the consequences of these values. If a
-// required field is missing, and a field next to it is probably a misspelling of it, the result contains only the second.
+// required field is missing, and a field next to it is probably a misspelling of it, the result contains only the misspelled
+// field.
 func invalidValues(job *document.Node, read guard.Job, errs field.ErrorList) (found problem.List, c consequences) {
 	c = newConsequences(errs)
 	for _, err := range errs {
@@ -103,7 +105,8 @@ func invalidValues(job *document.Node, read guard.Job, errs field.ErrorList) (fo
 	return found, c
 }
 
-// misspellingOf returns the path of the unknown field that is probably the missing field of an error, or "".
+// misspellingOf returns the path of the unknown field that is probably a misspelling of the field that the error reports as
+// missing, or "".
 func misspellingOf(err *field.Error, unknown []guard.DisallowedField) string {
 	if err.Type != field.ErrorTypeRequired {
 		return ""

@@ -70,7 +70,7 @@ func demandOf(c *capacity.Result, job guard.Job, unlimited bool) (demand sizing.
 	nodes = demand.DefaultNodes
 	if job.Nodes != nil {
 		if *job.Nodes < 1 || !unlimited && *job.Nodes > int64(demand.MaxNodes) {
-			return demand, 0, false // the rule about limits reports this number
+			return demand, 0, false // the rule node-limit reports this number
 		}
 		nodes = int(*job.Nodes)
 	}
@@ -84,8 +84,8 @@ func demandOf(c *capacity.Result, job guard.Job, unlimited bool) (demand sizing.
 	return demand, nodes, true
 }
 
-// requestsOf returns the requests that a TrainJob sets. If its resources replace all resources of the runtime, a limit
-// without a request is also the request, as in every pod. Otherwise, the request of the runtime stays.
+// requestsOf returns the requests that a TrainJob sets. If the TrainJob's resources replace all resources of the runtime,
+// Kubernetes uses a limit without a request also as the request. Otherwise, the pods keep the request of the runtime.
 func requestsOf(job guard.Job) map[string]resource.Quantity {
 	requests := map[string]resource.Quantity{}
 	if job.Replaces != "" {
@@ -95,8 +95,8 @@ func requestsOf(job guard.Job) map[string]resource.Quantity {
 	return requests
 }
 
-// applyRequests returns the requests of a pod whose container gets the requests of a TrainJob. They replace either all
-// requests of the runtime or only the requests for the same resources.
+// applyRequests returns the requests of a pod whose container gets the requests of a TrainJob. The requests of the TrainJob
+// replace either all requests of the runtime, or only the requests for the same resources.
 func applyRequests(of sizing.Amounts, own map[string]resource.Quantity, replaceAll bool) sizing.Amounts {
 	amounts := maps.Clone(of)
 	if replaceAll {

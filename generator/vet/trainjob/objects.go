@@ -77,7 +77,7 @@ func isLikeTrainer(object *document.Node) bool {
 		message.Nearest(group, []string{v1alpha1.TrainerGroup}) != ""
 }
 
-// describeMisspellings reports the kind and the apiVersion of an object that is nearly a TrainJob.
+// describeMisspellings reports the wrong kind or apiVersion of an object that is probably meant to be a TrainJob.
 func describeMisspellings(object *document.Node, kind string) (found problem.List) {
 	if kind != cases.TrainJobKind {
 		found = append(found, newProblem(object, "kind", unrecognizedObject, "unknown kind "+message.Quote(kind)+": "+wording.Suggestion([]string{cases.TrainJobKind})))
@@ -95,8 +95,8 @@ func describeMisspellings(object *document.Node, kind string) (found problem.Lis
 // names holds the position of each TrainJob of a file, by namespace and name.
 type names map[[2]string]problem.Position
 
-// add reports a TrainJob whose name and namespace another TrainJob of the file has. The argument "tenant" is the namespace
-// of TrainJobs without a namespace.
+// add reports a TrainJob if an earlier TrainJob of the file has the same name and namespace. The argument "tenant" is the
+// namespace of TrainJobs that set no namespace.
 func (n names) add(job *document.Node, tenant string) problem.List {
 	metadata := job.Get("metadata")
 	name, namespace := metadata.Get("name"), metadata.Get("namespace").AsString()

@@ -57,7 +57,7 @@ func WithRules(ctx context.Context, p *generator.Pipeline, r generator.Request, 
 		return nil, err
 	}
 	for i := range audited {
-		audited[i].unenforced = platforms[i].hasNoRules() && !audited[i].hasNoRules() // an environment can have no tenants
+		audited[i].unenforced = platforms[i].hasNoRules() && !audited[i].hasNoRules() // without tenants, there are no rules
 	}
 	return audited, nil
 }
@@ -81,7 +81,8 @@ func readAll(generated []generator.Platform) ([]Platform, error) {
 
 func (p Platform) hasNoRules() bool { return len(p.tenants) == 0 }
 
-// auditLayer returns a layer that adds rules to each platform that has no rules.
+// auditLayer returns an additional layer of the document. The layer overrides spec.admission, so that each platform
+// without rules gets rules.
 func auditLayer(platforms []Platform) generator.Input {
 	admission := map[string]any{"enforce": "audit"}
 	spec, environments := map[string]any{}, map[string]any{}

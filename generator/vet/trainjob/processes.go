@@ -13,7 +13,7 @@ import (
 	"github.com/trainyard/trainyard/policies/guard"
 )
 
-// Rules about the processes of a TrainJob. Documents have rules with the same names about runtimes.
+// Rules about the processes of a TrainJob. Rules with the same names check the runtimes of documents.
 var (
 	moreThanCPUs = problem.Rule{Name: "more-processes-than-cpus", Doc: "Each process of a TrainJob without GPUs has a CPU of its own"}
 	moreThanGPUs = problem.Rule{Name: "more-processes-than-gpus", Doc: "Each process of a TrainJob with GPUs has a GPU of its own"}
@@ -41,7 +41,7 @@ func (p Platform) findResourceProblems(job guard.Job, runtime guard.Runtime) (de
 	return devices, others
 }
 
-// adjustedPods returns the limits of the pods that get the amounts of a TrainJob.
+// adjustedPods returns the runtime's limits for each pod to which Trainer applies the amounts of a TrainJob.
 func (r runtimeObject) adjustedPods() []map[string]resource.Quantity {
 	if r.launcherIsNode {
 		return []map[string]resource.Quantity{r.launcher, r.node}
@@ -50,10 +50,11 @@ func (r runtimeObject) adjustedPods() []map[string]resource.Quantity {
 }
 
 // findTooManyProcesses reports a TrainJob that starts more processes on a host than the host has GPUs or, if the preflight
-// check counts CPUs, more than it has CPUs. The preflight check would fail this TrainJob, or the processes would share GPUs.
+// check counts CPUs, more than it has CPUs. The preflight check, which runs in the launcher before mpirun, would fail this
+// TrainJob, or the processes would share GPUs.
 func findTooManyProcesses(job guard.Job, runtime guard.Runtime, r runtimeObject) []violation {
 	processes := processesOf(job, runtime)
-	if r.oversubscribes || job.UnknownAmounts || processes > runtime.MaxProcPerNode { // the limit is another rule
+	if r.oversubscribes || job.UnknownAmounts || processes > runtime.MaxProcPerNode { // another rule checks MaxProcPerNode
 		return nil
 	}
 	path := processesPath
@@ -72,8 +73,8 @@ func findTooManyProcesses(job guard.Job, runtime guard.Runtime, r runtimeObject)
 	return nil
 }
 
-// processesOf returns the number of processes on each host, or 0 if the number is unknown. Trainer replaces 1 by the number
-// of GPUs, which is never too many.
+// processesOf returns the number of processes on each host, or 0 if the number is unknown. The result is also 0 if the
+// number is 1, because Trainer then starts one process for each GPU, which is never too many.
 func processesOf(job guard.Job, runtime guard.Runtime) int64 {
 	n := runtime.NumProcPerNode
 	if job.Processes != nil {
@@ -121,7 +122,7 @@ func limitsWith(job guard.Job, own map[string]resource.Quantity) map[string]reso
 	return limits
 }
 
-// gpuNames matches the names of GPUs and MIG slices, as the pattern #GPUNames of the runtimes does.
+// gpuNames matches the resource names of GPUs and MIG slices, like the pattern #GPUNames in the CUE package runtimes.
 var gpuNames = regexp.MustCompile(`(?i)gpu|^nvidia\.com/mig-`)
 
 func countGPUs(limits map[string]resource.Quantity) int64 {

@@ -18,7 +18,8 @@ func amountsOf(pairs ...string) map[string]resource.Quantity {
 	return amounts
 }
 
-// platformWith returns a platform with one runtime, and the properties of the runtime in the tenant's parameters.
+// platformWith returns a platform with one runtime, and the properties of this runtime that a tenant's parameters
+// contain.
 func platformWith(r runtimeObject, processes int64) (Platform, guard.Runtime) {
 	r.kind = "ClusterTrainingRuntime"
 	return Platform{runtimes: map[string]runtimeObject{"mpi": r}}, guard.Runtime{Kind: r.kind, NumProcPerNode: processes, MaxProcPerNode: 8}
@@ -83,8 +84,8 @@ func TestResourceProblems(t *testing.T) {
 	}
 }
 
-// TestUnknownRuntimesHaveNoResourceProblems checks that a runtime of the tenant with the name of another runtime, and a
-// runtime that the platform does not contain, are not compared.
+// TestUnknownRuntimesHaveNoResourceProblems checks that vet does not compare processes with GPUs if the platform does
+// not contain the runtime, or contains only a runtime of another kind with the same name.
 func TestUnknownRuntimesHaveNoResourceProblems(t *testing.T) {
 	p, runtime := platformWith(runtimeObject{launcherIsNode: true, node: amountsOf("nvidia.com/gpu", "1")}, 1)
 	processes := intstr.FromInt32(8)

@@ -12,7 +12,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// runtimeObject holds the properties of a runtime that are in its object, and not in the parameters of the tenant.
+// runtimeObject holds the properties of a runtime that vet reads from the object of the runtime, because the parameters of
+// the tenant do not contain them.
 type runtimeObject struct {
 	kind           string
 	launcherIsNode bool                         // whether ranks run in the launcher

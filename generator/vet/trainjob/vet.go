@@ -61,7 +61,8 @@ func Vet(name string, text []byte, tenant string, platforms []Platform) (Report,
 	if len(withoutTenant) == report.TrainJobs {
 		return Report{}, withoutTenant[0]
 	}
-	// Err also sorts the list. The result is not used, because the report already contains the problems.
+	// The calls of Err only sort the lists. The returned errors are not used, because the report already contains the
+	// problems.
 	_, _, _ = report.Invalid.Err(), report.Denied.Err(), report.Unenforced.Err()
 	return report, nil
 }
@@ -137,7 +138,8 @@ func (r *Report) tenantByNamespace(job *document.Node, known []string, environme
 	return "", nil
 }
 
-// failsAnyway holds the rules whose TrainJobs fail even if the cluster does not enforce the rules.
+// failsAnyway holds the rules that must be met even if the cluster does not enforce rules, because a TrainJob that breaks
+// them always fails.
 var failsAnyway = map[guard.Rule]bool{guard.RuleUnreadableHostfile: true}
 
 func (p Platform) vet(job *document.Node, tenant string, rules tenantRules, found *results) {
@@ -168,12 +170,13 @@ func (p Platform) vet(job *document.Node, tenant string, rules tenantRules, foun
 	}
 }
 
-// findViolations reports values with which Kubernetes refuses the pods of a TrainJob, or the TrainJob would not run as
-// intended. Unlike the rules of package "guard", these rules do not depend on spec.admission.
+// findViolations reports values that make Kubernetes refuse the pods of a TrainJob, or make the TrainJob run differently
+// than intended. Unlike the rules of package "guard", these rules do not depend on spec.admission.
 func (p Platform) findViolations(read guard.Job, tenant string, rules tenantRules) []violation {
 	devices, found := p.findResourceProblems(read, rules.Runtimes[read.Runtime.Name])
 	found = slices.Concat(devices, found)
-	// A wrong device often has no quota, which would be a second problem with the same cause.
+	// Skip the check of quotas if a device is wrong: a wrong device often has no quota, so one mistake would be reported
+	// twice.
 	if p.capacity != nil && len(devices) == 0 {
 		if shortage := describeShortage(tenant, p.capacity, read, p.unenforced); shortage != "" {
 			found = append(found, violation{overCapacity, "spec.trainer.numNodes", shortage})

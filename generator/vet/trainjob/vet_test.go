@@ -201,7 +201,8 @@ func TestEachNameIsUnique(t *testing.T) {
 	}
 }
 
-// TestFilesWithoutTrainJobs checks that objects that are nearly TrainJobs are problems even if there are no TrainJobs.
+// TestFilesWithoutTrainJobs checks that Vet reports a TrainJob with a misspelled kind or apiVersion even if the file
+// contains no other TrainJob.
 func TestFilesWithoutTrainJobs(t *testing.T) {
 	cases := map[string]string{
 		strings.Replace(good, "TrainJob", "Trainjob", 1): `job.yaml:2:7: kind: unrecognized-object: unknown kind "Trainjob": did you mean "TrainJob"?`,
@@ -217,7 +218,8 @@ func TestFilesWithoutTrainJobs(t *testing.T) {
 	}
 }
 
-// TestUnknownNamespaces checks that an unknown namespace is a problem with a position, even if it is the only TrainJob.
+// TestUnknownNamespaces checks that Vet reports an unknown namespace as a problem with a position, even if the file
+// contains no other TrainJob.
 func TestUnknownNamespaces(t *testing.T) {
 	cases := map[string]struct{ namespace, want string }{
 		"a typing error":    {"team-ab", `job.yaml:3:36: metadata.namespace: wrong-namespace: namespace "team-ab" has no rules for TrainJobs: did you mean "team-a" or "team-b"?`},

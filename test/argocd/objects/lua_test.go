@@ -101,8 +101,8 @@ func TestTrainJobsAreSuspendedAndResumed(t *testing.T) {
 	}
 }
 
-// TestFieldsOfKueueAreNoDifference checks that Argo CD ignores the fields that Kueue writes. Without this exception,
-// Argo CD would repeatedly revert Kueue's changes.
+// TestFieldsOfKueueAreNoDifference checks that Argo CD ignores the fields that Kueue writes. If Argo CD compared these
+// fields with Git, it would repeatedly revert Kueue's changes.
 func TestFieldsOfKueueAreNoDifference(t *testing.T) {
 	job := `{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: a, namespace: b}, spec: {suspend: true, runtimeRef: {name: mpi},
 		runtimePatches: [{manager: kueue.x-k8s.io/manager, time: "2026-01-01T00:00:00Z"}, {manager: somebody}], podTemplateOverrides: [{targetJobs: [{name: node}]}]}}`

@@ -22,14 +22,14 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
 
-// versions lists the oldest and the newest version of Argo CD that bundles support, as the folder below tools/ and the
-// module.
+// versions lists the oldest and the newest version of Argo CD that bundles support. A key is the folder below tools/ that
+// pins the version, and the value is Argo CD's Go module.
 var versions = map[string]string{
 	"argocd-2.14": "github.com/argoproj/argo-cd/v2",
 	"argocd":      "github.com/argoproj/argo-cd/v3",
 }
 
-// startWithCRDs starts an API server with the CRDs of a version of Argo CD, and of the OpenShift GitOps operator.
+// startWithCRDs starts an API server with the CRDs of the given Argo CD version and of the OpenShift GitOps operator.
 func startWithCRDs(t *testing.T, version string) *controlplane.ControlPlane {
 	t.Helper()
 	cp := controlplane.Start(t, controlplane.Alone(version))
@@ -49,7 +49,8 @@ func startWithCRDs(t *testing.T, version string) *controlplane.ControlPlane {
 	return cp
 }
 
-// moduleFolder returns the source folder of a Go module, whose version a folder below tools/ pins.
+// moduleFolder returns the source folder of a Go module. The argument "folder" is the folder below tools/ that pins the
+// version of the module.
 func moduleFolder(t *testing.T, folder, module string) string {
 	t.Helper()
 	dir, err := upstream.ModuleFolder(folder, module)
@@ -59,8 +60,8 @@ func moduleFolder(t *testing.T, folder, module string) string {
 	return dir
 }
 
-// TestArgoCDTakesAllObjects applies the Argo CD resources of the examples, such as Applications, to API servers. The API
-// servers have the CRDs of Argo CD and of the OpenShift GitOps operator, and reject unknown fields.
+// TestArgoCDTakesAllObjects checks that API servers accept the Argo CD resources of the examples, such as Applications. The
+// API servers have the CRDs of Argo CD and of the OpenShift GitOps operator, and reject unknown fields.
 func TestArgoCDTakesAllObjects(t *testing.T) {
 	for version := range versions {
 		cp := startWithCRDs(t, version)
@@ -103,8 +104,8 @@ func settingsFolders(t *testing.T) []string {
 	return folders
 }
 
-// TestArgoCD2RejectsFieldsOfLaterVersions shows that TestArgoCDTakesAllObjects would find a field that Argo CD 2.14
-// does not have.
+// TestArgoCD2RejectsFieldsOfLaterVersions checks that the CRDs of Argo CD 2.14 reject fields of later versions. Otherwise,
+// TestArgoCDTakesAllObjects would not notice such fields in a bundle.
 func TestArgoCD2RejectsFieldsOfLaterVersions(t *testing.T) {
 	cp := startWithCRDs(t, "argocd-2.14")
 	for name, text := range map[string]string{

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestPluginFitsArgoCD adds the kustomize component of the plugin to the manifests of Argo CD, and applies the changed
-// objects to the API server.
+// TestPluginFitsArgoCD adds the plugin's kustomize component to Argo CD's manifests, and checks that an API server accepts
+// the changed objects.
 func TestPluginFitsArgoCD(t *testing.T) {
 	var changed []client.Object
 	for _, o := range buildWithPlugin(t) {

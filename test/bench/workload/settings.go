@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// catalogueNames lists the entries of the catalogue.
+// catalogueNames lists the entries of trainyard's catalogue of runtimes.
 var catalogueNames = []string{"openmpi-cpu", "horovod", "openmpi-gpu", "intel-mpi", "deepspeed-mpi", "mpich", "horovod-cpu"}
 
 // usesGPUs is true for the bases that use GPUs.

@@ -27,7 +27,7 @@ func (s Size) TypicalDocument() ([]byte, error) {
 	for i := range s.Runtimes {
 		settings := runtimeSettings(i)
 		settings["scope"] = "cluster"
-		delete(settings, "gang") // without Kueue, gang.timeout is not allowed
+		delete(settings, "gang") // if target.gang is none, gang.timeout is not allowed
 		all.Runtimes[Runtime(i)] = settings
 		names = append(names, Runtime(i))
 	}

@@ -1,5 +1,5 @@
 // Package workload generates platform documents of any size for benchmarks. The documents resemble real ones:
-// they use every base of the catalogue, with mixed settings.
+// they use every entry of the catalogue of runtimes, with mixed settings.
 package workload
 
 import (
@@ -18,10 +18,10 @@ type Size struct {
 	Environments int // each environment changes a few values
 }
 
-// W is the workload to which all speed targets apply. It has 2,000 TrainingRuntimes.
+// W is the workload to which most speed targets apply. It has 2,000 TrainingRuntimes.
 var W = Size{Runtimes: 20, Tenants: 25, Environments: 4}
 
-// Sizes maps the name of each workload to its size.
+// Sizes returns the size of each workload, keyed by the name of the workload.
 func Sizes() map[string]Size {
 	return map[string]Size{
 		"W":    W,

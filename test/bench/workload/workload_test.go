@@ -35,8 +35,8 @@ func generateFrom(t *testing.T, text []byte) []generator.Platform {
 	return platforms
 }
 
-// expectedNotes lists rules that the workload breaks. With queues, or with a quota for GPUs, it would have other
-// objects than the earlier measurements.
+// expectedNotes lists the rules that the workload breaks on purpose. Queues, or a quota for GPUs, would change the generated
+// objects, so that new figures could not be compared with earlier figures.
 var expectedNotes = []string{"kueue-without-queues", "unlimited-device", "setting-without-effect"}
 
 func TestWorkloadDocument(t *testing.T) {
@@ -80,7 +80,8 @@ func TestWorkloadDocument(t *testing.T) {
 	})
 }
 
-// TestTypicalDocument checks that W2 has no problems, and objects of each kind that it is meant to measure.
+// TestTypicalDocument checks that the document of workload W2 has no problems, and generates objects of each kind that W2 is
+// meant to measure.
 func TestTypicalDocument(t *testing.T) {
 	text, err := Size{Runtimes: 20, Tenants: 2}.TypicalDocument()
 	if err != nil {

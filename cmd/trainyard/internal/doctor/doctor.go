@@ -1,5 +1,5 @@
-// Package doctor checks whether kustomize on this machine can run trainyard-fn, and whether trainyard finds the
-// program that evaluates policies. The checks run the programs, and do not draw conclusions from version numbers.
+// Package doctor checks whether kustomize on this machine can run trainyard-fn, and whether trainyard finds the program that
+// evaluates policies. The checks run the programs, because a version number alone does not show whether a program works.
 package doctor
 
 import (
@@ -21,7 +21,7 @@ type Status string
 const (
 	OK      Status = "ok"
 	Missing Status = "missing" // the user must install or configure something
-	Note    Status = "note"    // the program works or is optional, but may have an unexpected effect
+	Note    Status = "note"    // the user may want to know the message, but nothing is missing
 )
 
 // Check is one check and its result.

@@ -25,8 +25,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestMain runs the command gitops instead of the tests if the program is started under this name. The commands of the
-// pages can therefore use the test program itself as the command gitops.
+// TestMain runs the command gitops instead of the tests if the test program is started under the name gitops. The commands
+// on the documentation pages can therefore call the test program as gitops.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "gitops" {
 		main()
@@ -36,12 +36,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The commands of the page readme start a sandbox and run a TrainJob. The page guide continues after the section "Push
-// a TrainJob" of the readme.
+// The commands on the page "readme" start a sandbox and run a TrainJob. The commands on the page "guide" continue after the
+// section "Push a TrainJob" of the readme.
 const readme, guide = "examples/gitops/README.md", "docs/gitops.md"
 
-// TestPagesOfGitOps runs the commands of two pages on a sandbox without pods: the commands of the README that need no
-// pods, and the commands of the guide.
+// TestPagesOfGitOps checks that commands on two pages print the documented output on a sandbox without pods: the commands of
+// the README that need no pods, and the commands of the guide.
 func TestPagesOfGitOps(t *testing.T) {
 	if os.Getenv("TRAINYARD_GITOPS") == "" {
 		t.Skip("takes a minute, most of which Kubernetes needs to find out about TrainJobs: run `make gitops`")
@@ -56,7 +56,7 @@ func TestPagesOfGitOps(t *testing.T) {
 	r.expectRestart(t)
 }
 
-// TestReadmeRunsPods runs all commands of the README on a sandbox with pods.
+// TestReadmeRunsPods checks that all commands of the README print the documented output on a sandbox with pods.
 func TestReadmeRunsPods(t *testing.T) {
 	if os.Getenv("TRAINYARD_E2E") == "" {
 		t.Skip("needs root, an image and minutes: run `make gitops`")
@@ -106,9 +106,8 @@ func newReader(t *testing.T, dir string, level cluster.Level) reader {
 	return r
 }
 
-// usePrograms replaces `go run` in the commands of the pages by programs that are already compiled. The replaced
-// commands refer to these programs by environment variables instead of paths, because doctest.Reader replaces /tmp in
-// commands.
+// usePrograms replaces `go run` in the commands of the pages with compiled programs. The new commands contain environment
+// variables instead of the programs' paths, because doctest.Reader would replace /tmp in the paths.
 func (r *reader) usePrograms(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()
@@ -127,7 +126,7 @@ func (r *reader) usePrograms(t *testing.T) {
 	)
 }
 
-// follow runs the commands of a page, and compares their output with the page.
+// follow runs the commands of a page, and checks that they print the output that the page shows.
 func (r reader) follow(t *testing.T, page string) {
 	t.Helper()
 	for _, step := range doctest.Parse(t, page) {
@@ -206,7 +205,7 @@ func (r reader) expectRestart(t *testing.T) {
 	}
 }
 
-// pushLargeFile pushes a file for which Git sends no length.
+// pushLargeFile pushes a file that is so large that Git sends it without a Content-Length.
 func (r reader) pushLargeFile(t *testing.T) {
 	t.Helper()
 	folder, large := t.TempDir(), make([]byte, 2<<20)
@@ -235,7 +234,8 @@ var volatile = []struct {
 	{regexp.MustCompile(` +`), " "},
 }
 
-// normalize replaces the volatile parts of an output, and the widths of columns, which depend on them.
+// normalize replaces the parts of an output that differ from run to run. It also replaces several spaces by one, because the
+// widths of columns depend on these parts.
 func normalize(text string) string {
 	for _, v := range volatile {
 		text = v.pattern.ReplaceAllString(text, v.name)

@@ -43,7 +43,7 @@ The user ` + gitserver.User + ` may fetch and push with the password. Nobody els
 	}
 	cmd.Flags().StringVar(&address, "address", "127.0.0.1:0", "address on which to listen, as HOST:PORT")
 	cmd.Flags().StringVar(&passwordFile, "password-file", "", "file with the password")
-	_ = cmd.MarkFlagRequired("password-file") // the flag exists
+	_ = cmd.MarkFlagRequired("password-file") // no error is possible, because the flag exists
 	return cmd
 }
 
@@ -69,7 +69,8 @@ func serve(ctx context.Context, dir, name, address, passwordFile string) (err er
 	if err != nil {
 		return err
 	}
-	// Git's HTTP server refuses pushes by default. All its users have sent the password.
+	// Git's HTTP server refuses pushes by default. Pushes are allowed here, because the server accepts only requests with
+	// the password.
 	if err := repository.Configure("http.receivepack", "true"); err != nil {
 		return err
 	}

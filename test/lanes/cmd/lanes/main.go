@@ -65,7 +65,8 @@ type row struct {
 	Stale  bool          `json:"stale"`
 }
 
-// describe returns the state of a lane, and the commit, date and duration of its last run, separated by tabs.
+// describe returns the state of a lane, and the commit, date and duration of the last run in which the lane passed,
+// separated by tabs.
 func (r row) describe() string {
 	if r.Record == nil {
 		return "never passed\t\t\t"

@@ -78,7 +78,7 @@ func expectOutput(t *testing.T, c command, want string, args ...string) {
 	}
 }
 
-// recordOf returns the record of a lane, which contains the commit and the date of the test.
+// recordOf returns the record of a lane. The record must contain a commit and a date.
 func (c command) recordOf(t *testing.T, name string) *lanes.Record {
 	t.Helper()
 	records, err := c.repository.Records()
