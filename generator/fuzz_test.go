@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"testing"
@@ -71,12 +71,14 @@ func FuzzLayers(f *testing.F) {
 }
 
 // runBounded fails the test if a function takes too long, or if it leaves too much memory in use. A function that
-// hangs cannot be stopped, so runBounded ends the process with a panic that prints the stacks of all goroutines. The
-// fuzzer stores the input that caused the panic.
+// hangs cannot be stopped, so runBounded ends the process with a panic. The fuzzer stores the input that caused the panic,
+// but discards the output of the process. So runBounded writes the stacks of all goroutines to a temporary file.
 func runBounded(t *testing.T, run func()) {
 	t.Helper()
 	timer := time.AfterFunc(fuzzTime, func() {
-		debug.SetTraceback("all")
+		if file, err := os.CreateTemp("", "trainyard-fuzz-*.txt"); err == nil {
+			_ = pprof.Lookup("goroutine").WriteTo(file, 2) // stacks as after a panic
+		}
 		panic("one input took more than " + fuzzTime.String()) //nolint:forbidigo // only a panic ends a function that hangs
 	})
 	defer timer.Stop()
