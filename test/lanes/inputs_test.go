@@ -194,6 +194,26 @@ func TestInputsCoverImports(t *testing.T) {
 	}
 }
 
+// TestProductTestsAreInputs checks that all lanes that run tests of product packages are in productLanes.
+func TestProductTestsAreInputs(t *testing.T) {
+	all := listPackages(t)
+	for _, m := range lanePattern.FindAllStringSubmatch(read(t, "Makefile"), -1) {
+		for _, folder := range packagesOf(t, all, m[1], m[2]) {
+			if lane := (Lane{Name: m[1]}); lane.ignores(folder + "/a_test.go") {
+				t.Errorf("lane %s runs the tests in %s: add the lane to productLanes", m[1], folder)
+			}
+		}
+	}
+	for _, lane := range productLanes {
+		if (Lane{Name: lane}).ignores("generator/a_test.go") {
+			t.Errorf("lane %s ignores the tests of the generator", lane)
+		}
+	}
+	if !(Lane{Name: "e2e"}).ignores("generator/a_test.go") || (Lane{Name: "e2e"}).ignores("generator/a.go") || (Lane{Name: "e2e"}).ignores("test/e2e/a_test.go") {
+		t.Error("the lane e2e must ignore tests of the generator, and no other files")
+	}
+}
+
 // TestInputsCanBeTooNarrow uses a small module to check the functions walk, covers and packagesOf, which
 // TestInputsCoverImports calls.
 func TestInputsCanBeTooNarrow(t *testing.T) {

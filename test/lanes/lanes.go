@@ -2,7 +2,10 @@
 // A lane is a make target that runs a group of tests. Most lanes need real pods, network packets, Argo CD or much time.
 package lanes
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Lane is a make target whose results are recorded.
 type Lane struct {
@@ -23,6 +26,22 @@ var pods = append([]string{"test/cluster", "test/images"}, objects...)
 // cue lists embed.go, and folders of CUE files that embed.go embeds. The list is for lanes whose inputs already contain the
 // generator and the policies.
 var cue = []string{"embed.go", "runtimes", "schemas", "grafana"}
+
+// productFolders lists folders whose tests only the lanes in productLanes run. For other lanes, these tests and their data
+// are no inputs: programs do not contain them. Two folders are not listed: the lane bench runs a benchmark in bundles, and
+// tests of other folders read policies/testdata.
+var (
+	productFolders = []string{"api", "cmd", "controller", "generator"}
+	productLanes   = []string{"test", "race", "fuzz"}
+)
+
+// ignores reports whether a file below the inputs of a lane cannot change the result of the lane.
+func (l Lane) ignores(path string) bool {
+	isIn := func(folder string) bool { return isWithin(path, folder) }
+	isTest := strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/testdata/")
+	isOther := isTest && slices.ContainsFunc(productFolders, isIn) && !slices.Contains(productLanes, l.Name)
+	return isOther || slices.ContainsFunc(l.Except, isIn)
+}
 
 // benchTests lists tests of the benchmarks' own code. The benchmarks do not run these tests.
 var benchTests = []string{"test/bench/bench_test.go", "test/bench/parity_test.go", "test/bench/report_test.go"}
@@ -80,15 +99,15 @@ func exceptions(l Lane) (found []string) {
 func listLanes() []Lane {
 	return []Lane{
 		{"test", "unit tests, scripts, and suites on one real API server", "", []string{"."}, nil},
-		{"trainers", "the suites on a real API server, with every supported Trainer and Kueue", "", append([]string{crds, controlPlane, "test/matrix", "test/attack", "test/guardtest", "bundles", command, "generator/capacity", "generator/internal/resources", "generator/vet"}, objects...), []string{"cmd/trainyard/testdata"}},
+		{"trainers", "the suites on a real API server, with every supported Trainer and Kueue", "", append([]string{crds, controlPlane, "test/matrix", "test/attack", "test/guardtest", "bundles", command, "generator/capacity", "generator/internal/resources", "generator/vet"}, objects...), nil},
 		{"smoke", "one job of each MPI implementation, and one of the Kubeflow SDK", "root", append([]string{e2e}, pods...), nil},
-		{"e2e", "MPI jobs in real pods", "root", append([]string{e2e, command, "controller", "test/jobreport", "docs/trying.md", "examples"}, pods...), []string{"cmd/trainyard/testdata", gitExample}},
+		{"e2e", "MPI jobs in real pods", "root", append([]string{e2e, command, "controller", "test/jobreport", "docs/trying.md", "examples"}, pods...), []string{gitExample}},
 		{"hosts", "MPI jobs with 100 hosts, each in a pod of its own", "root", append([]string{e2e}, pods...), nil},
 		{"sdk", "the Kubeflow SDK, against every shipped runtime in real pods", "root", append([]string{e2e, "docs/python.md"}, pods...), nil},
 		{"e2e-horovod", "Horovod in real pods", "root, and ten minutes to compile Horovod", append([]string{e2e}, pods...), nil},
 		{"kueue", "jobs that wait for quota, on simulated cluster nodes", "", append([]string{"test/scale", "test/matrix", "test/jobreport", "controller", "examples", "generator/capacity", "generator/internal/resources"}, pods...), []string{"examples/jobs", gitExample}},
 		{"scale", "jobs of 100 nodes on simulated cluster nodes", "", append([]string{"test/scale", "test/matrix"}, pods...), nil},
-		{"gitops", "the commands of examples/gitops, with real pods", "root", append([]string{"test/gitops", "test/kubeconfig", gitServer, "test/doctest", "examples/gitops", "docs/gitops.md", "controller", "cmd/trainyard-controller", command, internal, "policies", "generator"}, pods...), []string{"cmd/trainyard/testdata"}},
+		{"gitops", "the commands of examples/gitops, with real pods", "root", append([]string{"test/gitops", "test/kubeconfig", gitServer, "test/doctest", "examples/gitops", "docs/gitops.md", "controller", "cmd/trainyard-controller", command, internal, "policies", "generator"}, pods...), nil},
 		{"packets", "network policies with real connections", "user namespaces", append([]string{"test/packets", "test/podrunner", controlPlane}, objects...), nil},
 		{"argocd", "the delivery of a platform from Git with Argo CD", "", append([]string{"test/argocd", controlPlane, "test/attack", "test/doctest", "bundles", "docs/argocd.md", "docs/operations.md"}, objects...), []string{"test/argocd/objects"}},
 		{"crash", "the writer of folders, killed or out of memory or disk space", "root", []string{"api/v1alpha1", "bundles", command, "generator/object", "test/crash"}, nil},

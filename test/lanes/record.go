@@ -60,9 +60,8 @@ func (r Repository) Digest(ctx context.Context, lane Lane, commit string) (strin
 	hash := sha256.New()
 	for line := range strings.Lines(text) {
 		path := strings.TrimSpace(line[strings.IndexByte(line, '\t')+1:])
-		isExcepted := func(except string) bool { return isWithin(path, except) }
-		isLeftOut := path == RecordFile || path == Page || path == moduleFile && lane.usesModules()
-		if !isLeftOut && !slices.ContainsFunc(lane.Except, isExcepted) {
+		isLeftOut := path == RecordFile || path == Page || path == moduleFile && lane.usesModules() || lane.ignores(path)
+		if !isLeftOut {
 			_, _ = hash.Write([]byte(line)) // a hash accepts any input
 		}
 	}
