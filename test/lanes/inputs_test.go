@@ -194,7 +194,8 @@ func TestInputsCoverImports(t *testing.T) {
 	}
 }
 
-// TestProductTestsAreInputs checks that all lanes that run tests of product packages are in productLanes.
+// TestProductTestsAreInputs checks that productLanes contains every lane whose command tests a package in productFolders. Such
+// a lane must become stale when a test in this package changes.
 func TestProductTestsAreInputs(t *testing.T) {
 	all := listPackages(t)
 	for _, m := range lanePattern.FindAllStringSubmatch(read(t, "Makefile"), -1) {

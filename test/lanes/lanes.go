@@ -27,20 +27,21 @@ var pods = append([]string{"test/cluster", "test/images"}, objects...)
 // generator and the policies.
 var cue = []string{"embed.go", "runtimes", "schemas", "grafana"}
 
-// productFolders lists folders whose tests only the lanes in productLanes run. For other lanes, these tests and their data
-// are no inputs: programs do not contain them. Two folders are not listed: the lane bench runs a benchmark in bundles, and
-// tests of other folders read policies/testdata.
+// productFolders lists folders with packages of the product. Only the lanes in productLanes run the tests in these folders.
+// Other lanes use the packages without their tests, so a change of a test, or of its data, does not make these lanes stale.
+// The list lacks the folder bundles, because the lane bench runs a benchmark there. The list lacks the folder policies,
+// because test/controlplane reads policies/testdata.
 var (
 	productFolders = []string{"api", "cmd", "controller", "generator"}
 	productLanes   = []string{"test", "race", "fuzz"}
 )
 
-// ignores reports whether a file below the inputs of a lane cannot change the result of the lane.
+// ignores reports whether a file has no influence on the result of a lane, although an input of the lane contains the file.
 func (l Lane) ignores(path string) bool {
 	isIn := func(folder string) bool { return isWithin(path, folder) }
 	isTest := strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/testdata/")
-	isOther := isTest && slices.ContainsFunc(productFolders, isIn) && !slices.Contains(productLanes, l.Name)
-	return isOther || slices.ContainsFunc(l.Except, isIn)
+	neverRuns := isTest && slices.ContainsFunc(productFolders, isIn) && !slices.Contains(productLanes, l.Name)
+	return neverRuns || slices.ContainsFunc(l.Except, isIn)
 }
 
 // benchTests lists tests of the benchmarks' own code. The benchmarks do not run these tests.
