@@ -18,10 +18,10 @@ type Lane struct {
 
 // objects lists the inputs of lanes that apply generated objects. The list contains bundles/rendered instead of the
 // generator, because `make test` checks that these files equal the generator's output.
-var objects = []string{"runtimes", "policies", "schemas", "generator/objects", "bundles/rendered", "api", "test/build", "test/poll", "test/process", "test/repo", "test/upstream", "tools", "go.mod"}
+var objects = []string{"runtimes", "policies", "schemas", "generator/objects", "bundles/rendered", "api/v1alpha1", "api/message", "test/build", "test/poll", "test/process", "test/repo", "test/upstream", "tools", "go.mod"}
 
-// pods lists the inputs of lanes that run pods.
-var pods = append([]string{"test/cluster", "test/images"}, objects...)
+// pods lists the inputs of lanes that run pods. Their tests read the states of TrainJobs with api/jobs.
+var pods = append([]string{"api", "test/cluster", "test/images"}, objects...)
 
 // cue lists embed.go, and folders of CUE files that embed.go embeds. The list is for lanes whose inputs already contain the
 // generator and the policies.
@@ -115,8 +115,8 @@ func listLanes() []Lane {
 		{"race", "the tests of the product's packages, with the race detector", "", append([]string{"bundles", "cmd", "controller", "generator", "policies", "api", "examples", gitServer}, cue...), []string{gitExample, "test/gitserver/cmd"}},
 		{"fuzz", "fuzz tests of the code that reads and writes text", "", append([]string{"generator", "bundles", "policies", "api", internal, "cmd/trainyard-fn", "test/guardtest", "test/repo"}, cue...), nil},
 		{"bench", "the speed of trainyard, compared with kustomize and cue", "a quiet machine", append([]string{"generator", "bundles", "policies", "api", internal, command, "cmd/trainyard-fn", "test/bench"}, cue...), benchTests},
-		{"bench-gitops", "the speed of trainyard-controller, compared with Flux", "a quiet machine", append([]string{"test/gitbench", "test/kubeconfig", gitServer, controlPlane, "controller", "cmd/trainyard-controller", internal, "policies", "generator", flux}, objects...), nil},
-		{"bench-jobs", "the speed and memory of trainyard-controller with thousands of running TrainJobs", "a quiet machine", append([]string{"test/gitbench", "test/kubeconfig", gitServer, controlPlane, "controller", "cmd/trainyard-controller", internal, "policies", "generator"}, objects...), nil},
+		{"bench-gitops", "the speed of trainyard-controller, compared with Flux", "a quiet machine", append([]string{"api", "test/gitbench", "test/kubeconfig", gitServer, controlPlane, "controller", "cmd/trainyard-controller", internal, "policies", "generator", flux}, objects...), nil},
+		{"bench-jobs", "the speed and memory of trainyard-controller with thousands of running TrainJobs", "a quiet machine", append([]string{"api", "test/gitbench", "test/kubeconfig", gitServer, controlPlane, "controller", "cmd/trainyard-controller", internal, "policies", "generator"}, objects...), nil},
 		{"bench-mpi", "the speed of MPI in pods, compared with plain mpirun", "root and a quiet machine", append([]string{e2e, "test/bench"}, pods...), append([]string{"test/bench/workload"}, benchTests...)},
 	}
 }
