@@ -163,11 +163,14 @@ func (j *job) awaitReady(h *host) {
 	})
 }
 
-// awaitCondition waits until the function "holds" returns true. After a timeout, the test fails and prints the output
+// startTimeout is how long a test waits for a container. On two cores, it takes a while until 99 containers have started.
+const startTimeout = 2 * time.Minute
+
+// awaitCondition waits until the function "holds" returns true. After startTimeout, the test fails and prints the output
 // of the container.
 func awaitCondition(t testing.TB, process *podrunner.Process, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(startTimeout); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("timeout waiting for a container, which printed:\n%s", process.Log())
 		}

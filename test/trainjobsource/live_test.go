@@ -28,6 +28,7 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 	"github.com/trainyard/trainyard/test/controlplane"
 	"github.com/trainyard/trainyard/test/gitserver"
+	"github.com/trainyard/trainyard/test/poll"
 )
 
 // live extends the type world with a running controller, a Git server and a TrainJobSource.
@@ -200,11 +201,15 @@ func (l *live) change(patch string) {
 	}
 }
 
+// liveTimeout is how long a test waits for the controller, or for a restarted API server. After an outage, the controller's
+// clients wait up to 30 s before they try again.
+const liveTimeout = 3 * time.Minute
+
 // eventually waits until the TrainJobSource meets a condition, and completes deletions of TrainJobs meanwhile.
 func (l *live) eventually(check func(*v1alpha1.TrainJobSource) error) {
 	l.t.Helper()
 	var last error
-	controlplane.Eventually(l.t, func(ctx context.Context) error {
+	poll.Until(l.t, liveTimeout, func(ctx context.Context) error {
 		l.completeDeletions()
 		if err := l.cp.Client().Get(ctx, client.ObjectKeyFromObject(l.object), l.object); err != nil {
 			return errors.Join(last, err)

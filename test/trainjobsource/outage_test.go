@@ -21,6 +21,7 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/controller/trainjobsource"
 	"github.com/trainyard/trainyard/test/controlplane"
+	"github.com/trainyard/trainyard/test/poll"
 	"github.com/trainyard/trainyard/test/process"
 )
 
@@ -126,7 +127,7 @@ func TestRestartedCluster(t *testing.T) {
 		<-created
 	}
 	s.restart(time.Second, "etcd", "kube-apiserver")
-	controlplane.Eventually(t, func(ctx context.Context) error {
+	poll.Until(t, liveTimeout, func(ctx context.Context) error {
 		return l.cp.Client().List(ctx, &trainer.TrainJobList{})
 	})
 	l.waitApplied(first) // before the next push, because the controller starts no runs of outdated versions
