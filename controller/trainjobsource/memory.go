@@ -2,7 +2,6 @@ package trainjobsource
 
 import (
 	"container/list"
-	"encoding/json"
 	"sync"
 	"time"
 
@@ -46,9 +45,8 @@ type written struct {
 	status  v1alpha1.TrainJobSourceStatus
 }
 
-// maxMemory is the maximum size of the TrainJobs of all commits in memory, in bytes of JSON. The decoded TrainJobs need
-// several times as much memory.
-const maxMemory = 64 << 20
+// maxMemory is the maximum size of all commits in memory, in bytes, as estimated by sizeOf.
+const maxMemory = 256 << 20
 
 // memory holds the states of all TrainJobSources. If their commits together become too large, memory drops the commits
 // that were used least recently, and the controller fetches them again.
@@ -153,11 +151,37 @@ func (m *memory) remove(element *list.Element) {
 	m.recent.Remove(element)
 }
 
-// sizeOf returns the size of all TrainJobs of a tree, as JSON.
+// sizeOf estimates how many bytes of memory a tree needs.
 func sizeOf(tree decode.Tree) (size int64) {
+	const perEntry = 200 // for the pointers and numbers of a TrainJob or a problem
 	for _, job := range tree.Jobs {
-		text, _ := json.Marshal(job.Object.Object) // TrainJobs were decoded from JSON, so they can be encoded
-		size += int64(len(text))
+		size += perEntry + sizeOfValue(job.Object.Object)
+	}
+	for _, problem := range tree.Problems {
+		size += perEntry + int64(len(problem.Message)+len(problem.File))
+	}
+	return size
+}
+
+// sizeOfValue estimates how many bytes of memory a decoded value needs: 16 for the value itself, and more for its contents. A
+// mapping has room for at least eight keys, with two words for each key and each value.
+func sizeOfValue(value any) int64 {
+	size := int64(16)
+	switch v := value.(type) {
+	case string:
+		size += 16 + int64(len(v))
+	case []any:
+		size += 24
+		for _, item := range v {
+			size += sizeOfValue(item)
+		}
+	case map[string]any:
+		size += 48 + 300*int64((len(v)+7)/8)
+		for key, item := range v {
+			size += int64(len(key)) + sizeOfValue(item)
+		}
+	default:
+		size += 8
 	}
 	return size
 }

@@ -1,8 +1,11 @@
 package trainjobsource
 
 import (
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,7 +22,7 @@ func commitOf(bytes int) *commit {
 
 // TestMemoryDropsOldCommits checks that the commits that were used least recently are dropped.
 func TestMemoryDropsOldCommits(t *testing.T) {
-	m := memory{limit: 250}
+	m := memory{limit: 2 * sizeOf(commitOf(100).tree)}
 	get := func(name string) *state { return m.get(types.NamespacedName{Name: name}, "1") }
 	for _, name := range []string{"a", "b"} {
 		m.keep(get(name), commitOf(100))
@@ -39,6 +42,49 @@ func TestMemoryDropsOldCommits(t *testing.T) {
 	if m.size != 0 {
 		t.Errorf("the size is %d after the last commit was forgotten, want 0", m.size)
 	}
+}
+
+// TestSizeOf checks the estimate of sizeOf for commits with long texts and with many small values: the real size is at most
+// twice as large.
+func TestSizeOf(t *testing.T) {
+	long := "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec: {trainer: {args: [" + strings.Repeat("x", 1<<19) + "]}}\n"
+	for name, spec := range map[string]string{
+		"long texts":     long,
+		"small mappings": strings.Replace(long, strings.Repeat("x", 1<<19), strings.Repeat("{a: b},", 6000), 1),
+		"small lists":    strings.Replace(long, strings.Repeat("x", 1<<19), strings.Repeat("[[]],", 6000), 1),
+		"large mappings": strings.Replace(long, strings.Repeat("x", 1<<19), "{"+manyKeys(6000)+"}", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := fstest.MapFS{"a.yaml": {Data: []byte(spec)}}
+			var trees []decode.Tree
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			const copies = 10
+			for range copies {
+				tree, err := decode.Read(files, ".", "a", decode.DefaultLimits)
+				if err != nil || len(tree.Jobs) != 1 {
+					t.Fatalf("got %d jobs, problems %v, error %v", len(tree.Jobs), tree.Problems, err)
+				}
+				trees = append(trees, tree)
+			}
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			used, estimated := int64(after.HeapAlloc-before.HeapAlloc), copies*sizeOf(trees[0])
+			if used > 2*estimated || estimated > 4*used {
+				t.Errorf("the trees need %d bytes, and sizeOf estimates %d", used, estimated)
+			}
+			runtime.KeepAlive(trees)
+		})
+	}
+}
+
+func manyKeys(n int) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "k%d: v,", i)
+	}
+	return text.String()
 }
 
 // TestMemoryForgetsDeletedObjects checks that a TrainJobSource that was deleted and created again does not get its old

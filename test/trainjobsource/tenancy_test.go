@@ -49,6 +49,7 @@ var escapes = map[string]struct {
 	"another-kind":        {map[string]string{"a.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"}, "a.yaml:1: v1 Pod is not allowed"},
 	"owner":               {map[string]string{"a.yaml": jobText("a", ", ownerReferences: []")}, "a.yaml:1: metadata.ownerReferences is not allowed"},
 	"remote-base":         {map[string]string{"kustomization.yaml": "resources: [\"https://git.example.com/x//y?ref=v1\"]"}, "kustomization.yaml:1: \"https://git.example.com/x//y?ref=v1\": want the path"},
+	"tagged-base":         {map[string]string{"kustomization.yaml": "resources: [!!binary aHR0cHM6Ly9naXQuZXhhbXBsZS5jb20veC8veQ==]"}, "kustomization.yaml:1: the tag !!binary is not allowed"},
 	"file-outside":        {map[string]string{"kustomization.yaml": "resources: [../../etc/passwd]"}, "kustomization.yaml:1: \"../../etc/passwd\" leads out of the repository"},
 	"program":             {map[string]string{"kustomization.yaml": "generators: [a.yaml]", "a.yaml": "a: b"}, "kustomization.yaml:1: the field generators is not allowed"},
 	"container":           {map[string]string{"kustomization.yaml": "transformers: [a.yaml]", "a.yaml": "a: b"}, "kustomization.yaml:1: the field transformers is not allowed"},

@@ -5,16 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/json" // decodes integers as int64
 	"k8s.io/apimachinery/pkg/util/validation"
-	kubernetes "sigs.k8s.io/yaml"
 
 	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/controller/trainjobsource/safeyaml"
 )
 
 // Job is a TrainJob in a file.
@@ -27,23 +28,25 @@ type Job struct {
 // Name returns the name of the TrainJob.
 func (j Job) Name() string { return j.Object.GetName() }
 
-// readObjects reads the TrainJobs of a file. If the file is not valid YAML, no object of the file is read.
-func readObjects(file string, text []byte, namespace string) (jobs []Job, problems []Problem) {
+// readObjects reads the TrainJobs of a file, and counts the values in the file. If the file is not valid YAML, no object of the
+// file is read. After more than maxProblems problems, readObjects does not read the rest of the file.
+func readObjects(file string, text []byte, namespace string, maxProblems int) (jobs []Job, problems []Problem, values int) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	for {
+	for len(problems) <= maxProblems {
 		var node yaml.Node
 		err := decoder.Decode(&node)
 		if errors.Is(err, io.EOF) {
-			return jobs, problems
+			break
 		}
 		if err != nil {
-			return nil, describe(file, 1, err)
+			return nil, describe(file, 1, err), values
 		}
 		if len(node.Content) == 0 || node.Content[0].Tag == "!!null" {
 			continue
 		}
 		line := node.Content[0].Line
-		object, err := decodeNode(node.Content[0])
+		object, count, err := decodeNode(node.Content[0])
+		values += count
 		if err == nil {
 			err = checkObject(object, namespace)
 		}
@@ -54,6 +57,7 @@ func readObjects(file string, text []byte, namespace string) (jobs []Job, proble
 		object.SetNamespace(namespace)
 		jobs = append(jobs, Job{file, line, object})
 	}
+	return jobs, problems, values
 }
 
 // describe converts an error to problems. The YAML library can return several messages in one error. Each message begins
@@ -76,50 +80,29 @@ func describe(file string, line int, err error) []Problem {
 	return problems
 }
 
-// decodeNode converts a YAML document to an object, as the API server does. It refuses repeated keys. It also refuses
-// aliases: a small file can contain 100,000 aliases of one long text, which expand to gigabytes of JSON. The library
-// go.yaml.in/yaml reports the line of each mistake, but it reads some values, such as dates, in another way than the API
-// server. Therefore, decodeNode uses this library only for the checks, and converts the values with the library that the API
-// server uses.
-func decodeNode(node *yaml.Node) (*unstructured.Unstructured, error) {
+// decodeNode converts a YAML document to an object, and counts its values.
+func decodeNode(node *yaml.Node) (object *unstructured.Unstructured, values int, err error) {
 	if node.Kind != yaml.MappingNode {
-		return nil, errors.New("want a Kubernetes object, which is a mapping")
+		return nil, 0, errors.New("want a Kubernetes object, which is a mapping")
 	}
-	if alias := findAlias(node); alias != nil {
-		return nil, fmt.Errorf("line %d: the alias *%s is not allowed: write the value itself", alias.Line, alias.Value)
+	if values, err = safeyaml.Check(node); err != nil {
+		return nil, values, err
 	}
-	var fields map[string]any
-	if err := node.Decode(&fields); err != nil {
-		return nil, err
-	}
-	text, err := yaml.Marshal(node)
+	value, err := safeyaml.Decode(node)
 	if err != nil {
-		return nil, err
+		return nil, values, err
 	}
-	if text, err = kubernetes.YAMLToJSON(text); err != nil {
-		return nil, err
-	}
-	object := &unstructured.Unstructured{}
-	return object, json.Unmarshal(text, &object.Object)
-}
-
-// findAlias returns the first alias of a YAML document, or nil.
-func findAlias(node *yaml.Node) *yaml.Node {
-	if node.Kind == yaml.AliasNode {
-		return node
-	}
-	for _, child := range node.Content {
-		if alias := findAlias(child); alias != nil {
-			return alias
-		}
-	}
-	return nil
+	fields, _ := value.(map[string]any)
+	return &unstructured.Unstructured{Object: fields}, values, nil
 }
 
 // checkObject checks that an object is a TrainJob with a valid name, that its namespace is empty or the given one, and that
 // its metadata has only a name, a namespace, labels and annotations.
 func checkObject(object *unstructured.Unstructured, namespace string) error {
 	metadata, _ := object.Object["metadata"].(map[string]any)
+	if err := checkTypes(object.Object, metadata); err != nil {
+		return err
+	}
 	switch {
 	case object.GetAPIVersion() != v1alpha1.TrainerAPIVersion || object.GetKind() != "TrainJob":
 		return fmt.Errorf("%s %s is not allowed: a TrainJobSource applies only TrainJobs of %s", object.GetAPIVersion(), object.GetKind(), v1alpha1.TrainerAPIVersion)
@@ -138,4 +121,50 @@ func checkObject(object *unstructured.Unstructured, namespace string) error {
 		}
 	}
 	return nil
+}
+
+// checkTypes checks the types of the fields that the controller itself reads. The methods of unstructured.Unstructured return an
+// empty value for a field of another type, so the controller would create a TrainJob without this field.
+func checkTypes(fields, metadata map[string]any) error {
+	for _, field := range []string{"metadata", "spec"} {
+		if _, isMapping := fields[field].(map[string]any); fields[field] != nil && !isMapping {
+			return fmt.Errorf("%s: want a mapping", field)
+		}
+	}
+	for _, field := range []string{"name", "namespace", "generateName"} {
+		if _, isText := metadata[field].(string); metadata[field] != nil && !isText {
+			return fmt.Errorf("metadata.%s: want a text: %s", field, quoteAdvice(metadata[field]))
+		}
+	}
+	for _, field := range []string{"labels", "annotations"} {
+		if err := checkTexts(field, metadata[field]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkTexts checks that a field of the metadata is empty or a mapping whose values are texts.
+func checkTexts(field string, value any) error {
+	texts, isMapping := value.(map[string]any)
+	if value != nil && !isMapping {
+		return fmt.Errorf("metadata.%s: want a mapping", field)
+	}
+	for _, key := range slices.Sorted(maps.Keys(texts)) {
+		if _, isText := texts[key].(string); !isText {
+			return fmt.Errorf("metadata.%s: the value of %q is not a text: %s", field, key, quoteAdvice(texts[key]))
+		}
+	}
+	return nil
+}
+
+// quoteAdvice says how to write a value as a text.
+func quoteAdvice(value any) string {
+	switch value.(type) {
+	case nil:
+		return `write "" for an empty text`
+	case map[string]any, []any:
+		return "write a text instead of a mapping or list"
+	}
+	return fmt.Sprintf("write %v in quotes", value)
 }

@@ -24,6 +24,8 @@ type Limits struct {
 	FileBytes int64 // of one file
 	Bytes     int64 // of all files together
 	Jobs      int   // TrainJobs
+	Values    int   // mappings, lists and single values in all files together; keys count too
+	Problems  int   // mistakes
 
 	Kustomization kustomization.Limits
 }
@@ -31,7 +33,7 @@ type Limits struct {
 // DefaultLimits allows far more than a folder that people write by hand contains. A folder at the limits needs only a
 // small part of the controller's memory.
 var DefaultLimits = Limits{
-	Entries: 20_000, Files: 2000, FileBytes: 1 << 20, Bytes: 32 << 20, Jobs: 1000,
+	Entries: 20_000, Files: 2000, FileBytes: 1 << 20, Bytes: 32 << 20, Jobs: 1000, Values: 500_000, Problems: 1000,
 	Kustomization: kustomization.DefaultLimits,
 }
 
@@ -69,8 +71,8 @@ func Read(tree fs.FS, folder, namespace string, limits Limits) (Tree, error) {
 	if err != nil {
 		return Tree{}, err
 	}
-	if len(result.Jobs) > limits.Jobs {
-		return Tree{}, fmt.Errorf("the folder has %d TrainJobs, want at most %d", len(result.Jobs), limits.Jobs)
+	if err := result.check(limits); err != nil {
+		return Tree{}, err
 	}
 	result.refuseDuplicates()
 	return result, nil
@@ -101,6 +103,7 @@ func readFiles(tree fs.FS, folder, namespace string, limits Limits) (result Tree
 		return Tree{}, err
 	}
 	var total int64
+	values := 0
 	for _, file := range files {
 		text, err := readFile(tree, file, limits.FileBytes)
 		if err != nil {
@@ -109,11 +112,29 @@ func readFiles(tree fs.FS, folder, namespace string, limits Limits) (result Tree
 		if total += int64(len(text)); total > limits.Bytes {
 			return Tree{}, fmt.Errorf("the files have more than %d MiB together", limits.Bytes>>20)
 		}
-		jobs, problems := readObjects(file, text, namespace)
+		jobs, problems, count := readObjects(file, text, namespace, limits.Problems)
 		result.Jobs = append(result.Jobs, jobs...)
 		result.Problems = append(result.Problems, problems...)
+		if values += count; values > limits.Values {
+			return Tree{}, fmt.Errorf("the files have more than %d values together", limits.Values)
+		}
+		if err := result.check(limits); err != nil {
+			return Tree{}, err
+		}
 	}
 	return result, nil
+}
+
+// check returns an error if a tree has too many TrainJobs or problems.
+func (t *Tree) check(limits Limits) error {
+	switch {
+	case len(t.Problems) > limits.Problems:
+		first := t.Problems[0]
+		return fmt.Errorf("the folder has more than %d mistakes; the first is in %s:%d: %s", limits.Problems, first.File, first.Line, first.Message)
+	case len(t.Jobs) > limits.Jobs:
+		return fmt.Errorf("the folder has more than %d TrainJobs", limits.Jobs)
+	}
+	return nil
 }
 
 // listFiles returns the paths of all YAML and JSON files, sorted. Hidden files and folders, such as .github, are left

@@ -3,6 +3,7 @@ package decode
 import (
 	"fmt"
 	"io/fs"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -53,11 +54,16 @@ func TestRead(t *testing.T) {
 		"another kind":                {fstest.MapFS{"a.yaml": file("apiVersion: v1\nkind: Secret"), "b.yaml": file(job("one", ""))}, "one at b.yaml:1\na.yaml:1: v1 Secret is not allowed: a TrainJobSource applies only TrainJobs of trainer.kubeflow.org/v1alpha1"},
 		"invalid YAML":                {fstest.MapFS{"a.yaml": file("a: b\n\tc: d"), "b.yaml": file(job("one", ""))}, "one at b.yaml:1\na.yaml:2: found a tab character that violates indentation"},
 		"no mapping":                  {fstest.MapFS{"a.yaml": file("[]")}, "a.yaml:1: want a Kubernetes object, which is a mapping"},
-		"a repeated key":              {fstest.MapFS{"a.yaml": file(job("one", "kind: TrainJob\n"))}, "a.yaml:4: mapping key \"kind\" already defined at line 2"},
-		"A12, aliases without end":    {fstest.MapFS{"a.yaml": file(bomb)}, "a.yaml:2: the alias *a is not allowed: write the value itself"},
-		"A12, aliases of a long text": {fstest.MapFS{"a.yaml": file(job("one", "spec: {a: &a \""+strings.Repeat("x", 1<<19)+"\", b: ["+strings.Repeat("*a, ", 100_000)+"]}"))}, "a.yaml:4: the alias *a is not allowed: write the value itself"},
+		"a repeated key":              {fstest.MapFS{"a.yaml": file(job("one", "kind: TrainJob\n"))}, "a.yaml:4: the key \"kind\" appears twice in one mapping"},
+		"A12, aliases without end":    {fstest.MapFS{"a.yaml": file(bomb)}, "a.yaml:1: anchors and aliases are not allowed: write the value itself"},
+		"A12, aliases of a long text": {fstest.MapFS{"a.yaml": file(job("one", "spec: {a: &a \""+strings.Repeat("x", 1<<19)+"\", b: ["+strings.Repeat("*a, ", 100_000)+"]}"))}, "a.yaml:4: anchors and aliases are not allowed: write the value itself"},
 		"another namespace":           {fstest.MapFS{"a.yaml": file(strings.Replace(job("one", ""), "{name: one}", "{name: one, namespace: team-b}", 1))}, "a.yaml:1: metadata.namespace: want team-a, which is the namespace of the TrainJobSource, or leave it out; got team-b"},
 		"no name":                     {fstest.MapFS{"a.yaml": file(strings.Replace(job("one", ""), "name:", "generateName:", 1))}, "a.yaml:1: metadata.name is missing: a TrainJob in Git needs a fixed name, and not generateName"},
+		"a label that is a number":    {fstest.MapFS{"a.yaml": file(strings.Replace(job("one", ""), "{name: one}", "{name: one, labels: {cost-center: 4711, a: b}}", 1))}, `a.yaml:1: metadata.labels: the value of "cost-center" is not a text: write 4711 in quotes`},
+		"an annotation without value": {fstest.MapFS{"a.yaml": file(strings.Replace(job("one", ""), "{name: one}", "{name: one, annotations: {a: }}", 1))}, `a.yaml:1: metadata.annotations: the value of "a" is not a text: write "" for an empty text`},
+		"labels in a list":            {fstest.MapFS{"a.yaml": file(strings.Replace(job("one", ""), "{name: one}", "{name: one, labels: [a]}", 1))}, "a.yaml:1: metadata.labels: want a mapping"},
+		"a name that is a number":     {fstest.MapFS{"a.yaml": file(job("1", ""))}, "a.yaml:1: metadata.name: want a text: write 1 in quotes"},
+		"a spec without content":      {fstest.MapFS{"a.yaml": file(job("one", "spec: [a]"))}, "a.yaml:1: spec: want a mapping"},
 		"an invalid name":             {fstest.MapFS{"a.yaml": file(job("One", ""))}, `a.yaml:1: metadata.name: want at most 63 lower-case letters, digits and "-", got "One"`},
 		"an owner":                    {fstest.MapFS{"a.yaml": file(strings.Replace(job("one", ""), "{name: one}", "{name: one, ownerReferences: []}", 1))}, "a.yaml:1: metadata.ownerReferences is not allowed: only name, namespace, labels and annotations can be set in Git"},
 		"one name in two files":       {fstest.MapFS{"a.yaml": file(job("one", "")), "b.yaml": file(job("two", "---\n"+job("one", "")))}, "two at b.yaml:1\na.yaml:1: TrainJob one is also in b.yaml:5: a name can appear only once\nb.yaml:5: TrainJob one is also in a.yaml:1: a name can appear only once"},
@@ -76,15 +82,17 @@ func TestRead(t *testing.T) {
 
 // TestLimits checks the limits on the whole tree.
 func TestLimits(t *testing.T) {
-	tree := fstest.MapFS{"a.yaml": file(job("one", "")), "b.yaml": file(job("two", ""))}
+	tree := fstest.MapFS{"a.yaml": file(job("one", "")), "b.yaml": file("---\n[]\n---\n" + job("two", ""))}
 	for name, tc := range map[string]struct {
 		limits Limits
 		want   string
 	}{
-		"entries": {Limits{Entries: 2, Files: 9, FileBytes: 1000, Bytes: 1 << 20, Jobs: 9}, "the folder has more than 2 files and folders"},
-		"files":   {Limits{Entries: 9, Files: 1, FileBytes: 1000, Bytes: 1 << 20, Jobs: 9}, "the folder has more than 1 YAML and JSON files"},
-		"bytes":   {Limits{Entries: 9, Files: 9, FileBytes: 1000, Bytes: 100, Jobs: 9}, "the files have more than 0 MiB together"},
-		"jobs":    {Limits{Entries: 9, Files: 9, FileBytes: 1000, Bytes: 1 << 20, Jobs: 1}, "the folder has 2 TrainJobs, want at most 1"},
+		"entries":  {Limits{Entries: 2, Files: 9, FileBytes: 1000, Bytes: 1 << 20, Jobs: 9}, "the folder has more than 2 files and folders"},
+		"files":    {Limits{Entries: 9, Files: 1, FileBytes: 1000, Bytes: 1 << 20, Jobs: 9}, "the folder has more than 1 YAML and JSON files"},
+		"bytes":    {Limits{Entries: 9, Files: 9, FileBytes: 1000, Bytes: 100, Values: 99, Jobs: 9}, "the files have more than 0 MiB together"},
+		"mistakes": {Limits{Entries: 9, Files: 9, FileBytes: 1000, Bytes: 1 << 20, Values: 99, Jobs: 9}, "the folder has more than 0 mistakes; the first is in b.yaml:2: want a Kubernetes object, which is a mapping"},
+		"jobs":     {Limits{Entries: 9, Files: 9, FileBytes: 1000, Bytes: 1 << 20, Values: 99, Jobs: 1, Problems: 9}, "the folder has more than 1 TrainJobs"},
+		"values":   {Limits{Entries: 9, Files: 9, FileBytes: 1000, Bytes: 1 << 20, Values: 15, Jobs: 9, Problems: 9}, "the files have more than 15 values together"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := Read(tree, ".", "team-a", tc.limits); err == nil || err.Error() != tc.want {
@@ -122,6 +130,29 @@ func TestKustomization(t *testing.T) {
 		"b.yaml:1: v1 Secret is not allowed: a TrainJobSource applies only TrainJobs of trainer.kubeflow.org/v1alpha1"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestSmallFilesWithLargeErrors checks that repeated keys and comments in deep lists do not need much more memory than their
+// text. The YAML library would report each pair of repeated keys, and would indent each comment when it writes YAML.
+func TestSmallFilesWithLargeErrors(t *testing.T) {
+	for name, tc := range map[string]struct{ text, want string }{
+		"repeated keys":           {job("one", "spec:\n"+strings.Repeat("  a: b\n", 100_000)), `a.yaml:6: the key "a" appears twice in one mapping`},
+		"comments in deep lists":  {job("one", "spec: "+strings.Repeat("[ # comment\n", 90)+strings.Repeat("]", 90)), "a.yaml:1: spec: want a mapping"},
+		"comments in deeper list": {job("one", "spec: "+strings.Repeat("[ # comment\n", 9000)+strings.Repeat("]", 9000)), "a.yaml:104: mappings and lists are nested more than 100 times"},
+		"many values":             {job("one", "spec: {a: ["+strings.Repeat("x,", 300_000)+"]}"), "a.yaml:4: the object has more than 20000 values"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			if got := read(t, fstest.MapFS{"a.yaml": file(tc.text)}); got != tc.want {
+				t.Errorf("got %.300s, want %s", got, tc.want)
+			}
+			runtime.ReadMemStats(&after)
+			if used, most := (after.TotalAlloc-before.TotalAlloc)>>20, uint64(500); used > most {
+				t.Errorf("reading %d KiB allocated %d MiB, want at most %d MiB", len(tc.text)>>10, used, most)
+			}
+		})
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/util/json" // decodes integers as int64
 	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 	"sigs.k8s.io/yaml"
@@ -57,17 +59,21 @@ func Build(tree fs.FS, folder string, limits Limits) ([]Object, error) {
 }
 
 // build runs kustomize on the copied files.
-func (w *walk) build(folder string) ([]Object, error) {
+func (w *walk) build(folder string) (objects []Object, err error) {
 	building.Lock()
 	defer building.Unlock()
 	defer openapi.ResetOpenAPI()
+	defer func() {
+		if failed := recover(); failed != nil { // a mistake of kustomize must not stop the controller
+			err = fmt.Errorf("building the kustomization in %s: kustomize failed: %v", folder, failed)
+		}
+	}()
 	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(w.copied, inMemory(folder))
 	if err != nil { // kustomize prints parts of files in its errors, with line ends
 		return nil, fmt.Errorf("building the kustomization in %s: %s", folder, strings.Join(strings.Fields(err.Error()), " "))
 	}
-	var objects []Object
 	for _, resource := range resources.Resources() {
-		fields, err := resource.Map()
+		fields, err := fieldsOf(resource)
 		if err != nil {
 			return nil, fmt.Errorf("building the kustomization in %s: %w", folder, err)
 		}
@@ -75,6 +81,16 @@ func (w *walk) build(folder string) ([]Object, error) {
 		objects = append(objects, Object{file, lineOf(w.lines[file], resource.GetName()), fields})
 	}
 	return objects, nil
+}
+
+// fieldsOf returns the fields of an object with the types of JSON, which package unstructured of Kubernetes needs: integers are
+// int64. The method Map of a resource returns integers as int.
+func fieldsOf(resource *resource.Resource) (fields map[string]any, err error) {
+	text, err := resource.MarshalJSON()
+	if err == nil {
+		err = json.Unmarshal(text, &fields)
+	}
+	return fields, err
 }
 
 // lineOf returns the first line of an object in its file. kustomize can add a prefix and a suffix to the name of the

@@ -1,6 +1,7 @@
 package kustomization
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"net"
@@ -12,6 +13,9 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 func job(name string) string {
@@ -72,10 +76,19 @@ func TestBuild(t *testing.T) {
 		"A2, out of the folder":  {[]string{"app/kustomization.yaml", "resources: [../../etc/passwd]"}, `error: app/kustomization.yaml:1: "../../etc/passwd" leads out of the repository`},
 		"A2, an absolute path":   {[]string{"app/kustomization.yaml", "resources: [/etc/passwd]"}, `error: app/kustomization.yaml:1: "/etc/passwd" leads out of the repository`},
 		"A2, a patch elsewhere":  {[]string{"app/kustomization.yaml", "patches: [{path: ../../etc/passwd}]"}, `error: app/kustomization.yaml:1: "../../etc/passwd" leads out of the repository`},
-		"A12, aliases":           {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "a: &a [x, x]\nb: [*a, *a]"}, "error: app/a.yaml:1: anchors and aliases are not allowed in a kustomization"},
-		"A12, aliases in patch":  {[]string{"app/kustomization.yaml", "patches: [{patch: \"a: &a b\"}]"}, "error: app/kustomization.yaml:1: patch:1: anchors and aliases are not allowed in a kustomization"},
+		"A12, aliases":           {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "a: &a [x, x]\nb: [*a, *a]"}, "error: app/a.yaml:1: anchors and aliases are not allowed: write the value itself"},
+		"A12, aliases in patch":  {[]string{"app/kustomization.yaml", "patches: [{patch: \"a: &a b\"}]"}, "error: app/kustomization.yaml:1: patch:1: anchors and aliases are not allowed: write the value itself"},
 		"A13, copies":            {[]string{"app/kustomization.yaml", "patches: [{patch: '[{\"op\": \"co\\u0070y\"}]'}]"}, "error: app/kustomization.yaml:1: patch:1: the operation copy is not allowed in JSON patches"},
 		"A13, a copy added last": {[]string{"app/kustomization.yaml", "patches: [{patch: '[{\"op\": \"add\", \"op\": \"copy\"}]'}]"}, `error: app/kustomization.yaml:1: patch:1: the key "op" appears twice in one mapping`},
+		"A13, a merge key":       {[]string{"app/kustomization.yaml", "patches: [{patch: '[{<<: {op: copy}}]'}]"}, "error: app/kustomization.yaml:1: patch:1: the key << is not a text: write it in quotes"},
+		"A2, a tag":              {[]string{"app/kustomization.yaml", "resources: [!!binary aHR0cDovL2EvYg==]"}, "error: app/kustomization.yaml:1: the tag !!binary is not allowed: write a text in quotes, and other values without a tag"},
+		"A2, a tag in a patch":   {[]string{"app/kustomization.yaml", "patches: [{path: !!binary aHR0cDovL2EvYg==}]"}, "error: app/kustomization.yaml:1: the tag !!binary is not allowed: write a text in quotes, and other values without a tag"},
+		"A2, a list in a list":   {[]string{"app/kustomization.yaml", "resources: [[http://a/b]]"}, "error: app/kustomization.yaml:1: resources: want a list of paths"},
+		"A2, a mapping":          {[]string{"app/kustomization.yaml", "resources: {a: http://a/b}"}, "error: app/kustomization.yaml:1: resources: want a list"},
+		"a number as a path":     {[]string{"app/kustomization.yaml", "resources: [1]"}, "error: app/kustomization.yaml:1: resources: want a list of paths"},
+		"no resources":           {[]string{"app/kustomization.yaml", "resources:\nnamePrefix: a-"}, ""},
+		"other label fields":     {[]string{"app/kustomization.yaml", "labels: [{pairs: {a: b}, fields: [{path: spec/a, create: true}]}]"}, "error: app/kustomization.yaml:1: the field fields is not allowed in an item of labels"},
+		"a repeated key":         {[]string{"app/kustomization.yaml", "resources: []\nresources: [a.yaml]"}, `error: app/kustomization.yaml:2: the key "resources" appears twice in one mapping`},
 		"deep nesting":           {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "a: " + strings.Repeat("[", 200) + strings.Repeat("]", 200)}, "error: app/a.yaml:1: mappings and lists are nested more than 100 times"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,6 +97,28 @@ func TestBuild(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestValues checks that kustomize and the checks change no value. Integers must be int64, because package unstructured of
+// Kubernetes panics for other types of integers.
+func TestValues(t *testing.T) {
+	script := "set -e\n\n  indented  \nif true; then\n\techo '#'  # end\nfi\n"
+	text, err := json.Marshal(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch := fmt.Sprintf("- {op: add, path: /spec/trainer/args, value: [%s]}\n", text)
+	objects, err := Build(tree(
+		"app/kustomization.yaml", "# comment\nresources: [a.yaml]\npatches:\n- target: {kind: TrainJob}\n  patch: |\n    "+patch,
+		"app/a.yaml", strings.Replace(job("a"), "numNodes: 2", "numNodes: 2, command: ["+string(text)+"]", 1)), "app", DefaultLimits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"numNodes": int64(2), "command": []any{script}, "args": []any{script}}
+	trainer, _, err := unstructured.NestedMap(objects[0].Fields, "spec", "trainer")
+	if diff := cmp.Diff(want, trainer); diff != "" || err != nil {
+		t.Errorf("error %v, -want +got:\n%s", err, diff)
 	}
 }
 

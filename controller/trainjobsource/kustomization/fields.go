@@ -1,11 +1,17 @@
 package kustomization
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/trainyard/trainyard/controller/trainjobsource/safeyaml"
 )
 
 // allowedFields lists the fields of a kustomization that cannot do harm. Replacements are missing, because each of
@@ -18,8 +24,11 @@ var allowedFields = map[string]bool{
 	"sortOptions": true,
 }
 
-// patchFields lists the fields of an item of "patches".
-var patchFields = map[string]bool{"path": true, "patch": true, "target": true, "options": true}
+// patchFields and labelFields list the fields of an item of "patches" and of "labels".
+var (
+	patchFields = map[string]bool{"path": true, "patch": true, "target": true, "options": true}
+	labelFields = map[string]bool{"pairs": true, "includeSelectors": true, "includeTemplates": true}
+)
 
 // replacedFields maps each deprecated field to the field that replaces it.
 var replacedFields = map[string]string{
@@ -30,8 +39,9 @@ var replacedFields = map[string]string{
 type parsed struct {
 	resources  []reference // resources and components
 	patchFiles []reference
+	inline     []string // patches in the kustomization file itself
 	patches    int64
-	text       []byte // the file for kustomize, with origin annotations turned on
+	text       []byte // the file for kustomize as JSON, with origin annotations turned on
 }
 
 // reference is a path that a kustomization contains.
@@ -46,7 +56,7 @@ func parse(file string, text []byte) (parsed, error) {
 	if err := yaml.Unmarshal(text, &document); err != nil {
 		return parsed{}, fmt.Errorf("%s: %s", file, strings.TrimPrefix(err.Error(), "yaml: "))
 	}
-	if err := checkNode(file, &document, 0); err != nil {
+	if err := checkNode(file, &document); err != nil {
 		return parsed{}, err
 	}
 	if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
@@ -57,16 +67,101 @@ func parse(file string, text []byte) (parsed, error) {
 		return parsed{}, err
 	}
 	k := parsed{}
-	for _, field := range []string{"resources", "components"} {
-		k.resources = append(k.resources, references(valueOf(root, field))...)
-	}
-	if err := k.addPatches(file, valueOf(root, "patches")); err != nil {
+	if err := k.readLists(file, root); err != nil {
 		return parsed{}, err
 	}
-	root.Content = append(root.Content, scalar("buildMetadata"), &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{scalar("originAnnotations")}})
-	var err error
-	k.text, err = yaml.Marshal(&document)
-	return k, err
+	if err := k.encode(file, root); err != nil {
+		return parsed{}, err
+	}
+	return k, k.compare(file)
+}
+
+// readLists reads the lists that name files or contain patches, and checks the lists of mappings.
+func (k *parsed) readLists(file string, root *yaml.Node) error {
+	for _, field := range []string{"resources", "components"} {
+		items, err := listOf(file, root, field, yaml.ScalarNode)
+		if err != nil {
+			return err
+		}
+		for _, item := range items {
+			k.resources = append(k.resources, reference{item.Value, item.Line})
+		}
+	}
+	labels, err := listOf(file, root, "labels", yaml.MappingNode)
+	if err != nil {
+		return err
+	}
+	for _, item := range labels {
+		if err := checkKeys(file, item, labelFields, "an item of labels"); err != nil {
+			return err
+		}
+	}
+	patches, err := listOf(file, root, "patches", yaml.MappingNode)
+	if err != nil {
+		return err
+	}
+	return k.addPatches(file, patches)
+}
+
+// listOf returns the items of a list, which all must have the same kind: mappings or single values.
+func listOf(file string, root *yaml.Node, field string, kind yaml.Kind) ([]*yaml.Node, error) {
+	list := valueOf(root, field)
+	if list == nil || list.ShortTag() == "!!null" {
+		return nil, nil
+	}
+	if list.Kind != yaml.SequenceNode {
+		return nil, fmt.Errorf("%s:%d: %s: want a list", file, list.Line, field)
+	}
+	for _, item := range list.Content {
+		if item.Kind != kind || kind == yaml.ScalarNode && !safeyaml.IsText(item) {
+			return nil, fmt.Errorf("%s:%d: %s: want a list of %s", file, item.Line, field, map[yaml.Kind]string{yaml.ScalarNode: "paths", yaml.MappingNode: "mappings"}[kind])
+		}
+	}
+	return list.Content, nil
+}
+
+// encode writes the kustomization for kustomize. It writes JSON, because the YAML library changes some texts of several lines
+// when it writes YAML.
+func (k *parsed) encode(file string, root *yaml.Node) error {
+	value, err := safeyaml.Decode(root)
+	if mistake := (*safeyaml.MistakeError)(nil); errors.As(err, &mistake) {
+		return fmt.Errorf("%s:%d: %s", file, mistake.Line, mistake.Message)
+	}
+	fields, _ := value.(map[string]any)
+	fields["buildMetadata"] = []string{types.OriginAnnotations}
+	k.text, err = json.Marshal(fields)
+	return err
+}
+
+// compare checks that kustomize finds the same paths and patches in the text as the checks did.
+func (k *parsed) compare(file string) error {
+	read := types.Kustomization{}
+	if err := read.Unmarshal(k.text); err != nil {
+		return fmt.Errorf("%s: %s", file, strings.Join(strings.Fields(err.Error()), " "))
+	}
+	var patchFiles, inline []string
+	for _, patch := range read.Patches {
+		if patch.Path != "" {
+			patchFiles = append(patchFiles, patch.Path)
+		}
+		if patch.Patch != "" {
+			inline = append(inline, patch.Patch)
+		}
+	}
+	same := slices.Equal(append(read.Resources, read.Components...), paths(k.resources)) &&
+		slices.Equal(patchFiles, paths(k.patchFiles)) && slices.Equal(inline, k.inline)
+	if !same {
+		return fmt.Errorf("%s: kustomize finds other paths or patches than the checks: write each path and patch as a plain text", file)
+	}
+	return nil
+}
+
+func paths(references []reference) []string {
+	var all []string
+	for _, r := range references {
+		all = append(all, r.path)
+	}
+	return all
 }
 
 // checkKeys refuses a mapping with a key that is not allowed. kustomize ignores the case of letters in keys. checkKeys
@@ -84,35 +179,21 @@ func checkKeys(file string, mapping *yaml.Node, allowed map[string]bool, where s
 	return nil
 }
 
-// references returns the paths of a list.
-func references(list *yaml.Node) []reference {
-	if list == nil {
-		return nil
-	}
-	var all []reference
-	for _, item := range list.Content {
-		all = append(all, reference{item.Value, item.Line})
-	}
-	return all
-}
-
 // addPatches counts the patches, and checks patches that are written in the kustomization itself.
-func (k *parsed) addPatches(file string, list *yaml.Node) error {
-	if list == nil {
-		return nil
-	}
-	for _, item := range list.Content {
+func (k *parsed) addPatches(file string, items []*yaml.Node) error {
+	for _, item := range items {
 		k.patches++
 		if err := checkKeys(file, item, patchFields, "a patch"); err != nil {
 			return err
 		}
-		if file := valueOf(item, "path"); file != nil {
+		if file := valueOf(item, "path"); file != nil && file.Value != "" {
 			k.patchFiles = append(k.patchFiles, reference{file.Value, file.Line})
 		}
 		inline := valueOf(item, "patch")
-		if inline == nil {
+		if inline == nil || inline.Value == "" {
 			continue
 		}
+		k.inline = append(k.inline, inline.Value)
 		if _, err := checkText(fmt.Sprintf("%s:%d: patch", file, inline.Line), []byte(inline.Value)); err != nil {
 			return err
 		}
@@ -133,5 +214,3 @@ func (r reference) resolve(from string) (string, error) {
 	}
 	return target, nil
 }
-
-func scalar(value string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: value} }

@@ -9,6 +9,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/kyaml/kio"
+
+	"github.com/trainyard/trainyard/controller/trainjobsource/safeyaml"
 )
 
 // checkText checks the YAML of a file or a patch, and returns the number of objects in it. It checks the text twice: as a
@@ -25,7 +27,7 @@ func checkText(file string, text []byte) (objects int64, err error) {
 		if err != nil {
 			return 0, fmt.Errorf("%s: %s", file, strings.TrimPrefix(err.Error(), "yaml: "))
 		}
-		if err := checkNode(file, &node, 0); err != nil {
+		if err := checkNode(file, &node); err != nil {
 			return 0, err
 		}
 	}
@@ -34,42 +36,37 @@ func checkText(file string, text []byte) (objects int64, err error) {
 		return 0, fmt.Errorf("%s: %w", file, err)
 	}
 	for _, object := range read {
-		if err := checkNode(file, object.YNode(), 0); err != nil {
+		if err := checkNode(file, object.YNode()); err != nil {
 			return 0, err
 		}
 	}
 	return int64(len(read)), nil
 }
 
-// maxDepth is the maximum depth of mappings and lists in a file.
-const maxDepth = 100
-
-// checkNode refuses aliases, because kustomize expands them without a limit; the operation "copy" of JSON patches,
-// because each of them can double the size of an object; and repeated keys, because programs differ in which of the
-// values they use.
-func checkNode(file string, node *yaml.Node, depth int) error {
-	if node.Kind == yaml.AliasNode || node.Anchor != "" {
-		return fmt.Errorf("%s:%d: anchors and aliases are not allowed in a kustomization", file, node.Line)
+// checkNode refuses YAML that programs may read in different ways, and the operation "copy" of JSON patches, because each of them
+// can double the size of an object.
+func checkNode(file string, node *yaml.Node) error {
+	_, err := safeyaml.Check(node)
+	if mistake := (*safeyaml.MistakeError)(nil); errors.As(err, &mistake) {
+		return fmt.Errorf("%s:%d: %s", file, mistake.Line, mistake.Message)
 	}
-	if op := valueOf(node, "op"); op != nil && op.Value == "copy" {
-		return fmt.Errorf("%s:%d: the operation copy is not allowed in JSON patches", file, op.Line)
-	}
-	if depth > maxDepth {
-		return fmt.Errorf("%s:%d: mappings and lists are nested more than %d times", file, node.Line, maxDepth)
-	}
-	keys := map[string]bool{}
-	for i, child := range node.Content {
-		if node.Kind == yaml.MappingNode && i%2 == 0 {
-			if keys[child.Value] {
-				return fmt.Errorf("%s:%d: the key %q appears twice in one mapping", file, child.Line, child.Value)
-			}
-			keys[child.Value] = true
-		}
-		if err := checkNode(file, child, depth+1); err != nil {
-			return err
-		}
+	if line := findCopy(node); line > 0 {
+		return fmt.Errorf("%s:%d: the operation copy is not allowed in JSON patches", file, line)
 	}
 	return nil
+}
+
+// findCopy returns the line of the first operation "copy", or 0.
+func findCopy(node *yaml.Node) int {
+	if op := valueOf(node, "op"); op != nil && op.Value == "copy" {
+		return max(op.Line, 1)
+	}
+	for _, child := range node.Content {
+		if line := findCopy(child); line > 0 {
+			return line
+		}
+	}
+	return 0
 }
 
 // valueOf returns the value of a key of a mapping, or nil.

@@ -163,6 +163,9 @@ func firstLines(text []byte) map[string]int {
 		if decoder.Decode(&node) != nil {
 			return lines
 		}
+		if len(node.Content) == 0 {
+			continue
+		}
 		if name := valueOf(valueOf(node.Content[0], "metadata"), "name"); name != nil {
 			lines[name.Value] = node.Content[0].Line
 		}

@@ -1,0 +1,71 @@
+package safeyaml
+
+import (
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/json" // decodes integers as int64
+	kubernetes "sigs.k8s.io/yaml"
+)
+
+// Decode returns the value of a YAML document that passed Check, with the types of JSON: integers are int64, and other numbers
+// are float64. All texts stay as they are. Values without quotes, such as dates, mean the same as for the API server, which
+// reads YAML 1.1. The error is a *MistakeError.
+func Decode(node *yaml.Node) (any, error) {
+	switch node.Kind {
+	case yaml.DocumentNode:
+		return Decode(node.Content[0])
+	case yaml.MappingNode:
+		return decodeMapping(node)
+	case yaml.SequenceNode:
+		list := make([]any, 0, len(node.Content))
+		for _, child := range node.Content {
+			value, err := Decode(child)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, value)
+		}
+		return list, nil
+	}
+	return decodeScalar(node)
+}
+
+func decodeMapping(node *yaml.Node) (any, error) {
+	mapping := make(map[string]any, len(node.Content)/2)
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		value, err := Decode(node.Content[i+1])
+		if err != nil {
+			return nil, err
+		}
+		mapping[node.Content[i].Value] = value
+	}
+	return mapping, nil
+}
+
+// decodeScalar decodes a single value. The YAML library of the API server decides the meaning of values without quotes.
+func decodeScalar(node *yaml.Node) (value any, err error) {
+	if IsText(node) {
+		return node.Value, nil
+	}
+	text, err := kubernetes.YAMLToJSON([]byte(node.Value))
+	if err == nil {
+		err = json.Unmarshal(text, &value)
+	}
+	if err != nil {
+		return nil, mistake(node, "the value %s is not a number that JSON can contain", node.Value)
+	}
+	return value, nil
+}
+
+// otherTypes matches values that YAML 1.1 may read as another type than a text: numbers, dates, and the words for true, false
+// and null. It also matches some texts, such as 10Gi.
+var otherTypes = regexp.MustCompile(`^([-+.]?[0-9].*|[-+]?\.(inf|nan)|y|yes|on|true|n|no|off|false|null|~|<<|=|)$`)
+
+// IsText reports whether a single value is a text for all programs: it has quotes, is a block, or does not look like a value of
+// another type.
+func IsText(node *yaml.Node) bool {
+	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+	return node.Style&quoted != 0 || strings.Contains(node.Value, "\n") || !otherTypes.MatchString(strings.ToLower(node.Value))
+}

@@ -1,0 +1,84 @@
+package safeyaml
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/json"
+	kubernetes "sigs.k8s.io/yaml"
+)
+
+func parse(t *testing.T, text string) *yaml.Node {
+	t.Helper()
+	document := &yaml.Node{}
+	if err := yaml.Unmarshal([]byte(text), document); err != nil {
+		t.Fatal(err)
+	}
+	return document
+}
+
+func TestCheck(t *testing.T) {
+	for name, tc := range map[string]struct{ text, want string }{
+		"plain values":         {"a: [1, x, {b: 2024-01-01}]\nb: |\n  text", ""},
+		"a key in quotes":      {`{"1": a, 'on': b, "<<": c}`, ""},
+		"an anchor":            {"a: &x b", "line 1: anchors and aliases are not allowed: write the value itself"},
+		"a tag":                {"a: b\nc: !!binary eA==", "line 2: the tag !!binary is not allowed: write a text in quotes, and other values without a tag"},
+		"a usual tag":          {"a: !!str b", "line 1: the tag !!str is not allowed: write a text in quotes, and other values without a tag"},
+		"a tag of a key":       {"!!binary eA==: c", "line 1: the tag !!binary is not allowed: write a text in quotes, and other values without a tag"},
+		"a merge key":          {"<<: {a: b}", "line 1: the key << is not a text: write it in quotes"},
+		"a number as a key":    {"a: b\n1: c", "line 2: the key 1 is not a text: write it in quotes"},
+		"a word of YAML 1.1":   {"on: c", "line 1: the key on is not a text: write it in quotes"},
+		"an empty key":         {"? \n: c", "line 1: the key  is not a text: write it in quotes"},
+		"a list as a key":      {"? [a]\n: c", "line 1: a key must be a text"},
+		"a repeated key":       {"a: b\n'a': c", `line 2: the key "a" appears twice in one mapping`},
+		"a repeated key below": {"- {a: b, c: {d: e, d: f}}", `line 1: the key "d" appears twice in one mapping`},
+		"deep nesting":         {strings.Repeat("[", 102) + strings.Repeat("]", 102), "line 1: mappings and lists are nested more than 100 times"},
+		"many values":          {"[" + strings.Repeat("a,", 20_000) + "]", "line 1: the object has more than 20000 values"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Check(parse(t, tc.text))
+			if got := fmt.Sprint(err); got != tc.want && (err != nil || tc.want != "") {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestDecode checks that Decode returns the same values as the library of the API server.
+func TestDecode(t *testing.T) {
+	for _, text := range []string{
+		"[a, 1, -1, +1, 0x1F, 0o17, 017, 1_000, 1.5, .5, 1e3, 9007199254740993, 18446744073709551616]",
+		"[true, True, yes, Yes, on, y, n, NO, off, false, null, ~, Null, '']",
+		"[2024-01-01, 2024-01-01T10:00:00Z, 10:30:00, 10Gi, 1.2.3, v1, 127.0.0.1, 1.2.3.4:80, -, --, -x, +x, ., ..., =]",
+		"['1', \"1\", 'on', \"a\\tb\\u00e4\"]",
+		"a: |\n  one\n\n    two  \n  \t three\nb: >-\n  one\n  two\n\n  three\nc: |2\n    x\n\nd: one\n  two\n\n  three\n",
+		"{a: {b: []}, c: {}, d: , e: [a,]}",
+		"a: 1 # comment\n# comment\nb: # comment\n- 2\n",
+	} {
+		got, err := Decode(parse(t, text))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		expected, err := kubernetes.YAMLToJSON([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want any
+		if err := json.Unmarshal(expected, &want); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s\n-want +got:\n%s", text, diff)
+		}
+	}
+	for _, text := range []string{".nan", "-.inf"} {
+		want := "line 2: the value " + text + " is not a number that JSON can contain"
+		if _, err := Decode(parse(t, "a: b\nc: "+text)); err == nil || err.Error() != want {
+			t.Errorf("%s: error %v, want %s", text, err, want)
+		}
+	}
+}
