@@ -132,9 +132,7 @@ func (r *round) listJobs() {
 			status.Summary.Failed++
 		}
 	}
-	if r.failure == nil || r.failure.stalled { // after a temporary failure, some TrainJobs may not exist
-		status.Summary.Active += number(len(r.result.Created))
-	}
+	status.Summary.Active += number(len(r.result.Created))
 	withProblem := map[string]bool{}
 	for _, p := range r.problems {
 		withProblem[p.job] = true

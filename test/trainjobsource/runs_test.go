@@ -9,8 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
 )
@@ -372,4 +374,33 @@ func TestUnreadableFilesStopNothing(t *testing.T) {
 	w.expect("a mistake", "", "bert/1 nodes=2")
 	w.commit("bert", "")
 	w.expect("remove", "")
+}
+
+// TestFullRecordCanShrink checks that a round deletes runs, although the record has no room for new runs. The record has no room
+// because of a job that was removed from Git.
+func TestFullRecordCanShrink(t *testing.T) {
+	w := newWorld(t, plan.Policy{OnChange: plan.Queue, Prune: plan.Always})
+	w.commit("bert", "numNodes: 2")
+	w.settle()
+	key := client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "trainjobsource.team-a.jobs"}
+	found := &corev1.ConfigMap{}
+	if err := w.cp.Client().Get(t.Context(), key, found); err != nil {
+		t.Fatal(err)
+	}
+	found.Data["old"] = fmt.Sprintf(`{"newest":{"generation":1,"spec":%q},"reserved":1,"removed":1}`, strings.Repeat("x", 1<<20-310))
+	if err := w.cp.Client().Update(t.Context(), found); err != nil {
+		t.Fatal(err)
+	}
+	w.commit("bert", "")
+	w.commit("gpt", "numNodes: 1")
+	result, err := w.round()
+	if err == nil || !strings.Contains(err.Error(), "a ConfigMap has room for 1024 KiB") {
+		t.Errorf("error %v, want one about the size of the record", err)
+	}
+	if diff := cmp.Diff([]string{"bert"}, result.Deleted); diff != "" || len(result.Created) > 0 {
+		t.Errorf("the round created %v, deleted -want +got:\n%s", result.Created, diff)
+	}
+	if got := w.runs(); len(got) > 0 {
+		t.Errorf("the runs %v still exist", got)
+	}
 }

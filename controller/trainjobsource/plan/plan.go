@@ -22,6 +22,17 @@ type Input struct {
 	Now   int64 // the time, in seconds since 1970
 }
 
+// WithoutNewRuns returns an input whose plan starts no new runs. The plan still deletes runs, and updates labels and annotations.
+func (in Input) WithoutNewRuns() Input {
+	jobs := maps.Clone(in.Jobs)
+	for name, job := range jobs {
+		job.Denied = true
+		jobs[name] = job
+	}
+	in.Jobs = jobs
+	return in
+}
+
 // Plan contains the changes that make the cluster match Git.
 type Plan struct {
 	Record Record // the new record, which must be written before the cluster is changed
@@ -61,7 +72,9 @@ func Make(in Input) Plan {
 	for _, name := range jobNames(in) {
 		j := job{plan: &p, in: in, name: name, found: found[name], used: used, history: in.Record[name]}
 		j.git, j.inGit = in.Jobs[name]
-		if _, taken := in.Taken[name]; taken {
+		// If Git does not contain a taken job, earlier runs of this TrainJobSource may still exist, and the policy decides
+		// about them.
+		if _, taken := in.Taken[name]; taken && (j.inGit || in.Incomplete) {
 			if j.inGit {
 				p.States[name] = Duplicated
 			}

@@ -143,18 +143,46 @@ func TestReplacedJobsRunAgain(t *testing.T) {
 }
 
 // TestJobsOfOtherSourcesStay checks that a plan changes nothing for a job that belongs to another TrainJobSource, even if
-// this TrainJobSource also has the job in Git, or had it earlier.
+// this TrainJobSource also has the job in Git.
 func TestJobsOfOtherSourcesStay(t *testing.T) {
 	in := Input{Policy: Policy{Prune: Always}, Record: ran(), TrainJobs: map[string]TrainJob{"bert": run(Active, 1, "A")}, Taken: map[string]string{"bert": "other"}}
-	for want, git := range map[string]map[string]Job{"": nil, "Duplicated": {"bert": {Name: "bert", Spec: "B"}}} {
-		in.Jobs = git
-		p := Make(in)
-		if got := summary(p); got != want {
-			t.Errorf("got %q, want %q", got, want)
+	in.Jobs = map[string]Job{"bert": {Name: "bert", Spec: "B"}}
+	p := Make(in)
+	if got := summary(p); got != "Duplicated" {
+		t.Errorf("got %q, want Duplicated", got)
+	}
+	if diff := cmp.Diff(ran(), p.Record); diff != "" {
+		t.Errorf("the record changes: -want +got:\n%s", diff)
+	}
+}
+
+// TestEarlierRunsOfTakenJobsArePruned checks that the policy also decides about the runs of a job that was removed from Git, and
+// that belongs to another TrainJobSource now. Otherwise, the deletion of this TrainJobSource would wait for these runs forever.
+func TestEarlierRunsOfTakenJobsArePruned(t *testing.T) {
+	in := Input{Record: ran(), TrainJobs: map[string]TrainJob{"bert": run(Succeeded, 1, "A")}, Taken: map[string]string{"bert": "other"}}
+	for prune, want := range map[Prune]string{Always: "delete bert", Finished: "delete bert", Never: ""} {
+		in.Policy.Prune = prune
+		if got := summary(Make(in)); got != want {
+			t.Errorf("%s: got %q, want %q", prune, got, want)
 		}
-		if diff := cmp.Diff(ran(), p.Record); diff != "" {
-			t.Errorf("the record changes: -want +got:\n%s", diff)
-		}
+	}
+	in.Incomplete, in.Policy.Prune = true, Always
+	if got := summary(Make(in)); got != "" {
+		t.Errorf("with a mistake in Git: got %q, want no change", got)
+	}
+}
+
+// TestWithoutNewRuns checks that a plan without new runs still deletes runs and changes metadata.
+func TestWithoutNewRuns(t *testing.T) {
+	in := Input{
+		Policy: Policy{Prune: Always}, Record: ran(), TrainJobs: map[string]TrainJob{"bert": run(Active, 1, "A")},
+		Jobs: map[string]Job{"new": {Name: "new", Spec: "A"}},
+	}
+	if got := summary(Make(in.WithoutNewRuns())); got != "delete bert" {
+		t.Errorf("got %q", got)
+	}
+	if in.Jobs["new"].Denied {
+		t.Error("the original input has changed")
 	}
 }
 

@@ -54,6 +54,7 @@ type changes struct {
 	overQuota error // the first refusal because of a quota in this round
 
 	created []plan.Create // the runs that carryOut has created
+	deleted []string      // the names of the TrainJobs that carryOut has deleted
 }
 
 // read returns all TrainJobs of the namespace for a plan.
@@ -191,5 +192,6 @@ func (c *changes) delete(ctx context.Context, live *trainer.TrainJob) error {
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("deleting TrainJob %s: %w", live.Name, err)
 	}
+	c.deleted = append(c.deleted, live.Name)
 	return nil
 }

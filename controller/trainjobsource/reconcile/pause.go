@@ -4,52 +4,79 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 )
 
-// maxPause is the longest time between the beginnings of two requests of a round. A process can stand still for a longer
-// time, for example because its machine was suspended. Another replica then becomes the leader after 15 seconds without a
-// renewal of the lease, and carries out the rest of the round. When the first process continues, its plan is out of date:
-// a TrainJob of the plan may have run, and somebody may have deleted it.
-const maxPause = 10 * time.Second
+const (
+	// maxPause is the longest time for which the process can stand still during a round, for example because its machine was
+	// suspended. Another replica becomes the leader after 15 seconds without a renewal of the lease, and carries out the rest
+	// of the round. When the first process continues, its plan is out of date: a TrainJob of the plan may have run, and
+	// somebody may have deleted it.
+	maxPause = 10 * time.Second
+	// beatInterval is the time between two beats of a round.
+	beatInterval = time.Second
+)
 
-// pace is the progress of a round. A round sends one request after the other, so a pace needs no lock.
-type pace struct {
-	last  time.Time // when the last request began
-	ended bool      // the round stood still for too long
+// pulse shows that the process runs. It beats every second and at each request, so a long time between two beats means that the
+// process stood still. A request that takes long is no reason to end the round: the next requests store what it has done.
+type pulse struct {
+	lock  sync.Mutex
+	last  time.Time // when the last beat was
+	ended bool      // the process stood still for too long
 }
 
-type paceKey struct{}
+type pulseKey struct{}
 
-// withPace returns a context for the requests of a round that begins now.
-func withPace(ctx context.Context) context.Context {
-	return context.WithValue(ctx, paceKey{}, &pace{last: time.Now()})
+// withPulse returns a context for the requests of a round that begins now. The caller must call stop at the end of the round.
+func withPulse(ctx context.Context) (round context.Context, stop context.CancelFunc) {
+	p := &pulse{last: time.Now()}
+	ctx, stop = context.WithCancel(context.WithValue(ctx, pulseKey{}, p))
+	go p.run(ctx)
+	return ctx, stop
 }
 
-// RefuseAfterPause returns a transport that sends no request of a round that has stood still for too long. All clients of
-// a Reconciler need this transport, because a client can wait for its rate limit right before it sends a request.
-func RefuseAfterPause(next http.RoundTripper) http.RoundTripper { return pacedTransport{next} }
-
-type pacedTransport struct{ next http.RoundTripper }
-
-// RoundTrip sends a request, or refuses it.
-func (t pacedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if p, ofRound := r.Context().Value(paceKey{}).(*pace); ofRound {
-		if err := p.step(time.Now()); err != nil {
-			return nil, err
+// run beats until the round ends.
+func (p *pulse) run(ctx context.Context) {
+	ticker := time.NewTicker(beatInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			_ = p.beat(time.Now()) // the next request returns the error
 		}
 	}
-	return t.next.RoundTrip(r)
 }
 
-// step returns an error if more than maxPause has passed since the last request, or passed between two earlier requests.
-func (p *pace) step(now time.Time) error {
-	if now.Sub(p.last) > maxPause {
+// beat returns an error if more than maxPause has passed since the last beat, or passed between two earlier beats. It compares
+// the times of the wall clock too, because the monotonic clock stops while a machine is suspended.
+func (p *pulse) beat(now time.Time) error {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	if now.Sub(p.last) > maxPause || now.Round(0).Sub(p.last.Round(0)) > maxPause {
 		p.ended = true
 	}
 	p.last = now
 	if p.ended {
-		return fmt.Errorf("the round stood still for more than %s, and is repeated: another replica may have finished it", maxPause)
+		return fmt.Errorf("the controller stood still for more than %s, and repeats the round: another replica may have finished it", maxPause)
 	}
 	return nil
+}
+
+// RefuseAfterPause returns a transport that sends no request of a round during which the process stood still for too long. All
+// clients of a Reconciler need this transport, because a client can wait for its rate limit right before it sends a request.
+func RefuseAfterPause(next http.RoundTripper) http.RoundTripper { return pulseTransport{next} }
+
+type pulseTransport struct{ next http.RoundTripper }
+
+// RoundTrip sends a request, or refuses it.
+func (t pulseTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if p, ofRound := r.Context().Value(pulseKey{}).(*pulse); ofRound {
+		if err := p.beat(time.Now()); err != nil {
+			return nil, err
+		}
+	}
+	return t.next.RoundTrip(r)
 }

@@ -1,50 +1,71 @@
 package reconcile
 
 import (
+	"context"
 	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
-type answers struct{ sent int }
+// answers answers each request after some time.
+type answers struct {
+	sent int
+	slow time.Duration
+}
 
 func (a *answers) RoundTrip(*http.Request) (*http.Response, error) {
 	a.sent++
+	time.Sleep(a.slow)
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 }
 
-// TestRefuseAfterPause checks that a round sends no request after a long pause, and that other requests are not affected.
+func send(ctx context.Context, transport http.RoundTripper) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost", nil)
+	if err != nil {
+		return err
+	}
+	response, err := transport.RoundTrip(r)
+	if err == nil {
+		_ = response.Body.Close()
+	}
+	return err
+}
+
+// TestRefuseAfterPause checks that a round sends no request after the process has stood still, and that other requests are not
+// affected. The test stops the goroutine that beats, as if the whole process stood still.
 func TestRefuseAfterPause(t *testing.T) {
 	server := &answers{}
 	transport := RefuseAfterPause(server)
-	ctx := withPace(t.Context())
-	send := func() error {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := transport.RoundTrip(r)
-		if err == nil {
-			_ = response.Body.Close()
-		}
-		return err
-	}
-	progress := ctx.Value(paceKey{}).(*pace)
-	progress.last = time.Now().Add(-maxPause / 2)
-	if err := send(); err != nil {
+	p := &pulse{last: time.Now().Add(-maxPause / 2)}
+	ctx := context.WithValue(t.Context(), pulseKey{}, p)
+	if err := send(ctx, transport); err != nil {
 		t.Errorf("after a short pause: %v", err)
 	}
-	progress.last = time.Now().Add(-maxPause - time.Second)
+	p.last = time.Now().Add(-maxPause - time.Second)
 	for range 2 {
-		if err := send(); err == nil {
+		if err := send(ctx, transport); err == nil {
 			t.Error("the round goes on after a long pause")
 		}
 	}
-	ctx = t.Context()
-	if err := send(); err != nil {
+	if err := send(t.Context(), transport); err != nil {
 		t.Errorf("a request of no round: %v", err)
 	}
 	if server.sent != 2 {
 		t.Errorf("the server received %d requests, want 2", server.sent)
 	}
+}
+
+// TestSlowRequestsDoNotEndTheRound checks that a round goes on after requests that took longer than maxPause.
+func TestSlowRequestsDoNotEndTheRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := withPulse(t.Context())
+		defer stop()
+		transport := RefuseAfterPause(&answers{slow: 3 * maxPause})
+		for range 3 {
+			if err := send(ctx, transport); err != nil {
+				t.Errorf("the round ends: %v", err)
+			}
+		}
+	})
 }

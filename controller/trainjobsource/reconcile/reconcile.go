@@ -57,7 +57,7 @@ type Result struct {
 	Record    plan.Record              // the record after the round
 	TrainJobs map[string]plan.TrainJob // the TrainJobs of the namespace before the round, by name
 	Taken     map[string]string        // the jobs of other TrainJobSources, with the names of these TrainJobSources
-	// Created and Deleted list the names of the TrainJobs that the round created and deleted, or tried to.
+	// Created and Deleted list the names of the TrainJobs that the round created and deleted.
 	Created, Deleted []string
 	Changed          bool // whether the round wrote anything, so that another round may be necessary
 }
@@ -78,8 +78,8 @@ func (r *Reconciler) TryLock(namespace string) (unlock func()) {
 // the jobs in the argument "denied". A change that the API server refuses does not prevent the other changes. Reconcile
 // then returns the joined errors of all refused changes, each of which is a *JobError.
 func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, denied map[string]bool) (Result, error) {
-	ctx = withPace(ctx)
-
+	ctx, stop := withPulse(ctx)
+	defer stop()
 	all, err := r.readRecords(ctx, s)
 	if err != nil {
 		return Result{}, err
@@ -104,28 +104,37 @@ func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, 
 	if s.DryRun {
 		return result, nil
 	}
-	if err := checkSize(p); err != nil {
-		return result, err
+	full := checkSize(p)
+	if full != nil {
+		p = plan.Make(in.WithoutNewRuns())
+		result.Record = p.Record
 	}
-	wrote, err := r.writeRecord(ctx, s, &all, p.Record)
-	if err != nil {
-		return result, err
-	}
-	result.Deleted = p.Delete
-	for _, create := range p.Create {
-		result.Created = append(result.Created, create.Run.Name)
-	}
-	result.Changed = wrote || len(p.Create)+len(p.Delete)+len(p.Patch) > 0
-	err = changes.carryOut(ctx, p)
-	if len(changes.created) == 0 {
-		return result, err
-	}
-	result.Record = p.Record.Confirmed(changes.created)
-	_, failed := r.writeRecord(ctx, s, &all, result.Record)
-	return result, errors.Join(err, failed)
+	err = r.carryOut(ctx, &changes, &all, p, &result)
+	return result, errors.Join(full, err)
 }
 
-// checkSize returns an error if the record would be too large once all runs of a plan are created.
+// carryOut writes the record, carries out a plan, and marks the new runs as created in the record.
+func (r *Reconciler) carryOut(ctx context.Context, c *changes, all *records, p plan.Plan, result *Result) error {
+	wrote, err := r.writeRecord(ctx, c.source, all, p.Record)
+	if err != nil {
+		return err
+	}
+	result.Changed = wrote || len(p.Create)+len(p.Delete)+len(p.Patch) > 0
+	err = c.carryOut(ctx, p)
+	result.Deleted = c.deleted
+	for _, create := range c.created {
+		result.Created = append(result.Created, create.Run.Name)
+	}
+	if len(c.created) == 0 {
+		return err
+	}
+	result.Record = p.Record.Confirmed(c.created)
+	_, failed := r.writeRecord(ctx, c.source, all, result.Record)
+	return errors.Join(err, failed)
+}
+
+// checkSize returns an error if the record would be too large once all runs of a plan are created. A round then starts no new
+// runs, but it still deletes runs, so that the record can become smaller.
 func checkSize(p plan.Plan) error {
 	if len(p.Create) == 0 {
 		return nil

@@ -29,6 +29,41 @@ type records struct {
 // the ConfigMaps of different TrainJobSources have different names.
 func recordName(s Source) string { return "trainjobsource." + s.Namespace + "." + s.Name }
 
+// Limits of the records of a namespace. The records of deleted TrainJobSources count, because they stay. Without limits, a tenant
+// could fill the cluster's storage and the controller's memory by creating and deleting TrainJobSources.
+const (
+	maxRecords     = 100
+	maxRecordBytes = 16 << 20
+)
+
+// checkRoom returns an error if the data of the round's record would exceed the limits of the namespace. A record that becomes
+// smaller is always allowed.
+func (all records) checkRoom(namespace string, data map[string]string) error {
+	if all.configMap == nil && len(all.others) >= maxRecords {
+		return fmt.Errorf("namespace %s has %d records of TrainJobSources, which is the maximum: an admin of the cluster can delete records of deleted TrainJobSources, which are ConfigMaps in %s", namespace, len(all.others), v1alpha1.SystemNamespace)
+	}
+	before, after := 0, sizeOf(data)
+	if all.configMap != nil {
+		before = sizeOf(all.configMap.Data)
+	}
+	total := after
+	for _, other := range all.otherMaps {
+		total += sizeOf(other.Data)
+	}
+	if after > before && total > maxRecordBytes {
+		return fmt.Errorf("the records of all TrainJobSources of namespace %s would have more than %d MiB: delete TrainJobs that have ended, or lower the history limits", namespace, maxRecordBytes>>20)
+	}
+	return nil
+}
+
+// sizeOf returns the number of bytes of all keys and values.
+func sizeOf(data map[string]string) (size int) {
+	for key, value := range data {
+		size += len(key) + len(value)
+	}
+	return size
+}
+
 // readRecords reads the records of all TrainJobSources of a namespace. The records are in v1alpha1.SystemNamespace, where
 // tenants cannot change them.
 func (r *Reconciler) readRecords(ctx context.Context, s Source) (records, error) {
@@ -131,6 +166,9 @@ func (r *Reconciler) writeRecord(ctx context.Context, s Source, before *records,
 	}
 	if before.configMap == nil && len(data) == 0 || before.configMap != nil && maps.Equal(before.configMap.Data, data) {
 		return false, nil
+	}
+	if err := before.checkRoom(s.Namespace, data); err != nil {
+		return false, err
 	}
 	var written *corev1.ConfigMap
 	if before.configMap != nil {
