@@ -96,7 +96,7 @@ func (r *round) reportRefused(err error) {
 // isDenial reports whether the API server refuses a job until somebody changes the job or the rules. A job that exceeds
 // the quota of its namespace is not denied, because it runs as soon as other jobs have ended.
 func isDenial(err error) bool {
-	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) && !reconcile.IsOverQuota(err)
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) && !reconcile.IsOverQuota(err)
 }
 
 // errorsIn returns the errors that errors.Join has joined, in one or several steps.

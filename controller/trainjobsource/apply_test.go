@@ -26,6 +26,7 @@ func TestOnlyLastingRefusalsAreDenials(t *testing.T) {
 		"a quoted text about a quota":  {forbidden(`label "exceeded quota: x" is forbidden: exceeded quota: x`), true},
 		"missing rights":               {forbidden(`User "a" cannot patch resource "trainjobs"`), true},
 		"an invalid field":             {apierrors.NewInvalid(trainer.SchemeGroupVersion.WithKind("TrainJob").GroupKind(), "bert", nil), true},
+		"an unknown field":             {apierrors.NewBadRequest(`strict decoding error: unknown field "spec.a"`), true},
 		"a webhook that is missing":    {apierrors.NewInternalError(errors.New("failed calling webhook")), false},
 	} {
 		if got := isDenial(fmt.Errorf("applying TrainJob bert: %w", test.err)); got != test.want {

@@ -26,8 +26,7 @@ func (r *round) fetch(ctx context.Context) bool {
 	defer r.slots.free(r.source.Namespace)
 	r.fetched = true
 	if r.state.generation != r.source.Generation {
-		r.commit = nil // it may be a commit of another repository
-		r.memory.discard(r.state)
+		r.discardCommit() // it may be a commit of another repository
 	}
 	r.state.generation, r.state.sync = r.source.Generation, r.source.Annotations[v1alpha1.SyncAnnotation]
 	r.state.failure = r.fetchCommit(ctx)
@@ -70,11 +69,14 @@ func (r *round) fetchCommit(ctx context.Context) *failure {
 }
 
 // fetchRequest returns the request for the fetcher, with the data of the Secrets.
-func (r *round) fetchRequest(ctx context.Context) (fetch.Request, error) {
+func (r *round) fetchRequest(ctx context.Context) (request fetch.Request, err error) {
 	spec := r.source.Spec
-	request := fetch.Request{URL: spec.URL}
+	request.URL = spec.URL
 	if spec.Ref != nil {
 		request.Ref = *spec.Ref
+	}
+	if request.Keys, err = r.readKeys(ctx); err != nil {
+		return request, err
 	}
 	if spec.SecretRef != nil {
 		secret, err := r.secret(ctx, "spec.secretRef", spec.SecretRef.Name)
@@ -83,22 +85,43 @@ func (r *round) fetchRequest(ctx context.Context) (fetch.Request, error) {
 		}
 		request.Secret, request.SecretHosts = orEmpty(secret.Data), secret.Annotations[v1alpha1.HostsAnnotation]
 	}
-	if spec.Verify != nil && spec.Verify.SecretRef != nil {
-		secret, err := r.secret(ctx, "spec.verify.secretRef", spec.Verify.SecretRef.Name)
-		if err != nil {
-			return request, err
-		}
-		request.Keys = orEmpty(secret.Data)
-	}
 	// Use Status.Fetched, because Status.Applied can be too old: if one job of a commit has a problem, the commit does not
 	// count as applied, although its other jobs run already.
 	if fetched := r.source.Status.Fetched; fetched != nil && spec.Verify != nil && spec.Verify.LinearHistory {
 		request.Ancestor = fetched.Commit
 	}
-	if r.commit != nil && r.state.keys == digestOf(request.Keys) {
+	if r.commit != nil {
 		request.Known = r.commit.hash
 	}
 	return request, nil
+}
+
+// readKeys returns the keys that verify commits, or nil if commits are not verified. If the keys have changed since the commit in
+// memory was verified, readKeys discards the commit: somebody may have removed a key because it was stolen, so the waiting jobs of
+// the commit must not start before the commit is verified again.
+func (r *round) readKeys(ctx context.Context) (map[string][]byte, error) {
+	verify := r.source.Spec.Verify
+	if verify == nil || verify.SecretRef == nil {
+		return nil, nil
+	}
+	secret, err := r.secret(ctx, "spec.verify.secretRef", verify.SecretRef.Name)
+	if missing := (*fetch.ConfigError)(nil); errors.As(err, &missing) {
+		r.discardCommit()
+	}
+	if err != nil {
+		return nil, err
+	}
+	keys := orEmpty(secret.Data)
+	if r.state.keys != digestOf(keys) {
+		r.discardCommit()
+	}
+	return keys, nil
+}
+
+// discardCommit removes the commit from the round and from memory.
+func (r *round) discardCommit() {
+	r.commit = nil
+	r.memory.discard(r.state)
 }
 
 // orEmpty returns an empty mapping for nil, because nil in a fetch.Request means that there is no Secret.

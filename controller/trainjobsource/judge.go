@@ -11,6 +11,7 @@ import (
 
 	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/controller/trainjobsource/decode"
+	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
 	"github.com/trainyard/trainyard/policies/guard"
 )
 
@@ -25,12 +26,32 @@ func (r *round) judge(ctx context.Context) bool {
 	if rules == nil {
 		return true
 	}
+	var first *decode.Job
 	for _, job := range r.commit.tree.Jobs {
 		if message := rules.denial(job); message != "" {
 			r.denied[job.Name()] = message
+			if first == nil {
+				first = &job
+			}
 		}
 	}
+	if first != nil && r.admits(ctx, *first) {
+		clear(r.denied)
+	}
 	return true
+}
+
+// admits reports whether the API server admits a job that the rules deny. It does if the platform only warns about violations, or
+// only writes them into the audit log (spec.admission.enforce). admits asks the API server in a dry run, as the ServiceAccount of
+// the tenant. The admission rules come before the quota and before the check whether the name exists, so errors of these two mean
+// that the rules admit the job. After any other error, the job counts as denied.
+func (r *round) admits(ctx context.Context, job decode.Job) bool {
+	c, err := r.Rounds.TrainJobs(r.source.Namespace, r.source.Spec.ServiceAccountName)
+	if err != nil {
+		return false
+	}
+	err = c.Create(ctx, job.Object.DeepCopy(), client.DryRunAll)
+	return err == nil || apierrors.IsAlreadyExists(err) || reconcile.IsOverQuota(err)
 }
 
 // rules are the admission rules of a tenant.

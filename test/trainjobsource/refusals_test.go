@@ -2,18 +2,22 @@ package trainjobsource
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
+	"github.com/trainyard/trainyard/test/build"
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
@@ -68,4 +72,44 @@ func TestRefusedJobsDoNotStopOthers(t *testing.T) {
 	}
 	w.commit("bad", "numNodes: 4")
 	w.expect("the job is mended", plan.Running, "bad/2 nodes=4", "bert/1 nodes=2")
+}
+
+// TestWarnedJobsRun checks that a job that breaks an admission rule runs if the platform only warns about violations.
+func TestWarnedJobsRun(t *testing.T) {
+	l := newLive(t)
+	editor := l.asEditor()
+	setActions := func(actions ...admissionv1.ValidationAction) {
+		t.Helper()
+		binding := &admissionv1.ValidatingAdmissionPolicyBinding{}
+		if err := l.cp.Client().Get(t.Context(), client.ObjectKey{Name: v1alpha1.TenantObjectName(tenants[0])}, binding); err != nil {
+			t.Fatal(err)
+		}
+		binding.Spec.ValidationActions = actions
+		if err := l.cp.Client().Update(t.Context(), binding); err != nil {
+			t.Fatal(err)
+		}
+	}
+	probe := func(ctx context.Context) error {
+		job := build.MakeTrainJob("probe", tenants[0]).Runtime("mpi").Nodes(100_000).Obj()
+		return editor.Create(ctx, job, client.DryRunAll)
+	}
+	l.push("big", "numNodes: 100000")
+	l.run(l.options())
+	l.create()
+	l.wait("False", v1alpha1.ReasonJobsInvalid)
+	l.waitState("big", "Denied", "")
+
+	setActions(admissionv1.Warn, admissionv1.Audit)
+	controlplane.Eventually(t, probe) // the API server reads the binding a little later
+	l.sync()
+	l.waitRuns("the platform only warns", "big/1 nodes=100000")
+	l.wait("True", v1alpha1.ReasonApplied)
+
+	setActions(admissionv1.Deny, admissionv1.Audit) // for the next test
+	controlplane.Eventually(t, func(ctx context.Context) error {
+		if err := probe(ctx); err == nil {
+			return errors.New("the API server still admits the job")
+		}
+		return nil
+	})
 }

@@ -17,7 +17,7 @@ import (
 type Network struct {
 	// Allow lists addresses that are allowed although Deny or the built-in list refuses them.
 	Allow []netip.Prefix
-	// Deny lists addresses that are refused. The built-in list refuses this machine, link-local addresses, addresses at
+	// Deny lists addresses that are refused. The built-in list refuses all addresses of this machine, link-local addresses, addresses at
 	// which clouds serve credentials, and multicast and broadcast addresses.
 	Deny []netip.Prefix
 	// PlainHTTPHosts lists the hosts, as host:port, from which the controller may fetch over http.
@@ -50,7 +50,7 @@ func (n Network) allows(a netip.Addr) bool {
 		return true
 	}
 	if contains(n.Deny) || contains(refused) || a.IsLoopback() || a.IsUnspecified() || a.IsMulticast() ||
-		a.IsLinkLocalUnicast() {
+		a.IsLinkLocalUnicast() || isOwn(a) {
 		return false
 	}
 	if contains(embedded) {
@@ -58,6 +58,19 @@ func (n Network) allows(a netip.Addr) bool {
 		return n.allows(netip.AddrFrom4([4]byte(bytes[12:])))
 	}
 	return true
+}
+
+// isOwn reports whether an address belongs to this machine or pod. Services that only this machine should reach can listen at such
+// an address too. If the addresses of the machine are unknown, isOwn returns true.
+func isOwn(a netip.Addr) bool {
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		return true
+	}
+	return slices.ContainsFunc(own, func(one net.Addr) bool {
+		prefix, err := netip.ParsePrefix(one.String())
+		return err == nil && prefix.Addr().Unmap() == a
+	})
 }
 
 // checkScheme refuses http, except for configured hosts.

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -62,6 +63,23 @@ func TestA6URLs(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestA7OwnAddresses checks that the controller connects to no address of its own machine, unless it is configured.
+func TestA7OwnAddresses(t *testing.T) {
+	own, err := net.InterfaceAddrs()
+	if err != nil || len(own) == 0 {
+		t.Fatalf("the machine has the addresses %v, error %v", own, err)
+	}
+	for _, one := range own {
+		a := netip.MustParsePrefix(one.String()).Addr()
+		if (Network{}).allows(a) {
+			t.Errorf("%s is allowed", a)
+		}
+		if n := (Network{Allow: []netip.Prefix{netip.PrefixFrom(a, a.BitLen())}}); !n.allows(a) {
+			t.Errorf("%s is refused although the configuration allows it", a)
+		}
 	}
 }
 
