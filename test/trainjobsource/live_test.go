@@ -40,6 +40,8 @@ type live struct {
 	writes atomic.Int64 // requests of the controller that change objects
 	reads  atomic.Int64 // other requests of the controller, except watches
 	pushes int
+
+	timeout time.Duration // how long the method eventually waits; liveTimeout if it is 0
 }
 
 // newLive starts a Git server with an empty repository. The method run starts the controller, and the method create creates
@@ -201,15 +203,18 @@ func (l *live) change(patch string) {
 	}
 }
 
-// liveTimeout is how long a test waits for the controller, or for a restarted API server. After an outage, the controller's
-// clients wait up to 30 s before they try again.
-const liveTimeout = 3 * time.Minute
+// liveTimeout is how long a test waits for the controller. The test of a restarted cluster waits longer: after an outage, the API
+// server needs time to start, and the controller's clients wait up to 30 s before they try again.
+const (
+	liveTimeout    = time.Minute
+	restartTimeout = 3 * time.Minute
+)
 
 // eventually waits until the TrainJobSource meets a condition, and completes deletions of TrainJobs meanwhile.
 func (l *live) eventually(check func(*v1alpha1.TrainJobSource) error) {
 	l.t.Helper()
 	var last error
-	poll.Until(l.t, liveTimeout, func(ctx context.Context) error {
+	poll.Until(l.t, cmp.Or(l.timeout, liveTimeout), func(ctx context.Context) error {
 		l.completeDeletions()
 		if err := l.cp.Client().Get(ctx, client.ObjectKeyFromObject(l.object), l.object); err != nil {
 			return errors.Join(last, err)

@@ -116,6 +116,7 @@ func TestRestartedCluster(t *testing.T) {
 	s := &servers{t: t}
 	t.Cleanup(s.stop) // runs after the controller has ended
 	l := newLive(t, controlplane.Alone(t.Name()))
+	l.timeout = restartTimeout
 	s.folder = filepath.Dir(l.cp.Kubeconfig())
 	l.object.Spec.OnChange = v1alpha1.ChangeRunAlongside
 	const jobs = 10
@@ -127,7 +128,7 @@ func TestRestartedCluster(t *testing.T) {
 		<-created
 	}
 	s.restart(time.Second, "etcd", "kube-apiserver")
-	poll.Until(t, liveTimeout, func(ctx context.Context) error {
+	poll.Until(t, restartTimeout, func(ctx context.Context) error {
 		return l.cp.Client().List(ctx, &trainer.TrainJobList{})
 	})
 	l.waitApplied(first) // before the next push, because the controller starts no runs of outdated versions
