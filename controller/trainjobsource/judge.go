@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
+	"weak"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,16 +37,35 @@ func (r *round) judge(ctx context.Context) bool {
 			}
 		}
 	}
-	if first != nil && r.admits(ctx, *first) {
+	if first != nil && r.rulesOnlyWarn(ctx, *first) {
 		clear(r.denied)
 	}
 	return true
 }
 
-// admits reports whether the API server admits a job that the rules deny. It does if the platform only warns about violations, or
-// only writes them into the audit log (spec.admission.enforce). admits asks the API server in a dry run, as the ServiceAccount of
-// the tenant. The admission rules come before the quota and before the check whether the name exists, so errors of these two mean
-// that the rules admit the job. After any other error, the job counts as denied.
+// answer is what the API server answered when the controller asked whether the rules only warn.
+type answer struct {
+	commit weak.Pointer[commit]
+	sync   string // the annotation trainyard.dev/sync at the time of the question
+	at     time.Time
+	warn   bool
+}
+
+// rulesOnlyWarn reports whether the API server admits jobs that the rules deny. It does if the platform only warns about
+// violations, or only writes them into the audit log (spec.admission.enforce). The argument is a denied job. The controller asks
+// again after an hour, for each new commit, and when a user requests a fetch.
+func (r *round) rulesOnlyWarn(ctx context.Context, denied decode.Job) bool {
+	last := r.state.answer
+	if age := r.now.Sub(last.at); last.commit == weak.Make(r.commit) && last.sync == r.state.sync && age >= 0 && age < maxUnchecked {
+		return last.warn
+	}
+	r.state.answer = answer{weak.Make(r.commit), r.state.sync, r.now, r.admits(ctx, denied)}
+	return r.state.answer.warn
+}
+
+// admits reports whether the API server admits a job. It asks the API server in a dry run, as the ServiceAccount of the tenant. The
+// admission rules come before the quota and before the check whether the name exists, so errors of these two mean that the rules
+// admit the job. After any other error, the job counts as denied.
 func (r *round) admits(ctx context.Context, job decode.Job) bool {
 	c, err := r.Rounds.TrainJobs(r.source.Namespace, r.source.Spec.ServiceAccountName)
 	if err != nil {
