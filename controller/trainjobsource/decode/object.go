@@ -166,5 +166,5 @@ func quoteAdvice(value any) string {
 	case map[string]any, []any:
 		return "write a text instead of a mapping or list"
 	}
-	return fmt.Sprintf("write %v in quotes", value)
+	return "write it in quotes"
 }

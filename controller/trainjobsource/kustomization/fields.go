@@ -37,10 +37,11 @@ var replacedFields = map[string]string{
 
 // parsed holds the parts of a kustomization file that this package needs.
 type parsed struct {
-	resources  []reference // resources and components
+	resources  []reference
+	components []reference
 	patchFiles []reference
 	inline     []string // patches in the kustomization file itself
-	patches    int64
+	own        own
 	text       []byte // the file for kustomize as JSON, with origin annotations turned on
 }
 
@@ -56,7 +57,7 @@ func parse(file string, text []byte) (parsed, error) {
 	if err := yaml.Unmarshal(text, &document); err != nil {
 		return parsed{}, fmt.Errorf("%s: %s", file, strings.TrimPrefix(err.Error(), "yaml: "))
 	}
-	if err := checkNode(file, &document); err != nil {
+	if _, err := checkNode(file, &document); err != nil {
 		return parsed{}, err
 	}
 	if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
@@ -66,7 +67,7 @@ func parse(file string, text []byte) (parsed, error) {
 	if err := checkKeys(file, root, allowedFields, "the kustomization of a TrainJobSource"); err != nil {
 		return parsed{}, err
 	}
-	k := parsed{}
+	k := parsed{own: own{bytes: int64(len(text))}}
 	if err := k.readLists(file, root); err != nil {
 		return parsed{}, err
 	}
@@ -78,15 +79,16 @@ func parse(file string, text []byte) (parsed, error) {
 
 // readLists reads the lists that name files or contain patches, and checks the lists of mappings.
 func (k *parsed) readLists(file string, root *yaml.Node) error {
-	for _, field := range []string{"resources", "components"} {
+	for field, list := range map[string]*[]reference{"resources": &k.resources, "components": &k.components} {
 		items, err := listOf(file, root, field, yaml.ScalarNode)
 		if err != nil {
 			return err
 		}
 		for _, item := range items {
-			k.resources = append(k.resources, reference{item.Value, item.Line})
+			*list = append(*list, reference{item.Value, item.Line})
 		}
 	}
+	k.countTransformations(root)
 	labels, err := listOf(file, root, "labels", yaml.MappingNode)
 	if err != nil {
 		return err
@@ -101,6 +103,26 @@ func (k *parsed) readLists(file string, root *yaml.Node) error {
 		return err
 	}
 	return k.addPatches(file, patches)
+}
+
+// countTransformations counts the transformations other than patches, and the values that they can add to an object.
+func (k *parsed) countTransformations(root *yaml.Node) {
+	for _, field := range []string{"namePrefix", "nameSuffix", "namespace", "commonLabels", "commonAnnotations"} {
+		if valueOf(root, field) != nil {
+			k.own.transformations++
+		}
+	}
+	for _, field := range []string{"labels", "images"} {
+		if list := valueOf(root, field); list != nil {
+			k.own.transformations += int64(len(list.Content))
+		}
+	}
+	for _, field := range []string{"labels", "commonLabels", "commonAnnotations"} {
+		if added := valueOf(root, field); added != nil {
+			values, _ := safeyaml.Check(added) // parse has checked the whole file
+			k.own.values += int64(values)
+		}
+	}
 }
 
 // listOf returns the items of a list, which all must have the same kind: mappings or single values.
@@ -148,7 +170,7 @@ func (k *parsed) compare(file string) error {
 			inline = append(inline, patch.Patch)
 		}
 	}
-	same := slices.Equal(append(read.Resources, read.Components...), paths(k.resources)) &&
+	same := slices.Equal(read.Resources, paths(k.resources)) && slices.Equal(read.Components, paths(k.components)) &&
 		slices.Equal(patchFiles, paths(k.patchFiles)) && slices.Equal(inline, k.inline)
 	if !same {
 		return fmt.Errorf("%s: kustomize finds other paths or patches than the checks: write each path and patch as a plain text", file)
@@ -179,10 +201,9 @@ func checkKeys(file string, mapping *yaml.Node, allowed map[string]bool, where s
 	return nil
 }
 
-// addPatches counts the patches, and checks patches that are written in the kustomization itself.
+// addPatches notes the files with patches, and checks patches that are written in the kustomization itself.
 func (k *parsed) addPatches(file string, items []*yaml.Node) error {
 	for _, item := range items {
-		k.patches++
 		if err := checkKeys(file, item, patchFields, "a patch"); err != nil {
 			return err
 		}
@@ -194,9 +215,11 @@ func (k *parsed) addPatches(file string, items []*yaml.Node) error {
 			continue
 		}
 		k.inline = append(k.inline, inline.Value)
-		if _, err := checkText(fmt.Sprintf("%s:%d: patch", file, inline.Line), []byte(inline.Value)); err != nil {
+		patches, err := checkText(fmt.Sprintf("%s:%d: patch", file, inline.Line), []byte(inline.Value))
+		if err != nil {
 			return err
 		}
+		k.own.addPatches(patches)
 	}
 	return nil
 }

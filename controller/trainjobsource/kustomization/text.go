@@ -13,10 +13,16 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/safeyaml"
 )
 
-// checkText checks the YAML of a file or a patch, and returns the number of objects in it. It checks the text twice: as a
-// stream of YAML documents, for messages with lines, and as kustomize divides it into objects, so that a difference between
-// the two parsers cannot hide text from the checks.
-func checkText(file string, text []byte) (objects int64, err error) {
+// maxObjectValues is the maximum number of values of an object or a patch. The time that kustomize needs to merge a patch into an
+// object grows with the square of this number.
+const maxObjectValues = 2000
+
+// content is the number of objects or patches in a text, and of their values.
+type content struct{ objects, values int64 }
+
+// checkText checks the YAML of a file or a patch. It checks the text twice: as a stream of YAML documents, for messages with lines,
+// and as kustomize divides it into objects, so that a difference between the two parsers cannot hide text from the checks.
+func checkText(file string, text []byte) (found content, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	for {
 		var node yaml.Node
@@ -25,35 +31,41 @@ func checkText(file string, text []byte) (objects int64, err error) {
 			break
 		}
 		if err != nil {
-			return 0, fmt.Errorf("%s: %s", file, strings.TrimPrefix(err.Error(), "yaml: "))
+			return content{}, fmt.Errorf("%s: %s", file, strings.TrimPrefix(err.Error(), "yaml: "))
 		}
-		if err := checkNode(file, &node); err != nil {
-			return 0, err
+		if _, err := checkNode(file, &node); err != nil {
+			return content{}, err
 		}
 	}
 	read, err := (&kio.ByteReader{Reader: bytes.NewReader(text), OmitReaderAnnotations: true, WrapBareSeqNode: true}).Read()
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", file, err)
+		return content{}, fmt.Errorf("%s: %w", file, err)
 	}
 	for _, object := range read {
-		if err := checkNode(file, object.YNode()); err != nil {
-			return 0, err
+		values, err := checkNode(file, object.YNode())
+		if err != nil {
+			return content{}, err
 		}
+		if values > maxObjectValues {
+			return content{}, fmt.Errorf("%s:%d: an object or a patch has more than %d values", file, max(object.YNode().Line, 1), maxObjectValues)
+		}
+		found.values += values
 	}
-	return int64(len(read)), nil
+	found.objects = int64(len(read))
+	return found, nil
 }
 
 // checkNode refuses YAML that programs may read in different ways, and the operation "copy" of JSON patches, because each of them
-// can double the size of an object.
-func checkNode(file string, node *yaml.Node) error {
-	_, err := safeyaml.Check(node)
+// can double the size of an object. It returns the number of values.
+func checkNode(file string, node *yaml.Node) (values int64, err error) {
+	count, err := safeyaml.Check(node)
 	if mistake := (*safeyaml.MistakeError)(nil); errors.As(err, &mistake) {
-		return fmt.Errorf("%s:%d: %s", file, mistake.Line, mistake.Message)
+		return 0, fmt.Errorf("%s:%d: %s", file, mistake.Line, mistake.Message)
 	}
 	if line := findCopy(node); line > 0 {
-		return fmt.Errorf("%s:%d: the operation copy is not allowed in JSON patches", file, line)
+		return 0, fmt.Errorf("%s:%d: the operation copy is not allowed in JSON patches", file, line)
 	}
-	return nil
+	return int64(count), nil
 }
 
 // findCopy returns the line of the first operation "copy", or 0.

@@ -2,6 +2,7 @@ package kustomization
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -20,30 +21,61 @@ type walk struct {
 	folders map[string]*total         // the work of each folder that was entered; nil until the folder is finished
 }
 
-// total is the work of building a folder and the folders that it includes, as in Limits.
-type total struct{ bytes, objects, patched, added int64 }
+// total is the size of a folder and of the folders that it uses, as in Limits.
+type total struct {
+	bytes, objects, values, added, work int64
 
-// add adds the work of an included folder. The numbers stop growing far above all limits. Otherwise, they would overflow in
-// a long chain of folders, each of which includes the next one twice.
-func (t *total) add(other total) {
-	const enough = 1 << 40
-	t.bytes = min(t.bytes+other.bytes, enough)
-	t.objects = min(t.objects+other.objects, enough)
-	t.patched = min(t.patched+other.patched, enough)
-	t.added = min(t.added+other.added, enough)
+	each  int64 // the largest number of transformations of one object
+	depth int64
+	own   own
 }
 
-// check returns an error if the work exceeds a limit.
+// own is what a kustomization file, its patches and its components do with each object of a folder.
+type own struct{ transformations, values, bytes int64 }
+
+// addPatches adds the patches of a file or of an item of "patches".
+func (o *own) addPatches(c content) {
+	o.transformations += max(c.objects, 1)
+	o.values += c.values
+}
+
+// add adds the size of a file or a folder that is used. The numbers cannot overflow, because each folder is checked.
+func (t *total) add(used total) {
+	t.bytes += used.bytes
+	t.objects += used.objects
+	t.values += used.values
+	t.added += used.added
+	t.work += used.work
+	t.each = max(t.each, used.each)
+	t.depth = max(t.depth, used.depth)
+}
+
+// transform adds what the folder itself does with the objects.
+func (t *total) transform(o own) {
+	const enough = 1 << 30 // far above all limits, so that the products do not overflow
+	t.own = o
+	t.values = min(t.values+o.values*t.objects, enough)
+	t.added += o.bytes * t.objects
+	t.each += o.transformations
+	t.work += o.transformations * (t.values + min(t.objects*t.each, enough))
+	t.depth++
+}
+
+// check returns an error if a limit is exceeded.
 func (t *total) check(limits Limits) error {
 	switch {
 	case t.bytes > limits.Bytes:
 		return tooManyBytes(limits)
 	case t.objects > limits.Objects:
 		return fmt.Errorf("the kustomization has more than %d objects", limits.Objects)
-	case t.patched > limits.Patched:
-		return fmt.Errorf("the build compares a patch with an object more than %d times: use fewer patches", limits.Patched)
+	case t.depth > limits.Depth:
+		return fmt.Errorf("more than %d folders use each other", limits.Depth)
+	case t.values > limits.Values:
+		return fmt.Errorf("the objects can have more than %d values together", limits.Values)
 	case t.added > limits.Added:
 		return fmt.Errorf("the labels, annotations and patches can add more than %d MiB to the objects", limits.Added>>20)
+	case t.work > limits.Work:
+		return errors.New("the build would take too long: use fewer patches, labels, images or objects")
 	}
 	return nil
 }
@@ -64,26 +96,50 @@ func (w *walk) folder(folder string) (total, error) {
 	if err != nil {
 		return total{}, err
 	}
-	sum := total{bytes: int64(len(text))}
-	own := int64(len(text)) // bytes that can be added to each object
-	for _, resource := range k.resources {
-		added, err := w.resource(file, resource)
-		if err != nil {
-			return total{}, err
-		}
-		sum.add(added)
+	sum, err := w.uses(file, k)
+	if err != nil {
+		return total{}, err
 	}
-	for _, patch := range k.patchFiles {
-		added, err := w.file(file, patch)
-		if err != nil {
-			return total{}, err
-		}
-		sum.bytes += added.bytes
-		own += added.bytes
+	if err := sum.check(w.limits); err != nil {
+		return total{}, fmt.Errorf("%s: %w", folder, err)
 	}
-	sum.add(total{patched: k.patches * sum.objects, added: own * sum.objects})
 	w.folders[folder] = &sum
 	return sum, w.copied.WriteFile(inMemory(file), k.text)
+}
+
+// uses copies the files and folders that a kustomization uses, and returns their size.
+func (w *walk) uses(file string, k parsed) (sum total, err error) {
+	sum.bytes = k.own.bytes
+	for _, resource := range k.resources {
+		used, err := w.resource(file, resource)
+		if err != nil {
+			return total{}, err
+		}
+		sum.add(used)
+	}
+	o := k.own
+	for _, component := range k.components {
+		used, err := w.resource(file, component)
+		if err != nil {
+			return total{}, err
+		}
+		sum.add(used)
+		// A component changes all objects of the folder that uses it.
+		o.transformations += used.own.transformations
+		o.values += used.own.values
+		o.bytes += used.own.bytes
+	}
+	for _, patch := range k.patchFiles {
+		text, found, err := w.file(file, patch)
+		if err != nil {
+			return total{}, err
+		}
+		sum.bytes += text
+		o.bytes += text
+		o.addPatches(found)
+	}
+	sum.transform(o)
+	return sum, nil
 }
 
 // readKustomization reads the file that makes a folder a kustomization.
@@ -112,25 +168,25 @@ func (w *walk) resource(from string, r reference) (total, error) {
 	if info.IsDir() {
 		return w.folder(target)
 	}
-	return w.file(from, r)
+	size, found, err := w.file(from, r)
+	return total{bytes: size, objects: found.objects, values: found.values}, err
 }
 
-// file copies a file with objects or with a patch.
-func (w *walk) file(from string, r reference) (total, error) {
+// file copies a file with objects or with patches, and returns its size in bytes.
+func (w *walk) file(from string, r reference) (size int64, found content, err error) {
 	file, err := r.resolve(from)
 	if err != nil {
-		return total{}, err
+		return 0, content{}, err
 	}
 	text, err := w.readFile(file)
 	if err != nil {
-		return total{}, fmt.Errorf("%s:%d: %w", from, r.line, err)
+		return 0, content{}, fmt.Errorf("%s:%d: %w", from, r.line, err)
 	}
-	objects, err := checkText(file, text)
-	if err != nil {
-		return total{}, err
+	if found, err = checkText(file, text); err != nil {
+		return 0, content{}, err
 	}
 	w.lines[file] = firstLines(text)
-	return total{bytes: int64(len(text)), objects: objects}, w.copied.WriteFile(inMemory(file), text)
+	return int64(len(text)), found, w.copied.WriteFile(inMemory(file), text)
 }
 
 // readFile reads a regular file. It refuses links, because they can lead to files outside the tree. It also refuses too large files,

@@ -46,26 +46,45 @@ func decodeMapping(node *yaml.Node) (any, error) {
 
 // decodeScalar decodes a single value. The YAML library of the API server decides the meaning of values without quotes.
 func decodeScalar(node *yaml.Node) (value any, err error) {
-	if IsText(node) {
+	if mustBeText(node) {
 		return node.Value, nil
 	}
 	text, err := kubernetes.YAMLToJSON([]byte(node.Value))
 	if err == nil {
 		err = json.Unmarshal(text, &value)
 	}
+	if err != nil && node.ShortTag() == "!!str" {
+		return node.Value, nil // a text such as "...", which ends a document if it stands alone
+	}
 	if err != nil {
 		return nil, mistake(node, "the value %s is not a number that JSON can contain", node.Value)
 	}
-	return value, nil
+	switch value.(type) {
+	case bool, int64, float64, string:
+		return value, nil
+	}
+	if node.ShortTag() == "!!null" {
+		return nil, nil //nolint:nilnil // null is a value
+	}
+	return node.Value, nil // a text such as "---", which begins a document if it stands alone
 }
 
 // otherTypes matches values that YAML 1.1 may read as another type than a text: numbers, dates, and the words for true, false
 // and null. It also matches some texts, such as 10Gi.
-var otherTypes = regexp.MustCompile(`^([-+.]?[0-9].*|[-+]?\.(inf|nan)|y|yes|on|true|n|no|off|false|null|~|<<|=|)$`)
+var otherTypes = regexp.MustCompile(`^([-+.0-9].*|y|yes|on|true|n|no|off|false|null|~|<<|=|)$`)
 
-// IsText reports whether a single value is a text for all programs: it has quotes, is a block, or does not look like a value of
+// mustBeText reports whether a value is a text for all programs, because it has quotes, is a block, or does not look like a value of
 // another type.
-func IsText(node *yaml.Node) bool {
+func mustBeText(node *yaml.Node) bool {
 	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 	return node.Style&quoted != 0 || strings.Contains(node.Value, "\n") || !otherTypes.MatchString(strings.ToLower(node.Value))
+}
+
+// IsText reports whether a single value is a text in YAML 1.1 and in YAML 1.2.
+func IsText(node *yaml.Node) bool {
+	if mustBeText(node) {
+		return true
+	}
+	value, err := decodeScalar(node)
+	return err == nil && value == node.Value && node.ShortTag() == "!!str" && node.Value != "<<" && node.Value != "="
 }

@@ -27,6 +27,8 @@ func TestCheck(t *testing.T) {
 		"an anchor":            {"a: &x b", "line 1: anchors and aliases are not allowed: write the value itself"},
 		"a tag":                {"a: b\nc: !!binary eA==", "line 2: the tag !!binary is not allowed: write a text in quotes, and other values without a tag"},
 		"a usual tag":          {"a: !!str b", "line 1: the tag !!str is not allowed: write a text in quotes, and other values without a tag"},
+		"keys with digits":     {"{3d-model: a, 2fa.example.com/a: b, 10Gi: c, -x: d}", ""},
+		"a date as a key":      {"2024-01-01: a", "line 1: the key 2024-01-01 is not a text: write it in quotes"},
 		"a tag of a key":       {"!!binary eA==: c", "line 1: the tag !!binary is not allowed: write a text in quotes, and other values without a tag"},
 		"a merge key":          {"<<: {a: b}", "line 1: the key << is not a text: write it in quotes"},
 		"a number as a key":    {"a: b\n1: c", "line 2: the key 1 is not a text: write it in quotes"},
@@ -52,7 +54,7 @@ func TestDecode(t *testing.T) {
 	for _, text := range []string{
 		"[a, 1, -1, +1, 0x1F, 0o17, 017, 1_000, 1.5, .5, 1e3, 9007199254740993, 18446744073709551616]",
 		"[true, True, yes, Yes, on, y, n, NO, off, false, null, ~, Null, '']",
-		"[2024-01-01, 2024-01-01T10:00:00Z, 10:30:00, 10Gi, 1.2.3, v1, 127.0.0.1, 1.2.3.4:80, -, --, -x, +x, ., ..., =]",
+		"[2024-01-01, 2024-01-01T10:00:00Z, 10:30:00, 10Gi, 1.2.3, v1, 127.0.0.1, 1.2.3.4:80, -.5, +.5, -.0, -_0, 01-job.yaml, -, --, -x, +x, ., ..., =]",
 		"['1', \"1\", 'on', \"a\\tb\\u00e4\"]",
 		"a: |\n  one\n\n    two  \n  \t three\nb: >-\n  one\n  two\n\n  three\nc: |2\n    x\n\nd: one\n  two\n\n  three\n",
 		"{a: {b: []}, c: {}, d: , e: [a,]}",
