@@ -32,7 +32,7 @@ func (r *round) readCommit(files fs.FS) {
 	if err != nil {
 		r.commit.failure = &failure{
 			reason: v1alpha1.ReasonJobsInvalid, stalled: true,
-			message: fmt.Sprintf("reading %s of commit %s: %v", r.source.Spec.Path, short(r.commit.hash), err),
+			message: fmt.Sprintf("reading %s of commit %s: %v", r.source.Spec.Path, short(r.commit.hash), shorten(err.Error(), maxMessage)),
 		}
 	}
 	r.commit.tree = tree

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trainyard/trainyard/api/v1alpha1"
@@ -28,50 +29,61 @@ func (r *round) judge(ctx context.Context) bool {
 	if rules == nil {
 		return true
 	}
-	var first *decode.Job
 	for _, job := range r.commit.tree.Jobs {
 		if message := rules.denial(job); message != "" {
 			r.denied[job.Name()] = message
-			if first == nil {
-				first = &job
-			}
 		}
 	}
-	if first != nil && r.rulesOnlyWarn(ctx, *first) {
-		clear(r.denied)
-	}
+	r.dropWarnings(ctx)
 	return true
 }
 
-// answer is what the API server answered when the controller asked whether the rules only warn.
-type answer struct {
-	commit weak.Pointer[commit]
-	sync   string // the annotation trainyard.dev/sync at the time of the question
-	at     time.Time
-	warn   bool
+// answers contains the answers of the API server about jobs that the rules deny. The controller asks again after an hour, for
+// each new commit, and when a user requests a fetch.
+type answers struct {
+	commit  weak.Pointer[commit]
+	sync    string // the annotation trainyard.dev/sync at the time of the questions
+	at      time.Time
+	admits  map[string]bool // by the name of the job
+	refused int             // the number of jobs that the API server refuses
 }
 
-// rulesOnlyWarn reports whether the API server admits jobs that the rules deny. It does if the platform only warns about
-// violations, or only writes them into the audit log (spec.admission.enforce). The argument is a denied job. The controller asks
-// again after an hour, for each new commit, and when a user requests a fetch.
-func (r *round) rulesOnlyWarn(ctx context.Context, denied decode.Job) bool {
-	last := r.state.answer
-	if age := r.now.Sub(last.at); last.commit == weak.Make(r.commit) && last.sync == r.state.sync && age >= 0 && age < maxUnchecked {
-		return last.warn
+// maxRefused is the number of refused jobs after which the controller does not ask about further jobs of a commit. They then
+// count as denied.
+const maxRefused = 20
+
+// dropWarnings removes the jobs from r.denied that the API server admits. It admits all of them if the platform only warns about
+// violations, or only writes them into the audit log (spec.admission.enforce).
+func (r *round) dropWarnings(ctx context.Context) {
+	a := &r.state.answers
+	if age := r.now.Sub(a.at); a.commit != weak.Make(r.commit) || a.sync != r.state.sync || age < 0 || age >= maxUnchecked {
+		*a = answers{commit: weak.Make(r.commit), sync: r.state.sync, at: r.now, admits: map[string]bool{}}
 	}
-	r.state.answer = answer{weak.Make(r.commit), r.state.sync, r.now, r.admits(ctx, denied)}
-	return r.state.answer.warn
+	for _, job := range r.commit.tree.Jobs {
+		name := job.Name()
+		if r.denied[name] == "" {
+			continue
+		}
+		if _, known := a.admits[name]; !known && a.refused < maxRefused {
+			if a.admits[name] = r.admits(ctx, job); !a.admits[name] {
+				a.refused++
+			}
+		}
+		if a.admits[name] {
+			delete(r.denied, name)
+		}
+	}
 }
 
 // admits reports whether the API server admits a job. It asks the API server in a dry run, as the ServiceAccount of the tenant. The
 // admission rules come before the quota and before the check whether the name exists, so errors of these two mean that the rules
-// admit the job. After any other error, the job counts as denied.
+// admit the job. After any other error, the job counts as refused.
 func (r *round) admits(ctx context.Context, job decode.Job) bool {
 	c, err := r.Rounds.TrainJobs(r.source.Namespace, r.source.Spec.ServiceAccountName)
 	if err != nil {
 		return false
 	}
-	err = c.Create(ctx, job.Object.DeepCopy(), client.DryRunAll)
+	err = c.Create(ctx, job.Object.DeepCopy(), client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict))
 	return err == nil || apierrors.IsAlreadyExists(err) || reconcile.IsOverQuota(err)
 }
 

@@ -29,7 +29,7 @@ type state struct {
 	keys     string    // the digest of the keys with which the commit was verified
 	commit   *commit   // nil if no commit was fetched, or if it was dropped to save memory
 	settled  settled   // the last complete round that found nothing to do
-	answer   answer    // whether the admission rules only warn
+	answers  answers   // of the API server about denied jobs
 	written  written
 }
 

@@ -93,6 +93,7 @@ func TestWarnedJobsRun(t *testing.T) {
 		job := build.MakeTrainJob("probe", tenants[0]).Runtime("mpi").Nodes(100_000).Obj()
 		return editor.Create(ctx, job, client.DryRunAll)
 	}
+	l.push("alpha", "numNodes: 100000, image: 5") // the API server refuses it in any case
 	l.push("big", "numNodes: 100000")
 	l.run(l.options())
 	l.create()
@@ -103,7 +104,7 @@ func TestWarnedJobsRun(t *testing.T) {
 	controlplane.Eventually(t, probe) // the API server reads the binding a little later
 	l.sync()
 	l.waitRuns("the platform only warns", "big/1 nodes=100000")
-	l.wait("True", v1alpha1.ReasonApplied)
+	l.waitState("alpha", "Denied", "")
 
 	setActions(admissionv1.Deny, admissionv1.Audit) // for the next test
 	controlplane.Eventually(t, func(ctx context.Context) error {
@@ -112,4 +113,27 @@ func TestWarnedJobsRun(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestMisspelledFieldStopsNoRun checks that a misspelled field in Git stops no run, neither of the same job nor of another job that
+// breaks an admission rule.
+func TestMisspelledFieldStopsNoRun(t *testing.T) {
+	l := newLive(t)
+	l.object.Spec.OnChange = v1alpha1.ChangeReplace
+	l.push("alpha", "numNodes: 2")
+	l.push("bert", "numNodes: 2")
+	l.run(l.options())
+	l.create()
+	l.waitRuns("create", "alpha/1 nodes=2", "bert/1 nodes=2")
+	l.push("alpha", "numNode: 3")
+	l.push("bert", "numNodes: 100000")
+	l.sync()
+	l.wait("False", v1alpha1.ReasonJobsInvalid)
+	l.waitState("alpha", "Denied", "alpha")
+	l.waitState("bert", "Denied", "bert")
+	l.waitRuns("after the mistakes", "alpha/1 nodes=2", "bert/1 nodes=2")
+	l.push("alpha", "numNodes: 3")
+	l.push("bert", "")
+	l.sync()
+	l.waitRuns("the mistakes are mended", "alpha/2 nodes=3", "bert/1 nodes=2")
 }

@@ -20,7 +20,6 @@ import (
 
 	"github.com/trainyard/trainyard/controller/trainjobsource/decode"
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
-	"github.com/trainyard/trainyard/controller/trainjobsource/record"
 	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
 )
 
@@ -104,13 +103,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, 
 	if s.DryRun {
 		return result, nil
 	}
-	full := checkSize(p)
-	if full != nil {
+	var full []error
+	if err := all.checkRoom(s.Namespace, p); err != nil {
+		for _, create := range p.Create {
+			full = append(full, newJobError(create.Job, err))
+		}
 		p = plan.Make(in.WithoutNewRuns())
 		result.Record = p.Record
 	}
 	err = r.carryOut(ctx, &changes, &all, p, &result)
-	return result, errors.Join(full, err)
+	return result, errors.Join(append(full, err)...)
 }
 
 // carryOut writes the record, carries out a plan, and marks the new runs as created in the record.
@@ -131,16 +133,6 @@ func (r *Reconciler) carryOut(ctx context.Context, c *changes, all *records, p p
 	result.Record = p.Record.Confirmed(c.created)
 	_, failed := r.writeRecord(ctx, c.source, all, result.Record)
 	return errors.Join(err, failed)
-}
-
-// checkSize returns an error if the record would be too large once all runs of a plan are created. A round then starts no new
-// runs, but it still deletes runs, so that the record can become smaller.
-func checkSize(p plan.Plan) error {
-	if len(p.Create) == 0 {
-		return nil
-	}
-	_, err := record.Encode(p.Record.Confirmed(p.Create))
-	return err
 }
 
 // readGit returns the jobs of the tree for a plan.

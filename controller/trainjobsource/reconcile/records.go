@@ -36,32 +36,30 @@ const (
 	maxRecordBytes = 16 << 20
 )
 
-// checkRoom returns an error if the data of the round's record would exceed the limits of the namespace. A record that becomes
-// smaller is always allowed.
-func (all records) checkRoom(namespace string, data map[string]string) error {
+// checkRoom returns an error if the records have no room for the new runs of a plan, even after these runs are marked as created. If
+// there is no room, a round starts no new runs, but still deletes runs, so that the record can become smaller.
+func (all records) checkRoom(namespace string, p plan.Plan) error {
+	if len(p.Create) == 0 {
+		return nil
+	}
+	data, err := record.Encode(p.Record.Confirmed(p.Create))
+	if err == nil {
+		err = record.CheckRoom(data)
+	}
+	if err != nil {
+		return err
+	}
 	if all.configMap == nil && len(all.others) >= maxRecords {
 		return fmt.Errorf("namespace %s has %d records of TrainJobSources, which is the maximum: an admin of the cluster can delete records of deleted TrainJobSources, which are ConfigMaps in %s", namespace, len(all.others), v1alpha1.SystemNamespace)
 	}
-	before, after := 0, sizeOf(data)
-	if all.configMap != nil {
-		before = sizeOf(all.configMap.Data)
-	}
-	total := after
+	total := record.Size(data)
 	for _, other := range all.otherMaps {
-		total += sizeOf(other.Data)
+		total += record.Size(other.Data)
 	}
-	if after > before && total > maxRecordBytes {
+	if total > maxRecordBytes {
 		return fmt.Errorf("the records of all TrainJobSources of namespace %s would have more than %d MiB: delete TrainJobs that have ended, or lower the history limits", namespace, maxRecordBytes>>20)
 	}
 	return nil
-}
-
-// sizeOf returns the number of bytes of all keys and values.
-func sizeOf(data map[string]string) (size int) {
-	for key, value := range data {
-		size += len(key) + len(value)
-	}
-	return size
 }
 
 // readRecords reads the records of all TrainJobSources of a namespace. The records are in v1alpha1.SystemNamespace, where
@@ -166,9 +164,6 @@ func (r *Reconciler) writeRecord(ctx context.Context, s Source, before *records,
 	}
 	if before.configMap == nil && len(data) == 0 || before.configMap != nil && maps.Equal(before.configMap.Data, data) {
 		return false, nil
-	}
-	if err := before.checkRoom(s.Namespace, data); err != nil {
-		return false, err
 	}
 	var written *corev1.ConfigMap
 	if before.configMap != nil {

@@ -12,31 +12,37 @@ import (
 
 // TestCheckRoom checks the limits of the records of a namespace.
 func TestCheckRoom(t *testing.T) {
-	text := func(bytes int) map[string]string { return map[string]string{"a": strings.Repeat("x", bytes)} }
-	all := func(others, bytes int, own map[string]string) records {
+	const kib, mib = 1 << 10, 1 << 20
+	others := func(count, bytes int) records {
 		r := records{others: map[string]plan.Record{}, otherMaps: map[string]*corev1.ConfigMap{}}
-		if own != nil {
-			r.configMap = &corev1.ConfigMap{Data: own}
-		}
-		for i := range others {
+		for i := range count {
 			name := fmt.Sprint(i)
-			r.others[name], r.otherMaps[name] = plan.Record{}, &corev1.ConfigMap{Data: text(bytes)}
+			r.others[name], r.otherMaps[name] = plan.Record{}, &corev1.ConfigMap{Data: map[string]string{"a": strings.Repeat("x", bytes)}}
 		}
 		return r
 	}
+	existing := others(maxRecords, 10)
+	existing.configMap = &corev1.ConfigMap{}
+	// newRun returns a plan with a new run, and a record of about the given size.
+	newRun := func(bytes int) plan.Plan {
+		run := plan.Run{Name: "bert", Version: plan.Version{Generation: 1, Spec: strings.Repeat("x", bytes/3)}}
+		return plan.Plan{Record: plan.Record{"bert": {Reserved: 1, Runs: []plan.Run{run}}, "old": {Reserved: 1, Newest: plan.Version{Spec: strings.Repeat("x", bytes/3)}}}, Create: []plan.Create{{Job: "bert", Run: run}}}
+	}
 	for name, tc := range map[string]struct {
 		records records
-		data    map[string]string
+		plan    plan.Plan
 		want    string
 	}{
-		"the last record":          {all(maxRecords-1, 10, nil), text(10), ""},
-		"one record too many":      {all(maxRecords, 10, nil), text(10), "namespace a has 100 records of TrainJobSources, which is the maximum"},
-		"an existing record":       {all(maxRecords, 10, text(10)), text(20), ""},
-		"too many bytes":           {all(16, 1<<20, text(10)), text(20), "the records of all TrainJobSources of namespace a would have more than 16 MiB"},
-		"a record that shrinks":    {all(16, 1<<20, text(20)), text(10), ""},
-		"a record with many bytes": {all(14, 1<<20, text(10)), text(1 << 20), ""},
+		"the last record":            {others(maxRecords-1, 10), newRun(0), ""},
+		"one record too many":        {others(maxRecords, 10), newRun(0), "namespace a has 100 records of TrainJobSources, which is the maximum"},
+		"an existing record":         {existing, newRun(0), ""},
+		"a record with room":         {others(1, 10), newRun(900 * kib), ""},
+		"a full record":              {others(1, 10), newRun(930 * kib), "the record of 2 jobs has 930 KiB, and has room for 924 KiB"},
+		"a full record, no new runs": {others(1, 10), plan.Plan{Record: newRun(mib).Record}, ""},
+		"too many bytes":             {others(16, mib), newRun(0), "the records of all TrainJobSources of namespace a would have more than 16 MiB"},
+		"too many bytes later":       {others(16, mib-10*kib), newRun(220 * kib), "the records of all TrainJobSources of namespace a would have more than 16 MiB"},
 	} {
-		err := tc.records.checkRoom("a", tc.data)
+		err := tc.records.checkRoom("a", tc.plan)
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%s: error %v, want %q", name, err, tc.want)
 		}

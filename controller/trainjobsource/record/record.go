@@ -14,14 +14,18 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// maxBytes is the maximum size of the data. The API server accepts 1 MiB for the data of a ConfigMap.
-const maxBytes = 1 << 20
+// maxBytes is the maximum size of the data. The API server accepts 1 MiB for the data of a ConfigMap. The last part of it, with the
+// size reserve, is only for changes that start no runs, such as marks at jobs that were removed from Git. Without it, a full record
+// could not even be changed to become smaller.
+const (
+	maxBytes = 1 << 20
+	reserve  = 100 << 10
+)
 
 // Encode returns the data of the ConfigMap: a key for each job, whose value is the job's history as JSON. Encode returns an
 // error if the API server would refuse the data because of its size.
 func Encode(r plan.Record) (map[string]string, error) {
 	data := make(map[string]string, len(r))
-	size := 0
 	for name, history := range r {
 		text, err := json.Marshal(history)
 		if err == nil {
@@ -31,12 +35,26 @@ func Encode(r plan.Record) (map[string]string, error) {
 			return nil, fmt.Errorf("record of job %s: %w", name, err)
 		}
 		data[name] = string(text)
-		size += len(name) + len(text)
 	}
-	if size > maxBytes {
-		return nil, fmt.Errorf("the record of %d jobs has %d KiB, and a ConfigMap has room for %d KiB: delete TrainJobs that have ended, or lower the history limits", len(r), size>>10, maxBytes>>10)
+	return data, checkSize(data, maxBytes)
+}
+
+// CheckRoom returns an error if a record with new runs is too large.
+func CheckRoom(data map[string]string) error { return checkSize(data, maxBytes-reserve) }
+
+func checkSize(data map[string]string, limit int) error {
+	if size := Size(data); size > limit {
+		return fmt.Errorf("the record of %d jobs has %d KiB, and has room for %d KiB: delete TrainJobs that have ended, or lower the history limits", len(data), size>>10, limit>>10)
 	}
-	return data, nil
+	return nil
+}
+
+// Size returns the number of bytes of all keys and values.
+func Size(data map[string]string) (size int) {
+	for key, value := range data {
+		size += len(key) + len(value)
+	}
+	return size
 }
 
 // Decode returns the record in the data of a ConfigMap. An error names the first job, in alphabetical order, whose

@@ -52,7 +52,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestEncodeRefusesTooLargeRecord(t *testing.T) {
-	if _, err := Encode(full(9)); err == nil || !strings.Contains(err.Error(), "a ConfigMap has room for 1024 KiB") {
+	if _, err := Encode(full(9)); err == nil || !strings.Contains(err.Error(), "has room for 1024 KiB") {
 		t.Errorf("Encode() = %v, want an error about the size", err)
 	}
 }
