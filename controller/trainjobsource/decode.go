@@ -26,13 +26,17 @@ func (r *round) decode(context.Context) bool {
 	return true
 }
 
+// maxFolderError is the maximum length of the reason why a folder cannot be read, in bytes of JSON. The reason can quote the folder's
+// files, and the controller logs it in each round.
+const maxFolderError = 2000
+
 // readCommit reads the files of a new commit.
 func (r *round) readCommit(files fs.FS) {
 	tree, err := decode.Read(files, path.Clean(r.source.Spec.Path), r.source.Namespace, r.Limits)
 	if err != nil {
 		r.commit.failure = &failure{
 			reason: v1alpha1.ReasonJobsInvalid, stalled: true,
-			message: fmt.Sprintf("reading %s of commit %s: %v", r.source.Spec.Path, short(r.commit.hash), shorten(err.Error(), maxMessage)),
+			message: fmt.Sprintf("reading %s of commit %s: %v", r.source.Spec.Path, short(r.commit.hash), shorten(err.Error(), maxFolderError)),
 		}
 	}
 	r.commit.tree = tree
