@@ -75,6 +75,13 @@ func All() []Lane {
 	return lanes
 }
 
+// diagnosis is the folder of the catalogue of failures. It can change the results of the lanes in diagnosing. In all other lanes,
+// no test diagnoses a TrainJob: the TrainJobs of smoke, hosts, sdk, e2e-horovod, scale and bench-mpi succeed, bench runs no
+// TrainJobs, and bench-gitops runs only the controller of TrainJobSources.
+const diagnosis = "api/jobs/diagnosis"
+
+var diagnosing = []string{"test", "e2e", "kueue", "gitops", "race", "fuzz", "bench-jobs"}
+
 // exceptions returns files and folders that are below the inputs of a lane, but cannot change its result. listLanes does not
 // contain them, because they are the same for many lanes.
 func exceptions(l Lane) (found []string) {
@@ -87,6 +94,9 @@ func exceptions(l Lane) (found []string) {
 	}
 	if hasInput("tools") && !hasInput(flux) {
 		found = append(found, flux)
+	}
+	if hasInput("api") && !slices.Contains(diagnosing, l.Name) {
+		found = append(found, diagnosis)
 	}
 	if !hasInput("controller") {
 		found = append(found, controllerTypes...)
