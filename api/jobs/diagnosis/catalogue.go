@@ -3,7 +3,6 @@ package diagnosis
 import (
 	_ "embed" // the catalogue
 	"fmt"
-	"regexp"
 	"slices"
 	"sync"
 
@@ -21,6 +20,9 @@ const (
 	// Symptom is a failure that was caused by another failure. Its message does not name the other failure.
 	Symptom Level = "symptom"
 )
+
+// levels lists all levels, with the one that explains most first.
+var levels = []Level{Cause, General, Symptom}
 
 // Retry says whether the same TrainJob can succeed later.
 type Retry string
@@ -98,11 +100,11 @@ func (f *Failure) compile() error {
 		f.Level = Cause
 	}
 	for _, text := range f.Patterns {
-		expression, err := regexp.Compile(text)
+		patterns, err := newPatterns(text)
 		if err != nil {
 			return err
 		}
-		f.patterns = append(f.patterns, pattern{expression, requiredTexts(text)})
+		f.patterns = append(f.patterns, patterns...)
 	}
 	return nil
 }

@@ -31,34 +31,47 @@ func TestCatalogueIsComplete(t *testing.T) {
 	}
 }
 
-// TestRequiredTexts checks which texts requiredTexts finds in an expression. Every match of the expression contains at least
-// one of them.
-func TestRequiredTexts(t *testing.T) {
-	for expression, want := range map[string][]string{
-		`exec format error`:            {"exec format error"},
-		`(orted|prted): not found`:     {": not found"},
-		`abcdef|(x|yz)`:                {"abcdef", "x", "yz"},
-		`(?i)Manifest unknown`:         {"manifest unknown"},
-		`\d+`:                          nil,
-		`a\d+bc(de)+`:                  {"bc"},
-		`Traceback|\d+`:                nil,
-		`(ab)?cd`:                      {"cd"},
-		`NCCL WARN .*connect to \S+`:   {"connect to "},
-		`Permissions 0\d{3} for '[^']`: {"permissions 0"},
+// TestRequiredWords checks which words newPatterns finds in an expression. The result has the patterns on several lines, with their
+// clauses separated by "&".
+func TestRequiredWords(t *testing.T) {
+	for expression, want := range map[string]string{
+		`exec format error`:               "exec format error",
+		`(orted|prted): not found`:        "orted|prted & : not found",
+		`abcdef|(uvw|xyz)`:                "abcdef\nuvw|xyz",
+		`(?i)Manifest unknown`:            "manifest unknown",
+		`\d+`:                             "",
+		`a\d+bcd(efg)+`:                   "bcd & efg",
+		`Traceback|\d+`:                   "traceback\n",
+		`(abc)?def`:                       "def",
+		`NCCL WARN .*connect to \S+`:      "nccl warn  & connect to ",
+		`Permissions 0\d{3} for '[^']`:    "permissions 0 &  for '",
+		`(one .*twoo|three|fourr\d) five`: "one |three|fourr &  five",
 	} {
-		if got := requiredTexts(expression); !slices.Equal(got, want) {
-			t.Errorf("requiredTexts(%q) = %q, want %q", expression, got, want)
+		patterns, err := newPatterns(expression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for _, p := range patterns {
+			var clauses []string
+			for _, c := range p.required {
+				clauses = append(clauses, strings.Join(c, "|"))
+			}
+			lines = append(lines, strings.Join(clauses, " & "))
+		}
+		if got := strings.Join(lines, "\n"); got != want {
+			t.Errorf("newPatterns(%q) requires %q, want %q", expression, got, want)
 		}
 	}
 }
 
-// TestPatternsAreFast checks that each pattern has required texts of at least three characters. A pattern without required
-// texts is slow, because it is matched against every line of every log.
+// TestPatternsAreFast checks that each pattern has required words. A pattern without them is slow, because it is matched against
+// every line of every log.
 func TestPatternsAreFast(t *testing.T) {
 	for _, f := range Catalogue() {
-		for i, p := range f.patterns {
-			if shortest(p.required) < 3 {
-				t.Errorf("%s: the pattern %q requires only %q", f.Code, f.Patterns[i], p.required)
+		for _, p := range f.patterns {
+			if len(p.required) == 0 {
+				t.Errorf("%s: the pattern %q requires no words", f.Code, p.expression)
 			}
 		}
 	}

@@ -73,15 +73,14 @@ func rank(text int, found []Diagnosis) []ranked {
 }
 
 // compare sorts diagnoses by level, then by time, and then by origin, so that the most probable cause comes first. Diagnoses
-// of the same text are sorted by their line, or by their position in the catalogue if they are general failures.
+// of the same text are sorted by their line, or by their position in the catalogue if they are no causes.
 func compare(a, b ranked) int {
-	levels := []Level{Cause, General, Symptom}
 	inText := cmp.Compare(a.Line, b.Line)
-	if a.Level == General {
+	if a.Level != Cause {
 		inText = cmp.Compare(a.position, b.position)
 	}
 	return cmp.Or(
-		cmp.Compare(slices.Index(levels, a.Level), slices.Index(levels, b.Level)),
+		cmp.Compare(levelOf(&a.Failure), levelOf(&b.Failure)),
 		compareTimes(a.Text.Time, b.Text.Time),
 		cmp.Compare(a.origin, b.origin),
 		cmp.Compare(a.text, b.text),

@@ -10,63 +10,103 @@ import (
 // pattern is a compiled regular expression.
 type pattern struct {
 	expression *regexp.Regexp
-	// required contains lower-case texts. Every match, converted to lower case, contains at least one of them. mayMatch
-	// searches for these texts, because this is many times faster than matching the expression. If required is empty, no
-	// such texts are known.
-	required []string
+	// required is a list of clauses. A clause is a list of lower-case words. Every match, converted to lower case, contains at
+	// least one word of each clause. mayMatch searches for these words, because this is many times faster than matching the
+	// expression. If required is empty, no such words are known.
+	required []clause
+}
+
+type clause []string
+
+// newPatterns compiles an expression. An expression with alternatives becomes several patterns, because each of them has
+// more required words than all of them have in common.
+func newPatterns(text string) ([]pattern, error) {
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	alternatives := []*syntax.Regexp{parsed}
+	if parsed.Op == syntax.OpAlternate {
+		alternatives = parsed.Sub
+	}
+	var all []pattern
+	for _, a := range alternatives {
+		expression, err := regexp.Compile(a.String())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, pattern{expression, requiredOf(a.Simplify())})
+	}
+	return all, nil
 }
 
 // mayMatch reports whether a text can contain a match. The argument is the text in lower case.
 func (p pattern) mayMatch(lower string) bool {
-	return len(p.required) == 0 || slices.ContainsFunc(p.required, func(required string) bool { return strings.Contains(lower, required) })
-}
-
-// requiredTexts returns lower-case texts. Every match of the expression, converted to lower case, contains at least one of
-// them. The result is empty if no such texts are known.
-func requiredTexts(expression string) []string {
-	parsed, err := syntax.Parse(expression, syntax.Perl)
-	if err != nil {
-		return nil
+	for _, c := range p.required {
+		if !slices.ContainsFunc(c, func(word string) bool { return strings.Contains(lower, word) }) {
+			return false
+		}
 	}
-	return requiredOf(parsed.Simplify())
+	return true
 }
 
-func requiredOf(e *syntax.Regexp) []string {
+// narrow returns the pattern without the required words that a text does not contain, and reports whether the text can contain a
+// match. The argument "lower" is the text in lower case, and g its grams.
+func (p pattern) narrow(lower string, g *grams) (narrowed pattern, mayMatch bool) {
+	narrowed.expression = p.expression
+	for _, c := range p.required {
+		found := slices.DeleteFunc(slices.Clone(c), func(word string) bool { return !g.mayContain(word) || !strings.Contains(lower, word) })
+		if len(found) == 0 {
+			return pattern{}, false
+		}
+		narrowed.required = append(narrowed.required, found)
+	}
+	return narrowed, true
+}
+
+// minWord is the minimum length of a required word. Most lines contain all shorter words.
+const minWord = 3
+
+// requiredOf returns the clauses of an expression.
+func requiredOf(e *syntax.Regexp) []clause {
 	switch e.Op {
 	case syntax.OpLiteral:
-		return []string{strings.ToLower(string(e.Rune))}
+		if len(e.Rune) >= minWord {
+			return []clause{{strings.ToLower(string(e.Rune))}}
+		}
 	case syntax.OpCapture, syntax.OpPlus:
 		return requiredOf(e.Sub[0])
 	case syntax.OpConcat:
-		var best []string
+		var all []clause
 		for _, sub := range e.Sub {
-			if found := requiredOf(sub); shortest(found) > shortest(best) {
-				best = found
-			}
-		}
-		return best
-	case syntax.OpAlternate:
-		var all []string
-		for _, sub := range e.Sub {
-			found := requiredOf(sub)
-			if len(found) == 0 {
-				return nil
-			}
-			all = append(all, found...)
+			all = append(all, requiredOf(sub)...)
 		}
 		return all
+	case syntax.OpAlternate:
+		var union clause
+		for _, sub := range e.Sub {
+			best := longest(requiredOf(sub))
+			if best == nil {
+				return nil
+			}
+			union = append(union, best...)
+		}
+		return []clause{union}
 	}
 	return nil
 }
 
-// shortest returns the length of the shortest text, or 0 if the list is empty.
-func shortest(texts []string) int {
-	if len(texts) == 0 {
-		return 0
+// longest returns the clause whose shortest word is longest, or nil if the list is empty.
+func longest(clauses []clause) (best clause) {
+	for _, c := range clauses {
+		if best == nil || shortest(c) > shortest(best) {
+			best = c
+		}
 	}
-	length := len(texts[0])
-	for _, text := range texts {
-		length = min(length, len(text))
-	}
-	return length
+	return best
+}
+
+// shortest returns the length of the shortest word in bytes.
+func shortest(c clause) int {
+	return len(slices.MinFunc(c, func(a, b string) int { return len(a) - len(b) }))
 }

@@ -19,7 +19,11 @@ func search(text Text) []Diagnosis {
 	}
 	var found []Diagnosis
 	lines := text.lines()
+	code := codeLines(lines)
 	for i, line := range lines {
+		if code[i] {
+			continue
+		}
 		f, at := firstMatch(candidates, line)
 		switch {
 		case f == nil || text.Source == Log && f.Level == General && isWarning(line):
@@ -33,27 +37,42 @@ func search(text Text) []Diagnosis {
 }
 
 // addTraceback adds the failure f for the traceback that begins in lines[start]. If another failure matches the last line of
-// the traceback, addTraceback changes nothing, because search finds that failure when it reaches this line. Otherwise,
-// addTraceback also removes the general failures found so far, if the traceback is complete, because the program continued
-// after these failures.
+// the traceback, addTraceback changes nothing, because search finds that failure when it reaches this line. It also changes nothing
+// if the exception is the consequence of an exception that was found before. Otherwise, addTraceback also removes the general
+// failures found so far, if the traceback is complete, because the program continued after these failures.
 func addTraceback(found []Diagnosis, f Failure, text Text, candidates []Failure, lines []string, start int) []Diagnosis {
 	end := start + endOfTraceback(lines[start:])
 	if end > start {
-		if other, _ := firstMatch(candidates, lines[end]); other != nil {
+		if other, _ := firstMatch(candidates, lines[end]); other != nil && other.Code != f.Code {
 			return found
 		}
-		found = slices.DeleteFunc(found, func(d Diagnosis) bool { return d.Level == General })
+		if len(found) > 0 && isConsequence(lines[:start]) {
+			return found
+		}
+		found = slices.DeleteFunc(found, func(d Diagnosis) bool { return d.Level == General && !isWarningOfNCCL(d.Evidence) })
+	}
+	if last := len(found) - 1; last >= 0 && found[last].Line == end+1 {
+		return found
 	}
 	return append(found, Diagnosis{Failure: f, Text: text, Line: end + 1, Evidence: evidence(lines[end], 0), Count: 1})
 }
 
-// candidatesFor returns the failures that a text can contain.
+// candidatesFor returns the failures that a text can contain, with only the patterns that can match.
 func candidatesFor(text Text) []Failure {
 	var candidates []Failure
 	lower := strings.ToLower(text.Message)
+	g := newGrams(lower)
 	for _, f := range catalogue() {
-		mayMatch := func(p pattern) bool { return p.mayMatch(lower) }
-		if slices.Contains(f.Sources, text.Source) && slices.ContainsFunc(f.patterns, mayMatch) {
+		if !slices.Contains(f.Sources, text.Source) {
+			continue
+		}
+		var patterns []pattern
+		for _, p := range f.patterns {
+			if p, may := p.narrow(lower, g); may {
+				patterns = append(patterns, p)
+			}
+		}
+		if f.patterns = patterns; len(patterns) > 0 {
 			candidates = append(candidates, f)
 		}
 	}
@@ -70,25 +89,42 @@ func (t Text) lines() []string {
 // because they report failures.
 var warning = regexp.MustCompile(`Warning: |\bWARN(ING)?\b|\bINFO\b|^\[?[IW]\d{4}|^\[[IW] |\bwill be ignored\b`)
 
-func isWarning(line string) bool {
-	return warning.MatchString(line) && !strings.Contains(line, "NCCL WARN")
-}
+func isWarning(line string) bool { return warning.MatchString(line) && !isWarningOfNCCL(line) }
 
-// firstMatch returns the first failure in the list with a pattern that matches the line, and the position of the match in bytes.
-// The failure is nil if no pattern matches.
-func firstMatch(failures []Failure, line string) (*Failure, int) {
+// isWarningOfNCCL reports whether a line is a warning of NCCL. An operation of NCCL fails after such a warning.
+func isWarningOfNCCL(line string) bool { return strings.Contains(line, "NCCL WARN") }
+
+// firstMatch returns the failure with a pattern that matches the line, and the position of the match in bytes. If several failures
+// match, firstMatch returns the first one of the best level: a cause before a general failure, and this before a symptom. An unknown
+// exception of Python comes last. The failure is nil if no pattern matches.
+func firstMatch(failures []Failure, line string) (best *Failure, at int) {
 	lower := strings.ToLower(line)
 	for i := range failures {
-		for _, p := range failures[i].patterns {
-			if !p.mayMatch(lower) {
-				continue
-			}
-			if match := p.expression.FindStringIndex(line); match != nil {
-				return &failures[i], match[0]
-			}
+		f := &failures[i]
+		if best != nil && (f.Traceback || levelOf(f) >= levelOf(best)) {
+			continue
+		}
+		if match := f.find(line, lower); match >= 0 {
+			best, at = f, match
 		}
 	}
-	return nil, 0
+	return best, at
+}
+
+// levelOf returns the position of a failure's level in the list levels.
+func levelOf(f *Failure) int { return slices.Index(levels, f.Level) }
+
+// find returns the position in bytes of the first match in the line, or -1. The argument "lower" is the line in lower case.
+func (f *Failure) find(line, lower string) int {
+	for _, p := range f.patterns {
+		if !p.mayMatch(lower) {
+			continue
+		}
+		if match := p.expression.FindStringIndex(line); match != nil {
+			return match[0]
+		}
+	}
+	return -1
 }
 
 const (

@@ -2,6 +2,7 @@ package diagnosis
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -37,4 +38,34 @@ func cutPrefix(line, prefix string) (rest string, found bool) {
 		return "", false
 	}
 	return line[len(prefix):], true
+}
+
+// codeLines returns the indexes of lines that show source code in a traceback of Python. Source code can contain words of error
+// messages.
+func codeLines(lines []string) map[int]bool {
+	code := map[int]bool{}
+	for i, line := range lines {
+		prefix, _, found := strings.Cut(line, tracebackStart)
+		for j := i + 1; found && j < min(len(lines), i+maxTraceback); j++ {
+			rest, same := cutPrefix(lines[j], prefix)
+			isCode := rest == "" || strings.HasPrefix(rest, " ") || strings.HasPrefix(rest, "\t")
+			if same && !isCode {
+				break
+			}
+			if same {
+				code[j] = true
+			}
+		}
+	}
+	return code
+}
+
+// directCause is the line that Python prints between two tracebacks if the first exception caused the second one.
+const directCause = "The above exception was the direct cause of the following exception:"
+
+// isConsequence reports whether the exception of a traceback is the consequence of the exception before it. The argument contains
+// the lines before the traceback.
+func isConsequence(before []string) bool {
+	const near = 3
+	return slices.ContainsFunc(before[max(0, len(before)-near):], func(line string) bool { return strings.Contains(line, directCause) })
 }

@@ -1,0 +1,37 @@
+package diagnosis
+
+// grams is a set of all sequences of gramSize bytes in a text. It answers quickly that a text does not contain a word. A text can
+// have a megabyte, and the catalogue has more than a thousand words, so a search for each of them would be slow.
+//
+// Different sequences can have the same bit, so mayContain can return true for a word that the text does not contain.
+type grams [1 << (gramBits - 6)]uint64
+
+const (
+	gramSize = 4
+	gramBits = 19 // 64 KiB of bits, of which a megabyte of log sets about a tenth
+)
+
+func newGrams(text string) *grams {
+	g := &grams{}
+	for i := 0; i+gramSize <= len(text); i++ {
+		bit := gramAt(text, i)
+		g[bit/64] |= 1 << (bit % 64)
+	}
+	return g
+}
+
+// gramAt returns the bit of the sequence that begins at text[i].
+func gramAt(text string, i int) uint32 {
+	gram := uint32(text[i]) | uint32(text[i+1])<<8 | uint32(text[i+2])<<16 | uint32(text[i+3])<<24
+	return gram * 2654435761 >> (32 - gramBits) // the multiplication spreads similar sequences over all bits
+}
+
+// mayContain reports whether the text can contain a word.
+func (g *grams) mayContain(word string) bool {
+	for i := 0; i+gramSize <= len(word); i++ {
+		if bit := gramAt(word, i); g[bit/64]&(1<<(bit%64)) == 0 {
+			return false
+		}
+	}
+	return true
+}
