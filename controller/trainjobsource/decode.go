@@ -26,8 +26,8 @@ func (r *round) decode(context.Context) bool {
 	return true
 }
 
-// maxFolderError is the maximum length of the reason why a folder cannot be read, in bytes of JSON. The reason can quote the folder's
-// files, and the controller logs it in each round.
+// maxFolderError is the maximum length of an error about a folder, in bytes of JSON. Such an error can quote files, which a tenant
+// wrote, and the controller logs it in each round.
 const maxFolderError = 2000
 
 // readCommit reads the files of a new commit.

@@ -38,8 +38,8 @@ func (r *round) judge(ctx context.Context) bool {
 	return true
 }
 
-// answers contains the answers of the API server about jobs that the rules deny. The controller asks again after an hour, for
-// each new commit, and when a user requests a fetch.
+// answers contains the results of dry runs, in which the controller asks the API server about jobs that the rules deny. The
+// controller asks again after an hour, for each new commit, and when a user requests a fetch.
 type answers struct {
 	commit  weak.Pointer[commit]
 	sync    string // the annotation trainyard.dev/sync at the time of the questions
@@ -48,8 +48,8 @@ type answers struct {
 	refused int             // the number of jobs that the API server refuses
 }
 
-// maxRefused is the number of refused jobs after which the controller does not ask about further jobs of a commit. They then
-// count as denied.
+// maxRefused limits the dry runs for a commit: after the API server has refused this number of jobs, all further jobs that the
+// rules deny count as denied.
 const maxRefused = 20
 
 // dropWarnings removes the jobs from r.denied that the API server admits. It admits all of them if the platform only warns about
@@ -76,8 +76,8 @@ func (r *round) dropWarnings(ctx context.Context) {
 }
 
 // admits reports whether the API server admits a job. It asks the API server in a dry run, as the ServiceAccount of the tenant. The
-// admission rules come before the quota and before the check whether the name exists, so errors of these two mean that the rules
-// admit the job. After any other error, the job counts as refused.
+// API server evaluates the admission rules before it checks the quota and the name. An exceeded quota or an existing name therefore
+// shows that the rules admit the job. After any other error, the job counts as refused.
 func (r *round) admits(ctx context.Context, job decode.Job) bool {
 	c, err := r.Rounds.TrainJobs(r.source.Namespace, r.source.Spec.ServiceAccountName)
 	if err != nil {

@@ -164,8 +164,8 @@ func sizeOf(tree decode.Tree) (size int64) {
 	return size
 }
 
-// sizeOfValue estimates how many bytes of memory a decoded value needs: 16 for the value itself, and more for its contents. A
-// mapping has room for at least eight keys, with two words for each key and each value.
+// sizeOfValue estimates how many bytes of memory a decoded value needs: 16 for the value itself, and more for its contents. Go
+// allocates memory for at least eight keys of a map, with 16 bytes for each key and 16 bytes for each value.
 func sizeOfValue(value any) int64 {
 	size := int64(16)
 	switch v := value.(type) {

@@ -37,7 +37,7 @@ var excuses = []excuse{
 	{"test/prometheus", []string{"bench-mpi"}, "test/bench/mpi.go does not use Prometheus"},
 	{"test/grafanadata", []string{"bench-mpi"}, "test/bench/mpi.go does not use rules"},
 	{"test/jobreport", []string{"smoke", "hosts", "sdk", "e2e-horovod", "scale", "bench-mpi"}, "only tests of the lanes e2e and kueue start the controller"},
-	{"api/jobs/diagnosis", []string{"smoke", "hosts", "sdk", "e2e-horovod", "scale", "bench-mpi", "bench-gitops"}, "no test of these lanes diagnoses a TrainJob"},
+	{"api/jobs/diagnosis", []string{"smoke", "hosts", "sdk", "e2e-horovod", "scale", "bench-mpi", "bench-gitops"}, "these lanes diagnose no TrainJob"},
 	{"api/crds", []string{"argocd", "packets"}, "test/controlplane applies the CRDs, and these lanes have no TrainJobSource"},
 	{"generator/capacity", []string{"scale"}, "only tests for Kueue use this package, and scale skips them"},
 	{"test/repo", []string{"bench"}, "finds files, which has no influence on times"},

@@ -75,9 +75,9 @@ func All() []Lane {
 	return lanes
 }
 
-// diagnosis is the folder of the catalogue of failures. It can change the results of the lanes in diagnosing. In all other lanes,
-// no test diagnoses a TrainJob: the TrainJobs of smoke, hosts, sdk, e2e-horovod, scale and bench-mpi succeed, bench runs no
-// TrainJobs, and bench-gitops runs only the controller of TrainJobSources.
+// diagnosis is the folder of the catalogue of failures. It is an input of the lanes in diagnosing. The other lanes diagnose no
+// TrainJob. In smoke, hosts, sdk, e2e-horovod, scale and bench-mpi, all TrainJobs succeed. The lane bench runs no TrainJobs, and
+// bench-gitops runs only the controller of TrainJobSources.
 const diagnosis = "api/jobs/diagnosis"
 
 var diagnosing = []string{"test", "e2e", "kueue", "gitops", "race", "fuzz", "bench-jobs"}

@@ -30,7 +30,7 @@ func TestKustomizationRuns(t *testing.T) {
 	l.waitRuns("another patch", "bert/1 nodes=2", "bert/2 nodes=3")
 }
 
-// TestScriptsStayAsTheyAre checks that the controller does not change a script of several lines in a file with TrainJobs.
+// TestScriptsStayAsTheyAre checks that the controller does not change a multi-line script in a TrainJob.
 func TestScriptsStayAsTheyAre(t *testing.T) {
 	l := newLive(t)
 	const script = "set -e\n\n  indented  \nif true; then\n\techo '#'  # end\nfi\n"

@@ -51,10 +51,10 @@ var escapes = map[string]struct {
 	"remote-base":         {map[string]string{"kustomization.yaml": "resources: [\"https://git.example.com/x//y?ref=v1\"]"}, "kustomization.yaml:1: \"https://git.example.com/x//y?ref=v1\": want the path"},
 	"tagged-base":         {map[string]string{"kustomization.yaml": "resources: [!!binary aHR0cHM6Ly9naXQuZXhhbXBsZS5jb20veC8veQ==]"}, "kustomization.yaml:1: the tag !!binary is not allowed"},
 	"file-outside":        {map[string]string{"kustomization.yaml": "resources: [../../etc/passwd]"}, "kustomization.yaml:1: \"../../etc/passwd\" leads out of the repository"},
-	"program":             {map[string]string{"kustomization.yaml": "generators: [a.yaml]", "a.yaml": "a: b"}, "kustomization.yaml:1: the field generators is not allowed"},
-	"container":           {map[string]string{"kustomization.yaml": "transformers: [a.yaml]", "a.yaml": "a: b"}, "kustomization.yaml:1: the field transformers is not allowed"},
-	"chart":               {map[string]string{"kustomization.yaml": "helmCharts: [{name: a}]"}, "kustomization.yaml:1: the field helmCharts is not allowed"},
-	"files-of-controller": {map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a, files: [/var/run/secrets/token]}]"}, "kustomization.yaml:1: the field configMapGenerator is not allowed"},
+	"program":             {map[string]string{"kustomization.yaml": "generators: [a.yaml]", "a.yaml": "a: b"}, "kustomization.yaml:1: the field \"generators\" is not allowed"},
+	"container":           {map[string]string{"kustomization.yaml": "transformers: [a.yaml]", "a.yaml": "a: b"}, "kustomization.yaml:1: the field \"transformers\" is not allowed"},
+	"chart":               {map[string]string{"kustomization.yaml": "helmCharts: [{name: a}]"}, "kustomization.yaml:1: the field \"helmCharts\" is not allowed"},
+	"files-of-controller": {map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a, files: [/var/run/secrets/token]}]"}, "kustomization.yaml:1: the field \"configMapGenerator\" is not allowed"},
 }
 
 // TestA19EditorsStayInTheirNamespace checks folders that try to reach other namespaces. An editor of a tenant creates a

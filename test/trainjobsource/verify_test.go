@@ -13,7 +13,7 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// newKey returns a key for signatures, and its armored public part.
+// newKey returns a signing key, and its armored public key.
 func newKey(t *testing.T) (key *openpgp.Entity, public string) {
 	t.Helper()
 	key, err := openpgp.NewEntity("robot", "", "robot@example.com", nil)
@@ -53,8 +53,8 @@ func (l *live) sign(key *openpgp.Entity) {
 	}
 }
 
-// TestRemovedKeyStopsWaitingJobs checks that the waiting job of a verified commit does not start after the key of its signature was
-// removed from the Secret.
+// TestRemovedKeyStopsWaitingJobs checks that a waiting job does not start after the key that signed its commit was removed from the
+// Secret.
 func TestRemovedKeyStopsWaitingJobs(t *testing.T) {
 	l := newLive(t)
 	key, public := newKey(t)

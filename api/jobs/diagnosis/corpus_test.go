@@ -9,10 +9,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// unknown is the code of texts that show a failure which the catalogue does not contain.
+// unknown is the code of a report whose failure is not in the catalogue.
 const unknown = "Unknown"
 
-// report is a text of testdata/corpus.yaml.
+// report is an entry of testdata/corpus.yaml: a log or a message of Kubernetes, and the expected diagnosis.
 type report struct {
 	Link   string   `yaml:"link"`
 	Source Source   `yaml:"source"`
@@ -21,9 +21,9 @@ type report struct {
 	Text   string   `yaml:"text"`
 }
 
-// TestCorpus checks which part of the texts Diagnose recognizes. A text is right if its failure is found first, and wrong if another
-// failure is found first. For all other texts, Diagnose finds nothing. The authors of the catalogue know the texts, so the result
-// says little about other texts.
+// TestCorpus measures how many reports Diagnose recognizes. A report counts as right if Diagnose returns its failure first, and as
+// wrong if Diagnose returns another failure first. The authors of the catalogue know these reports, so the result says little about
+// other reports.
 func TestCorpus(t *testing.T) {
 	const minimumRight, maximumWrong = 0.95, 0.03
 	all := readReports(t)
@@ -58,7 +58,7 @@ func first(r report) string {
 	return unknown
 }
 
-// event matches the beginning of an event in a list of events, as kubectl prints it.
+// event matches the start of each event in the output of `kubectl describe`.
 var event = regexp.MustCompile(`(?m)^\s*(Normal|Warning)\s`)
 
 // messages returns the log, or each event of a list of events. trainyard also passes one event after the other to Diagnose.

@@ -18,8 +18,8 @@ type pattern struct {
 
 type clause []string
 
-// newPatterns compiles an expression. An expression with alternatives becomes several patterns, because each of them has
-// more required words than all of them have in common.
+// newPatterns compiles an expression. An expression with alternatives becomes one pattern for each alternative, because a single
+// alternative has more required words than the whole expression.
 func newPatterns(text string) ([]pattern, error) {
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
@@ -85,7 +85,7 @@ func requiredOf(e *syntax.Regexp) []clause {
 	case syntax.OpAlternate:
 		var union clause
 		for _, sub := range e.Sub {
-			best := longest(requiredOf(sub))
+			best := mostSelective(requiredOf(sub))
 			if best == nil {
 				return nil
 			}
@@ -96,8 +96,8 @@ func requiredOf(e *syntax.Regexp) []clause {
 	return nil
 }
 
-// longest returns the clause whose shortest word is longest, or nil if the list is empty.
-func longest(clauses []clause) (best clause) {
+// mostSelective returns the clause with the greatest minimum length of a word, or nil if the list is empty.
+func mostSelective(clauses []clause) (best clause) {
 	for _, c := range clauses {
 		if best == nil || shortest(c) > shortest(best) {
 			best = c

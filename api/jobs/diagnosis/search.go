@@ -95,8 +95,8 @@ func isWarning(line string) bool { return warning.MatchString(line) && !isWarnin
 func isWarningOfNCCL(line string) bool { return strings.Contains(line, "NCCL WARN") }
 
 // firstMatch returns the failure with a pattern that matches the line, and the position of the match in bytes. If several failures
-// match, firstMatch returns the first one of the best level: a cause before a general failure, and this before a symptom. An unknown
-// exception of Python comes last. The failure is nil if no pattern matches.
+// match, firstMatch prefers causes to general failures, and general failures to symptoms. Within a level, the first match wins. An
+// unknown Python exception is returned only if nothing else matches. The failure is nil if no pattern matches.
 func firstMatch(failures []Failure, line string) (best *Failure, at int) {
 	lower := strings.ToLower(line)
 	for i := range failures {

@@ -60,7 +60,7 @@ func codeLines(lines []string) map[int]bool {
 	return code
 }
 
-// directCause is the line that Python prints between two tracebacks if the first exception caused the second one.
+// directCause is the line that Python prints between the tracebacks of an exception and of the exception that it caused.
 const directCause = "The above exception was the direct cause of the following exception:"
 
 // isConsequence reports whether the exception of a traceback is the consequence of the exception before it. The argument contains

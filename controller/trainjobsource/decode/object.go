@@ -63,12 +63,12 @@ func readObjects(file string, text []byte, namespace string, maxProblems int) (j
 // describe converts an error to problems. The YAML library can return several messages in one error. Each message begins
 // with the number of a line. A message without a line number gets the number in the argument "line".
 func describe(file string, line int, err error) []Problem {
-	texts := []string{err.Error()}
+	values := []string{err.Error()}
 	if list := (*yaml.TypeError)(nil); errors.As(err, &list) {
-		texts = list.Errors
+		values = list.Errors
 	}
 	var problems []Problem
-	for _, text := range texts {
+	for _, text := range values {
 		p := Problem{file, line, strings.TrimPrefix(text, "yaml: ")}
 		if number, rest, found := strings.Cut(strings.TrimPrefix(p.Message, "line "), ": "); found {
 			if parsed, err := strconv.Atoi(number); err == nil {
@@ -132,39 +132,39 @@ func checkTypes(fields, metadata map[string]any) error {
 		}
 	}
 	for _, field := range []string{"name", "namespace", "generateName"} {
-		if _, isText := metadata[field].(string); metadata[field] != nil && !isText {
-			return fmt.Errorf("metadata.%s: want a text: %s", field, quoteAdvice(metadata[field]))
+		if _, isString := metadata[field].(string); metadata[field] != nil && !isString {
+			return fmt.Errorf("metadata.%s: want a string: %s", field, quoteAdvice(metadata[field]))
 		}
 	}
 	for _, field := range []string{"labels", "annotations"} {
-		if err := checkTexts(field, metadata[field]); err != nil {
+		if err := checkStrings(field, metadata[field]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkTexts checks that a field of the metadata is empty or a mapping whose values are texts.
-func checkTexts(field string, value any) error {
-	texts, isMapping := value.(map[string]any)
+// checkStrings checks that a field of the metadata is empty or a mapping of strings.
+func checkStrings(field string, value any) error {
+	values, isMapping := value.(map[string]any)
 	if value != nil && !isMapping {
 		return fmt.Errorf("metadata.%s: want a mapping", field)
 	}
-	for _, key := range slices.Sorted(maps.Keys(texts)) {
-		if _, isText := texts[key].(string); !isText {
-			return fmt.Errorf("metadata.%s: the value of %q is not a text: %s", field, key, quoteAdvice(texts[key]))
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if _, isString := values[key].(string); !isString {
+			return fmt.Errorf("metadata.%s: the value of %q is not a string: %s", field, key, quoteAdvice(values[key]))
 		}
 	}
 	return nil
 }
 
-// quoteAdvice says how to write a value as a text.
+// quoteAdvice says how to write a value as a string.
 func quoteAdvice(value any) string {
 	switch value.(type) {
 	case nil:
-		return `write "" for an empty text`
+		return `write "" for an empty string`
 	case map[string]any, []any:
-		return "write a text instead of a mapping or list"
+		return "write a string instead of a mapping or list"
 	}
-	return "write it in quotes"
+	return "put it in quotes"
 }

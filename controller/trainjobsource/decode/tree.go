@@ -24,7 +24,7 @@ type Limits struct {
 	FileBytes int64 // of one file
 	Bytes     int64 // of all files together
 	Jobs      int   // TrainJobs
-	Values    int   // mappings, lists and single values in all files together; keys count too
+	Values    int   // mappings, lists and scalars in all files together; keys count too
 	Problems  int   // mistakes
 
 	Kustomization kustomization.Limits

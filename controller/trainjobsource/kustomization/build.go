@@ -31,15 +31,15 @@ type Object struct {
 // Limits bounds a kustomization. A file that is used several times counts each time, because kustomize reads it each
 // time.
 //
-// A transformation is a change that kustomize makes in all objects of a folder: a document with a patch, an item of "images" or
-// "labels", or one of the other fields that change objects, such as namePrefix. The time of a build depends on Work, which is the
-// sum over all folders of: transformations × (values of all objects + objects × transformations of each object so far). kustomize
-// keeps a list of earlier transformations in each object, and reads it again for each transformation.
+// A transformation is a change that kustomize makes in all objects of a folder: a patch, an item of "images" or "labels", or a
+// field such as namePrefix. Work measures the time of a build. It is the sum over all folders of T × (V + N × E): T is the number
+// of transformations, V and N are the numbers of values and objects, and E is the number of transformations of each object so far.
+// kustomize stores the transformations of each object in the object, and reads them again for each transformation.
 type Limits struct {
 	FileBytes int64 // of one file
 	Bytes     int64 // of all files
 	Objects   int64 // in all files
-	Values    int64 // of all objects: mappings, lists, keys and single values, with those that transformations can add
+	Values    int64 // of all objects, including the values that transformations can add; mappings, lists, keys and scalars count
 	Added     int64 // bytes of each kustomization and its patches, times the objects to which they can be added
 	Work      int64
 	Depth     int64 // of folders that use each other

@@ -71,7 +71,7 @@ func TestBuild(t *testing.T) {
 		"invalid YAML":           {[]string{"app/kustomization.yaml", "resources: ["}, "error: app/kustomization.yaml: line 1: did not find expected node content"},
 		"a list":                 {[]string{"app/kustomization.yaml", "[]"}, "error: app/kustomization.yaml: want a kustomization, which is a mapping"},
 		"a folder in itself":     {[]string{"app/kustomization.yaml", "resources: [../b]", "b/kustomization.yaml", "resources: [../app]"}, "error: app: the kustomization includes itself"},
-		"a deprecated field":     {[]string{"app/kustomization.yaml", "bases: [../b]"}, "error: app/kustomization.yaml:1: the field bases is deprecated in kustomize and not allowed here: use resources"},
+		"a deprecated field":     {[]string{"app/kustomization.yaml", "bases: [../b]"}, `error: app/kustomization.yaml:1: the field "bases" is deprecated in kustomize and not allowed here: use resources`},
 		"an error of kustomize":  {[]string{"app/kustomization.yaml", "resources: [a.yaml, b.yaml]", "app/a.yaml", job("a"), "app/b.yaml", job("a")}, "error: building the kustomization in app: "},
 		"A2, out of the folder":  {[]string{"app/kustomization.yaml", "resources: [../../etc/passwd]"}, `error: app/kustomization.yaml:1: "../../etc/passwd" leads out of the repository`},
 		"A2, an absolute path":   {[]string{"app/kustomization.yaml", "resources: [/etc/passwd]"}, `error: app/kustomization.yaml:1: "/etc/passwd" leads out of the repository`},
@@ -80,15 +80,15 @@ func TestBuild(t *testing.T) {
 		"A12, aliases in patch":  {[]string{"app/kustomization.yaml", "patches: [{patch: \"a: &a b\"}]"}, "error: app/kustomization.yaml:1: patch:1: anchors and aliases are not allowed: write the value itself"},
 		"A13, copies":            {[]string{"app/kustomization.yaml", "patches: [{patch: '[{\"op\": \"co\\u0070y\"}]'}]"}, "error: app/kustomization.yaml:1: patch:1: the operation copy is not allowed in JSON patches"},
 		"A13, a copy added last": {[]string{"app/kustomization.yaml", "patches: [{patch: '[{\"op\": \"add\", \"op\": \"copy\"}]'}]"}, `error: app/kustomization.yaml:1: patch:1: the key "op" appears twice in one mapping`},
-		"A13, a merge key":       {[]string{"app/kustomization.yaml", "patches: [{patch: '[{<<: {op: copy}}]'}]"}, "error: app/kustomization.yaml:1: patch:1: the key << is not a text: write it in quotes"},
-		"A2, a tag":              {[]string{"app/kustomization.yaml", "resources: [!!binary aHR0cDovL2EvYg==]"}, "error: app/kustomization.yaml:1: the tag !!binary is not allowed: write a text in quotes, and other values without a tag"},
-		"A2, a tag in a patch":   {[]string{"app/kustomization.yaml", "patches: [{path: !!binary aHR0cDovL2EvYg==}]"}, "error: app/kustomization.yaml:1: the tag !!binary is not allowed: write a text in quotes, and other values without a tag"},
+		"A13, a merge key":       {[]string{"app/kustomization.yaml", "patches: [{patch: '[{<<: {op: copy}}]'}]"}, `error: app/kustomization.yaml:1: patch:1: the key "<<" is not a string: put it in quotes`},
+		"A2, a tag":              {[]string{"app/kustomization.yaml", "resources: [!!binary aHR0cDovL2EvYg==]"}, "error: app/kustomization.yaml:1: the tag !!binary is not allowed: remove it, and put the value in quotes if it is a string"},
+		"A2, a tag in a patch":   {[]string{"app/kustomization.yaml", "patches: [{path: !!binary aHR0cDovL2EvYg==}]"}, "error: app/kustomization.yaml:1: the tag !!binary is not allowed: remove it, and put the value in quotes if it is a string"},
 		"A2, a list in a list":   {[]string{"app/kustomization.yaml", "resources: [[http://a/b]]"}, "error: app/kustomization.yaml:1: resources: want a list of paths"},
 		"A2, a mapping":          {[]string{"app/kustomization.yaml", "resources: {a: http://a/b}"}, "error: app/kustomization.yaml:1: resources: want a list"},
 		"a name with digits":     {[]string{"app/kustomization.yaml", "resources: [01-job.yaml]\npatches: [{path: 2.yaml}]\nlabels: [{pairs: {8x-team: a}}]", "app/01-job.yaml", job("a"), "app/2.yaml", job("a")}, "a at app/01-job.yaml:1, map[8x-team:a], map[numNodes:2]"},
 		"a number as a path":     {[]string{"app/kustomization.yaml", "resources: [1]"}, "error: app/kustomization.yaml:1: resources: want a list of paths"},
 		"no resources":           {[]string{"app/kustomization.yaml", "resources:\nnamePrefix: a-"}, ""},
-		"other label fields":     {[]string{"app/kustomization.yaml", "labels: [{pairs: {a: b}, fields: [{path: spec/a, create: true}]}]"}, "error: app/kustomization.yaml:1: the field fields is not allowed in an item of labels"},
+		"other label fields":     {[]string{"app/kustomization.yaml", "labels: [{pairs: {a: b}, fields: [{path: spec/a, create: true}]}]"}, `error: app/kustomization.yaml:1: the field "fields" is not allowed in an item of labels`},
 		"a repeated key":         {[]string{"app/kustomization.yaml", "resources: []\nresources: [a.yaml]"}, `error: app/kustomization.yaml:2: the key "resources" appears twice in one mapping`},
 		"deep nesting":           {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "a: " + strings.Repeat("[", 200) + strings.Repeat("]", 200)}, "error: app/a.yaml:1: mappings and lists are nested more than 100 times"},
 	} {
@@ -141,12 +141,12 @@ func TestForbiddenFields(t *testing.T) {
 		"crds", "openapi", "configMapGenerator", "secretGenerator", "generatorOptions", "helmGlobals", "helmCharts", "helmChartInflationGenerator",
 		"configurations", "generators", "transformers", "validators", "replacements", "replicas", "vars", "buildMetadata", "Resources", "RESOURCES",
 	} {
-		want := fmt.Sprintf("error: app/kustomization.yaml:2: the field %s is not allowed in the kustomization of a TrainJobSource", field)
+		want := fmt.Sprintf("error: app/kustomization.yaml:2: the field %q is not allowed in the kustomization of a TrainJobSource", field)
 		if got := build(t, tree("app/kustomization.yaml", "kind: Kustomization\n"+field+": [x]")); got != want {
 			t.Errorf("%s: got %s", field, got)
 		}
 	}
-	want := "error: app/kustomization.yaml:1: the field Path is not allowed in a patch"
+	want := `error: app/kustomization.yaml:1: the field "Path" is not allowed in a patch`
 	if got := build(t, tree("app/kustomization.yaml", "patches: [{Path: x}]")); got != want {
 		t.Errorf("got %s", got)
 	}
@@ -216,7 +216,7 @@ func TestLimits(t *testing.T) {
 		"a component with patches":   {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncomponents: [../part]", "app/a.yaml", many.String(), "part/kustomization.yaml", "kind: Component\npatches:\n" + strings.Repeat("- patch: '[]'\n", 50)}, "app: " + tooLong},
 		"a component with values":    {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncomponents: [../part]", "app/a.yaml", many.String(), "part/kustomization.yaml", "kind: Component\npatches: [{target: {kind: TrainJob}, patch: '- {op: add, path: /spec/a, value: [" + strings.Repeat("[], ", 300) + "]}'}]"}, "app: the objects can have more than 200000 values together"},
 		"a long chain":               {chain, "app: l5: more than 20 folders use each other"},
-		"a large object":             {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", job("a") + "status: [" + strings.Repeat("a, ", 2000) + "]"}, "app: app/a.yaml:1: an object or a patch has more than 2000 values"},
+		"a large object":             {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", job("a") + "status: [" + strings.Repeat("a, ", 2000) + "]"}, "app: app/a.yaml:1: the object or patch has more than 2000 values"},
 		"A11, a large file":          {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "[" + strings.Repeat("a,", 1<<20) + "]"}, "app: app/kustomization.yaml:1: app/a.yaml has more than 1024 KiB"},
 		"A11, a large kustomization": {[]string{"app/kustomization.yaml", strings.Repeat("#", 1<<20+1)}, "app: app/kustomization.yaml has more than 1024 KiB"},
 		"large annotations":          {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncommonAnnotations: {a: " + strings.Repeat("x", 100_000) + "}", "app/a.yaml", many.String()}, "app: the labels, annotations and patches can add more than 32 MiB to the objects"},

@@ -40,7 +40,7 @@ type parsed struct {
 	resources  []reference
 	components []reference
 	patchFiles []reference
-	inline     []string // patches in the kustomization file itself
+	inline     []string // the patches in the kustomization file itself
 	own        own
 	text       []byte // the file for kustomize as JSON, with origin annotations turned on
 }
@@ -125,7 +125,7 @@ func (k *parsed) countTransformations(root *yaml.Node) {
 	}
 }
 
-// listOf returns the items of a list, which all must have the same kind: mappings or single values.
+// listOf returns the items of a list. All items must have the given kind: mappings, or strings.
 func listOf(file string, root *yaml.Node, field string, kind yaml.Kind) ([]*yaml.Node, error) {
 	list := valueOf(root, field)
 	if list == nil || list.ShortTag() == "!!null" {
@@ -135,15 +135,15 @@ func listOf(file string, root *yaml.Node, field string, kind yaml.Kind) ([]*yaml
 		return nil, fmt.Errorf("%s:%d: %s: want a list", file, list.Line, field)
 	}
 	for _, item := range list.Content {
-		if item.Kind != kind || kind == yaml.ScalarNode && !safeyaml.IsText(item) {
+		if item.Kind != kind || kind == yaml.ScalarNode && !safeyaml.IsString(item) {
 			return nil, fmt.Errorf("%s:%d: %s: want a list of %s", file, item.Line, field, map[yaml.Kind]string{yaml.ScalarNode: "paths", yaml.MappingNode: "mappings"}[kind])
 		}
 	}
 	return list.Content, nil
 }
 
-// encode writes the kustomization for kustomize. It writes JSON, because the YAML library changes some texts of several lines
-// when it writes YAML.
+// encode writes the kustomization for kustomize. It writes JSON, because the YAML library changes some multi-line strings when
+// it writes YAML.
 func (k *parsed) encode(file string, root *yaml.Node) error {
 	value, err := safeyaml.Decode(root)
 	if mistake := (*safeyaml.MistakeError)(nil); errors.As(err, &mistake) {
@@ -173,7 +173,7 @@ func (k *parsed) compare(file string) error {
 	same := slices.Equal(read.Resources, paths(k.resources)) && slices.Equal(read.Components, paths(k.components)) &&
 		slices.Equal(patchFiles, paths(k.patchFiles)) && slices.Equal(inline, k.inline)
 	if !same {
-		return fmt.Errorf("%s: kustomize finds other paths or patches than the checks: write each path and patch as a plain text", file)
+		return fmt.Errorf("%s: kustomize finds other paths or patches than the checks: write each path and patch as a string", file)
 	}
 	return nil
 }
@@ -192,16 +192,16 @@ func checkKeys(file string, mapping *yaml.Node, allowed map[string]bool, where s
 	for i := 0; i < len(mapping.Content); i += 2 {
 		key := mapping.Content[i]
 		if now, replaced := replacedFields[key.Value]; replaced {
-			return fmt.Errorf("%s:%d: the field %s is deprecated in kustomize and not allowed here: use %s", file, key.Line, key.Value, now)
+			return fmt.Errorf("%s:%d: the field %q is deprecated in kustomize and not allowed here: use %s", file, key.Line, key.Value, now)
 		}
 		if !allowed[key.Value] {
-			return fmt.Errorf("%s:%d: the field %s is not allowed in %s", file, key.Line, key.Value, where)
+			return fmt.Errorf("%s:%d: the field %q is not allowed in %s", file, key.Line, key.Value, where)
 		}
 	}
 	return nil
 }
 
-// addPatches notes the files with patches, and checks patches that are written in the kustomization itself.
+// addPatches collects the names of the files with patches, and checks the patches in the kustomization file itself.
 func (k *parsed) addPatches(file string, items []*yaml.Node) error {
 	for _, item := range items {
 		if err := checkKeys(file, item, patchFields, "a patch"); err != nil {

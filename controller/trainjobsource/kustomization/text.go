@@ -17,7 +17,7 @@ import (
 // object grows with the square of this number.
 const maxObjectValues = 2000
 
-// content is the number of objects or patches in a text, and of their values.
+// content counts the objects or patches in a file, and the values in them.
 type content struct{ objects, values int64 }
 
 // checkText checks the YAML of a file or a patch. It checks the text twice: as a stream of YAML documents, for messages with lines,
@@ -47,7 +47,7 @@ func checkText(file string, text []byte) (found content, err error) {
 			return content{}, err
 		}
 		if values > maxObjectValues {
-			return content{}, fmt.Errorf("%s:%d: an object or a patch has more than %d values", file, max(object.YNode().Line, 1), maxObjectValues)
+			return content{}, fmt.Errorf("%s:%d: the object or patch has more than %d values", file, max(object.YNode().Line, 1), maxObjectValues)
 		}
 		found.values += values
 	}

@@ -30,10 +30,11 @@ type total struct {
 	own   own
 }
 
-// own is what a kustomization file, its patches and its components do with each object of a folder.
+// own counts the transformations of a kustomization file with its patches and components, and the values and bytes that they can
+// add to each object of the folder.
 type own struct{ transformations, values, bytes int64 }
 
-// addPatches adds the patches of a file or of an item of "patches".
+// addPatches counts the patches of one item of the list "patches".
 func (o *own) addPatches(c content) {
 	o.transformations += max(c.objects, 1)
 	o.values += c.values
@@ -50,7 +51,7 @@ func (t *total) add(used total) {
 	t.depth = max(t.depth, used.depth)
 }
 
-// transform adds what the folder itself does with the objects.
+// transform adds the effects of the folder's own transformations.
 func (t *total) transform(o own) {
 	const enough = 1 << 30 // far above all limits, so that the products do not overflow
 	t.own = o
@@ -61,7 +62,7 @@ func (t *total) transform(o own) {
 	t.depth++
 }
 
-// check returns an error if a limit is exceeded.
+// check returns an error if the size exceeds a limit.
 func (t *total) check(limits Limits) error {
 	switch {
 	case t.bytes > limits.Bytes:

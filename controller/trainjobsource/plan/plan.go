@@ -72,8 +72,8 @@ func Make(in Input) Plan {
 	for _, name := range jobNames(in) {
 		j := job{plan: &p, in: in, name: name, found: found[name], used: used, history: in.Record[name]}
 		j.git, j.inGit = in.Jobs[name]
-		// If Git does not contain a taken job, earlier runs of this TrainJobSource may still exist, and the policy decides
-		// about them.
+		// A job that belongs to another TrainJobSource can have earlier runs of this TrainJobSource. If Git no longer contains
+		// the job here, the prune policy decides whether they are deleted.
 		if _, taken := in.Taken[name]; taken && (j.inGit || in.Incomplete) {
 			if j.inGit {
 				p.States[name] = Duplicated

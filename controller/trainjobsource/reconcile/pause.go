@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxPause is the longest time for which the process can stand still during a round, for example because its machine was
+	// maxPause is the longest time for which the process may be paused during a round, for example because its machine was
 	// suspended. Another replica becomes the leader after 15 seconds without a renewal of the lease, and carries out the rest
 	// of the round. When the first process continues, its plan is out of date: a TrainJob of the plan may have run, and
 	// somebody may have deleted it.
@@ -18,12 +18,12 @@ const (
 	beatInterval = time.Second
 )
 
-// pulse shows that the process runs. It beats every second and at each request, so a long time between two beats means that the
-// process stood still. A request that takes long is no reason to end the round: the next requests store what it has done.
+// pulse detects pauses of the process. It beats every second and at each request, so a long time between two beats means that the
+// process was paused. A slow request does not end the round, because later requests record its result.
 type pulse struct {
 	lock  sync.Mutex
 	last  time.Time // when the last beat was
-	ended bool      // the process stood still for too long
+	ended bool      // whether the process was paused for too long
 }
 
 type pulseKey struct{}
@@ -60,18 +60,18 @@ func (p *pulse) beat(now time.Time) error {
 	}
 	p.last = now
 	if p.ended {
-		return fmt.Errorf("the controller stood still for more than %s, and repeats the round: another replica may have finished it", maxPause)
+		return fmt.Errorf("the controller was paused for more than %s, and repeats the round, because another replica may have completed it", maxPause)
 	}
 	return nil
 }
 
-// RefuseAfterPause returns a transport that sends no request of a round during which the process stood still for too long. All
+// RefuseAfterPause returns a transport that sends no request of a round during which the process was paused for too long. All
 // clients of a Reconciler need this transport, because a client can wait for its rate limit right before it sends a request.
 func RefuseAfterPause(next http.RoundTripper) http.RoundTripper { return pulseTransport{next} }
 
 type pulseTransport struct{ next http.RoundTripper }
 
-// RoundTrip sends a request, or refuses it.
+// RoundTrip sends a request, unless the process was paused for too long during the round.
 func (t pulseTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if p, ofRound := r.Context().Value(pulseKey{}).(*pulse); ofRound {
 		if err := p.beat(time.Now()); err != nil {

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// answers answers each request after some time.
-type answers struct {
-	sent int
-	slow time.Duration
+// slowServer answers each request after a delay.
+type slowServer struct {
+	sent  int
+	delay time.Duration
 }
 
-func (a *answers) RoundTrip(*http.Request) (*http.Response, error) {
-	a.sent++
-	time.Sleep(a.slow)
+func (s *slowServer) RoundTrip(*http.Request) (*http.Response, error) {
+	s.sent++
+	time.Sleep(s.delay)
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 }
 
@@ -32,10 +32,10 @@ func send(ctx context.Context, transport http.RoundTripper) error {
 	return err
 }
 
-// TestRefuseAfterPause checks that a round sends no request after the process has stood still, and that other requests are not
-// affected. The test stops the goroutine that beats, as if the whole process stood still.
+// TestRefuseAfterPause checks that a round sends no request after a pause of the process, and that other requests are not
+// affected. In the test, no goroutine beats, as if the whole process were paused.
 func TestRefuseAfterPause(t *testing.T) {
-	server := &answers{}
+	server := &slowServer{}
 	transport := RefuseAfterPause(server)
 	p := &pulse{last: time.Now().Add(-maxPause / 2)}
 	ctx := context.WithValue(t.Context(), pulseKey{}, p)
@@ -61,7 +61,7 @@ func TestSlowRequestsDoNotEndTheRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := withPulse(t.Context())
 		defer stop()
-		transport := RefuseAfterPause(&answers{slow: 3 * maxPause})
+		transport := RefuseAfterPause(&slowServer{delay: 3 * maxPause})
 		for range 3 {
 			if err := send(ctx, transport); err != nil {
 				t.Errorf("the round ends: %v", err)

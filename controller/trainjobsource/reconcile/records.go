@@ -29,15 +29,15 @@ type records struct {
 // the ConfigMaps of different TrainJobSources have different names.
 func recordName(s Source) string { return "trainjobsource." + s.Namespace + "." + s.Name }
 
-// Limits of the records of a namespace. The records of deleted TrainJobSources count, because they stay. Without limits, a tenant
+// Limits for all records of a namespace together. The records of deleted TrainJobSources count, because they stay. Without limits, a tenant
 // could fill the cluster's storage and the controller's memory by creating and deleting TrainJobSources.
 const (
 	maxRecords     = 100
 	maxRecordBytes = 16 << 20
 )
 
-// checkRoom returns an error if the records have no room for the new runs of a plan, even after these runs are marked as created. If
-// there is no room, a round starts no new runs, but still deletes runs, so that the record can become smaller.
+// checkRoom returns an error if the records would exceed a limit after the new runs of a plan are added and marked as created. A
+// round then starts no new runs, but still deletes runs, so that the record can become smaller.
 func (all records) checkRoom(namespace string, p plan.Plan) error {
 	if len(p.Create) == 0 {
 		return nil

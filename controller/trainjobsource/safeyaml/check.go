@@ -9,7 +9,7 @@ import (
 // Limits of one YAML document.
 const (
 	maxDepth  = 100    // mappings and lists in each other
-	maxValues = 20_000 // mappings, lists and single values; keys count too
+	maxValues = 20_000 // mappings, lists and scalars; keys count too
 )
 
 // MistakeError is a mistake in a YAML document.
@@ -41,7 +41,7 @@ func (c *checker) check(node *yaml.Node, depth int) error {
 	case node.Kind == yaml.AliasNode || node.Anchor != "":
 		return mistake(node, "anchors and aliases are not allowed: write the value itself")
 	case node.Style&yaml.TaggedStyle != 0:
-		return mistake(node, "the tag %s is not allowed: write a text in quotes, and other values without a tag", node.ShortTag())
+		return mistake(node, "the tag %s is not allowed: remove it, and put the value in quotes if it is a string", node.ShortTag())
 	case depth > maxDepth:
 		return mistake(node, "mappings and lists are nested more than %d times", maxDepth)
 	case c.values > maxValues:
@@ -60,7 +60,7 @@ func (c *checker) check(node *yaml.Node, depth int) error {
 	return nil
 }
 
-// checkKeys checks that the keys of a mapping are texts, and that none of them is repeated.
+// checkKeys checks that the keys of a mapping are strings, and that no key is repeated.
 func checkKeys(mapping *yaml.Node) error {
 	seen := make(map[string]bool, len(mapping.Content)/2)
 	for i := 0; i < len(mapping.Content); i += 2 {
@@ -69,9 +69,9 @@ func checkKeys(mapping *yaml.Node) error {
 		case key.Kind == yaml.AliasNode: // check reports it
 			continue
 		case key.Kind != yaml.ScalarNode:
-			return mistake(key, "a key must be a text")
-		case !IsText(key):
-			return mistake(key, "the key %s is not a text: write it in quotes", key.Value)
+			return mistake(key, "a key must be a string")
+		case !IsString(key):
+			return mistake(key, "the key %q is not a string: put it in quotes", key.Value)
 		case seen[key.Value]:
 			return mistake(key, "the key %q appears twice in one mapping", key.Value)
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // Decode returns the value of a YAML document that passed Check, with the types of JSON: integers are int64, and other numbers
-// are float64. All texts stay as they are. Values without quotes, such as dates, mean the same as for the API server, which
+// are float64. Strings stay unchanged. Scalars without quotes, such as dates, have the same meaning as in the API server, which
 // reads YAML 1.1. The error is a *MistakeError.
 func Decode(node *yaml.Node) (any, error) {
 	switch node.Kind {
@@ -44,9 +44,9 @@ func decodeMapping(node *yaml.Node) (any, error) {
 	return mapping, nil
 }
 
-// decodeScalar decodes a single value. The YAML library of the API server decides the meaning of values without quotes.
+// decodeScalar decodes a scalar. The YAML library of the API server decides the meaning of scalars without quotes.
 func decodeScalar(node *yaml.Node) (value any, err error) {
-	if mustBeText(node) {
+	if isPlainString(node) {
 		return node.Value, nil
 	}
 	text, err := kubernetes.YAMLToJSON([]byte(node.Value))
@@ -54,7 +54,7 @@ func decodeScalar(node *yaml.Node) (value any, err error) {
 		err = json.Unmarshal(text, &value)
 	}
 	if err != nil && node.ShortTag() == "!!str" {
-		return node.Value, nil // a text such as "...", which ends a document if it stands alone
+		return node.Value, nil // a string such as "...", which YAMLToJSON reads as the end of a document
 	}
 	if err != nil {
 		return nil, mistake(node, "the value %s is not a number that JSON can contain", node.Value)
@@ -66,23 +66,23 @@ func decodeScalar(node *yaml.Node) (value any, err error) {
 	if node.ShortTag() == "!!null" {
 		return nil, nil //nolint:nilnil // null is a value
 	}
-	return node.Value, nil // a text such as "---", which begins a document if it stands alone
+	return node.Value, nil // a string such as "---", which YAMLToJSON reads as the start of a document
 }
 
-// otherTypes matches values that YAML 1.1 may read as another type than a text: numbers, dates, and the words for true, false
-// and null. It also matches some texts, such as 10Gi.
+// otherTypes matches scalars that YAML 1.1 may not read as strings: numbers, dates, and the words for true, false and null. It
+// also matches some strings, such as 10Gi.
 var otherTypes = regexp.MustCompile(`^([-+.0-9].*|y|yes|on|true|n|no|off|false|null|~|<<|=|)$`)
 
-// mustBeText reports whether a value is a text for all programs, because it has quotes, is a block, or does not look like a value of
-// another type.
-func mustBeText(node *yaml.Node) bool {
+// isPlainString reports whether every program reads a scalar as a string, because the scalar has quotes, is a block, or does not
+// look like a value of another type.
+func isPlainString(node *yaml.Node) bool {
 	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 	return node.Style&quoted != 0 || strings.Contains(node.Value, "\n") || !otherTypes.MatchString(strings.ToLower(node.Value))
 }
 
-// IsText reports whether a single value is a text in YAML 1.1 and in YAML 1.2.
-func IsText(node *yaml.Node) bool {
-	if mustBeText(node) {
+// IsString reports whether a scalar is a string in both YAML 1.1 and YAML 1.2.
+func IsString(node *yaml.Node) bool {
+	if isPlainString(node) {
 		return true
 	}
 	value, err := decodeScalar(node)

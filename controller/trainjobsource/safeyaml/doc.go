@@ -1,6 +1,6 @@
 // Package safeyaml checks and decodes YAML that a tenant wrote.
 //
-// Programs differ in how they read unusual YAML: repeated keys, tags, merge keys, and keys that are no texts. If two programs
-// read a text differently, one of them can overlook what the other one does. Check therefore refuses such YAML. Check also
-// refuses YAML that needs much more memory than its text, such as aliases.
+// Programs differ in how they read unusual YAML, such as repeated keys, tags, merge keys, and keys that are not strings. If a
+// check and the program that it protects read a file differently, the check can miss something. Check therefore refuses unusual
+// YAML. Check also refuses aliases, because a small file with aliases can need gigabytes of memory.
 package safeyaml
