@@ -98,18 +98,15 @@ func (r *round) fetchRequest(ctx context.Context) (request fetch.Request, err er
 
 // readKeys returns the keys that verify commits, or nil if commits are not verified. If the keys have changed since the commit in
 // memory was verified, readKeys discards the commit: a key may have been removed because it was stolen, so the waiting jobs of the
-// commit must not start before the commit is verified again. If the keys cannot be read, the jobs wait until the next round.
+// commit must not start before the commit is verified again. If the keys cannot be read, readKeys discards the commit too.
 func (r *round) readKeys(ctx context.Context) (map[string][]byte, error) {
 	verify := r.source.Spec.Verify
 	if verify == nil || verify.SecretRef == nil {
 		return nil, nil
 	}
 	secret, err := r.secret(ctx, "spec.verify.secretRef", verify.SecretRef.Name)
-	if missing := (*fetch.ConfigError)(nil); errors.As(err, &missing) {
-		r.discardCommit()
-	}
 	if err != nil {
-		r.commit = nil
+		r.discardCommit()
 		return nil, err
 	}
 	keys := orEmpty(secret.Data)

@@ -44,47 +44,68 @@ type answers struct {
 	commit  weak.Pointer[commit]
 	sync    string // the annotation trainyard.dev/sync at the time of the questions
 	at      time.Time
-	admits  map[string]bool // by the name of the job
-	refused int             // the number of jobs that the API server refuses
+	jobs    map[string]answer // by the name of the job
+	refused int               // the number of jobs that the API server refuses
+}
+
+// answer is the answer of the API server about a job that the rules deny.
+type answer struct {
+	admitted bool   // the rules only warn, or only write into the audit log (spec.admission.enforce)
+	reason   string // why the API server refuses the job, if not because of the rules
 }
 
 // maxRefused limits the dry runs for a commit: after the API server has refused this number of jobs, all further jobs that the
 // rules deny count as denied.
 const maxRefused = 20
 
-// dropWarnings removes the jobs from r.denied that the API server admits. It admits all of them if the platform only warns about
-// violations, or only writes them into the audit log (spec.admission.enforce).
+// dropWarnings removes the jobs from r.denied that the API server admits. If the API server gives no answer, for example because a
+// webhook is not available, the jobs without an answer stay denied in this round, and the next round asks again.
 func (r *round) dropWarnings(ctx context.Context) {
 	a := &r.state.answers
 	if age := r.now.Sub(a.at); a.commit != weak.Make(r.commit) || a.sync != r.state.sync || age < 0 || age >= maxUnchecked {
-		*a = answers{commit: weak.Make(r.commit), sync: r.state.sync, at: r.now, admits: map[string]bool{}}
+		*a = answers{commit: weak.Make(r.commit), sync: r.state.sync, at: r.now, jobs: map[string]answer{}}
 	}
+	silent := false
 	for _, job := range r.commit.tree.Jobs {
 		name := job.Name()
 		if r.denied[name] == "" {
 			continue
 		}
-		if _, known := a.admits[name]; !known && a.refused < maxRefused {
-			if a.admits[name] = r.admits(ctx, job); !a.admits[name] {
-				a.refused++
-			}
+		if _, known := a.jobs[name]; !known && !silent && a.refused < maxRefused {
+			silent = !r.ask(ctx, job)
 		}
-		if a.admits[name] {
+		switch found := a.jobs[name]; {
+		case found.admitted:
 			delete(r.denied, name)
+		case found.reason != "":
+			r.denied[name] = found.reason
 		}
 	}
 }
 
-// admits reports whether the API server admits a job. It asks the API server in a dry run, as the ServiceAccount of the tenant. The
-// API server evaluates the admission rules before it checks the quota and the name. An exceeded quota or an existing name therefore
-// shows that the rules admit the job. After any other error, the job counts as refused.
-func (r *round) admits(ctx context.Context, job decode.Job) bool {
+// ask asks the API server in a dry run whether it admits a job, as the ServiceAccount of the tenant. It stores the answer, and reports
+// whether there is one. The API server evaluates the admission rules before it checks the quota and the name. An exceeded quota or an
+// existing name therefore shows that the rules admit the job.
+func (r *round) ask(ctx context.Context, job decode.Job) bool {
 	c, err := r.Rounds.TrainJobs(r.source.Namespace, r.source.Spec.ServiceAccountName)
 	if err != nil {
 		return false
 	}
+	a := &r.state.answers
 	err = c.Create(ctx, job.Object.DeepCopy(), client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict))
-	return err == nil || apierrors.IsAlreadyExists(err) || reconcile.IsOverQuota(err)
+	switch {
+	case err == nil || apierrors.IsAlreadyExists(err) || reconcile.IsOverQuota(err):
+		a.jobs[job.Name()] = answer{admitted: true}
+		return true
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"):
+		a.jobs[job.Name()] = answer{}
+	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) && strings.Contains(err.Error(), "admission webhook"):
+		a.jobs[job.Name()] = answer{reason: err.Error()}
+	default:
+		return false
+	}
+	a.refused++
+	return true
 }
 
 // rules are the admission rules of a tenant.

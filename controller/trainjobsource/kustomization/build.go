@@ -43,11 +43,12 @@ type Limits struct {
 	Added     int64 // bytes of each kustomization and its patches, times the objects to which they can be added
 	Work      int64
 	Depth     int64 // of folders that use each other
+	Folders   int64 // uses of folders; a folder that is used twice counts twice, with all folders that it uses
 }
 
 // DefaultLimits allows larger kustomizations than people write. The build of a kustomization at these limits takes about ten
 // seconds.
-var DefaultLimits = Limits{FileBytes: 1 << 20, Bytes: 4 << 20, Objects: 1000, Values: 200_000, Added: 32 << 20, Work: 500_000, Depth: 20}
+var DefaultLimits = Limits{FileBytes: 1 << 20, Bytes: 4 << 20, Objects: 1000, Values: 200_000, Added: 32 << 20, Work: 500_000, Depth: 20, Folders: 1000}
 
 // building is locked during each build, because kustomize keeps the OpenAPI schema in a global variable.
 var building sync.Mutex

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
 func job(name string) string {
@@ -66,31 +67,37 @@ func TestBuild(t *testing.T) {
 			[]string{"app/Kustomization", "resources: [a.yaml]\ncomponents: [../part]", "app/a.yaml", job("a"), "part/kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nlabels: [{pairs: {x: v}}]"},
 			"a at app/a.yaml:1, map[x:v], map[numNodes:2]",
 		},
-		"a missing file":         {[]string{"app/kustomization.yaml", "resources:\n- a.yaml"}, "error: app/kustomization.yaml:2: app/a.yaml is not in the commit"},
-		"no kustomization":       {[]string{"app/kustomization.yaml", "resources: [../b]", "b/a.yaml", job("a")}, "error: b: no file kustomization.yaml"},
-		"invalid YAML":           {[]string{"app/kustomization.yaml", "resources: ["}, "error: app/kustomization.yaml: line 1: did not find expected node content"},
-		"a list":                 {[]string{"app/kustomization.yaml", "[]"}, "error: app/kustomization.yaml: want a kustomization, which is a mapping"},
-		"a folder in itself":     {[]string{"app/kustomization.yaml", "resources: [../b]", "b/kustomization.yaml", "resources: [../app]"}, "error: app: the kustomization includes itself"},
-		"a deprecated field":     {[]string{"app/kustomization.yaml", "bases: [../b]"}, `error: app/kustomization.yaml:1: the field "bases" is deprecated in kustomize and not allowed here: use resources`},
-		"an error of kustomize":  {[]string{"app/kustomization.yaml", "resources: [a.yaml, b.yaml]", "app/a.yaml", job("a"), "app/b.yaml", job("a")}, "error: building the kustomization in app: "},
-		"A2, out of the folder":  {[]string{"app/kustomization.yaml", "resources: [../../etc/passwd]"}, `error: app/kustomization.yaml:1: "../../etc/passwd" leads out of the repository`},
-		"A2, an absolute path":   {[]string{"app/kustomization.yaml", "resources: [/etc/passwd]"}, `error: app/kustomization.yaml:1: "/etc/passwd" leads out of the repository`},
-		"A2, a patch elsewhere":  {[]string{"app/kustomization.yaml", "patches: [{path: ../../etc/passwd}]"}, `error: app/kustomization.yaml:1: "../../etc/passwd" leads out of the repository`},
-		"A12, aliases":           {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "a: &a [x, x]\nb: [*a, *a]"}, "error: app/a.yaml:1: anchors and aliases are not allowed: write the value itself"},
-		"A12, aliases in patch":  {[]string{"app/kustomization.yaml", "patches: [{patch: \"a: &a b\"}]"}, "error: app/kustomization.yaml:1: patch:1: anchors and aliases are not allowed: write the value itself"},
-		"A13, copies":            {[]string{"app/kustomization.yaml", "patches: [{patch: '[{\"op\": \"co\\u0070y\"}]'}]"}, "error: app/kustomization.yaml:1: patch:1: the operation copy is not allowed in JSON patches"},
-		"A13, a copy added last": {[]string{"app/kustomization.yaml", "patches: [{patch: '[{\"op\": \"add\", \"op\": \"copy\"}]'}]"}, `error: app/kustomization.yaml:1: patch:1: the key "op" appears twice in one mapping`},
-		"A13, a merge key":       {[]string{"app/kustomization.yaml", "patches: [{patch: '[{<<: {op: copy}}]'}]"}, `error: app/kustomization.yaml:1: patch:1: the key "<<" is not a string: put it in quotes`},
-		"A2, a tag":              {[]string{"app/kustomization.yaml", "resources: [!!binary aHR0cDovL2EvYg==]"}, "error: app/kustomization.yaml:1: the tag !!binary is not allowed: remove it, and put the value in quotes if it is a string"},
-		"A2, a tag in a patch":   {[]string{"app/kustomization.yaml", "patches: [{path: !!binary aHR0cDovL2EvYg==}]"}, "error: app/kustomization.yaml:1: the tag !!binary is not allowed: remove it, and put the value in quotes if it is a string"},
-		"A2, a list in a list":   {[]string{"app/kustomization.yaml", "resources: [[http://a/b]]"}, "error: app/kustomization.yaml:1: resources: want a list of paths"},
-		"A2, a mapping":          {[]string{"app/kustomization.yaml", "resources: {a: http://a/b}"}, "error: app/kustomization.yaml:1: resources: want a list"},
-		"a name with digits":     {[]string{"app/kustomization.yaml", "resources: [01-job.yaml]\npatches: [{path: 2.yaml}]\nlabels: [{pairs: {8x-team: a}}]", "app/01-job.yaml", job("a"), "app/2.yaml", job("a")}, "a at app/01-job.yaml:1, map[8x-team:a], map[numNodes:2]"},
-		"a number as a path":     {[]string{"app/kustomization.yaml", "resources: [1]"}, "error: app/kustomization.yaml:1: resources: want a list of paths"},
-		"no resources":           {[]string{"app/kustomization.yaml", "resources:\nnamePrefix: a-"}, ""},
-		"other label fields":     {[]string{"app/kustomization.yaml", "labels: [{pairs: {a: b}, fields: [{path: spec/a, create: true}]}]"}, `error: app/kustomization.yaml:1: the field "fields" is not allowed in an item of labels`},
-		"a repeated key":         {[]string{"app/kustomization.yaml", "resources: []\nresources: [a.yaml]"}, `error: app/kustomization.yaml:2: the key "resources" appears twice in one mapping`},
-		"deep nesting":           {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "a: " + strings.Repeat("[", 200) + strings.Repeat("]", 200)}, "error: app/a.yaml:1: mappings and lists are nested more than 100 times"},
+		"a missing file":          {[]string{"app/kustomization.yaml", "resources:\n- a.yaml"}, "error: app/kustomization.yaml:2: app/a.yaml is not in the commit"},
+		"no kustomization":        {[]string{"app/kustomization.yaml", "resources: [../b]", "b/a.yaml", job("a")}, "error: b: no file kustomization.yaml"},
+		"invalid YAML":            {[]string{"app/kustomization.yaml", "resources: ["}, "error: app/kustomization.yaml: line 1: did not find expected node content"},
+		"a list":                  {[]string{"app/kustomization.yaml", "[]"}, "error: app/kustomization.yaml: want a kustomization, which is a mapping"},
+		"a folder in itself":      {[]string{"app/kustomization.yaml", "resources: [../b]", "b/kustomization.yaml", "resources: [../app]"}, "error: app: the kustomization includes itself"},
+		"a deprecated field":      {[]string{"app/kustomization.yaml", "bases: [../b]"}, `error: app/kustomization.yaml:1: the field "bases" is deprecated in kustomize and not allowed here: use resources`},
+		"an error of kustomize":   {[]string{"app/kustomization.yaml", "resources: [a.yaml, b.yaml]", "app/a.yaml", job("a"), "app/b.yaml", job("a")}, "error: building the kustomization in app: "},
+		"A2, out of the folder":   {[]string{"app/kustomization.yaml", "resources: [../../etc/passwd]"}, `error: app/kustomization.yaml:1: "../../etc/passwd" leads out of the repository`},
+		"A2, an absolute path":    {[]string{"app/kustomization.yaml", "resources: [/etc/passwd]"}, `error: app/kustomization.yaml:1: "/etc/passwd" leads out of the repository`},
+		"A2, a patch elsewhere":   {[]string{"app/kustomization.yaml", "patches: [{path: ../../etc/passwd}]"}, `error: app/kustomization.yaml:1: "../../etc/passwd" leads out of the repository`},
+		"A12, aliases":            {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "a: &a [x, x]\nb: [*a, *a]"}, "error: app/a.yaml:1: anchors and aliases are not allowed: write the value itself"},
+		"A12, aliases in patch":   {[]string{"app/kustomization.yaml", "patches: [{patch: \"a: &a b\"}]"}, "error: app/kustomization.yaml:1: patch:1: anchors and aliases are not allowed: write the value itself"},
+		"A13, copies":             {[]string{"app/kustomization.yaml", "patches: [{patch: '[{\"op\": \"co\\u0070y\"}]'}]"}, "error: app/kustomization.yaml:1: patch:1: the operation copy is not allowed in JSON patches"},
+		"A13, a copy added last":  {[]string{"app/kustomization.yaml", "patches: [{patch: '[{\"op\": \"add\", \"op\": \"copy\"}]'}]"}, `error: app/kustomization.yaml:1: patch:1: the key "op" appears twice in one mapping`},
+		"A13, a merge key":        {[]string{"app/kustomization.yaml", "patches: [{patch: '[{<<: {op: copy}}]'}]"}, `error: app/kustomization.yaml:1: patch:1: the key "<<" is not a string: put it in quotes`},
+		"A2, a tag":               {[]string{"app/kustomization.yaml", "resources: [!!binary aHR0cDovL2EvYg==]"}, "error: app/kustomization.yaml:1: the tag !!binary is not allowed: remove it, and put the value in quotes if it is a string"},
+		"A2, a tag in a patch":    {[]string{"app/kustomization.yaml", "patches: [{path: !!binary aHR0cDovL2EvYg==}]"}, "error: app/kustomization.yaml:1: the tag !!binary is not allowed: remove it, and put the value in quotes if it is a string"},
+		"A2, a list in a list":    {[]string{"app/kustomization.yaml", "resources: [[http://a/b]]"}, "error: app/kustomization.yaml:1: resources: want a list of paths"},
+		"A2, a mapping":           {[]string{"app/kustomization.yaml", "resources: {a: http://a/b}"}, "error: app/kustomization.yaml:1: resources: want a list"},
+		"a name with digits":      {[]string{"app/kustomization.yaml", "resources: [01-job.yaml]\npatches: [{path: 2.yaml}]\nlabels: [{pairs: {8x-team: a}}]", "app/01-job.yaml", job("a"), "app/2.yaml", job("a")}, "a at app/01-job.yaml:1, map[8x-team:a], map[numNodes:2]"},
+		"a number as a path":      {[]string{"app/kustomization.yaml", "resources: [1]"}, "error: app/kustomization.yaml:1: resources: want a list of paths"},
+		"no resources":            {[]string{"app/kustomization.yaml", "resources:\nnamePrefix: a-"}, ""},
+		"other label fields":      {[]string{"app/kustomization.yaml", "labels: [{pairs: {a: b}, fields: [{path: spec/a, create: true}]}]"}, `error: app/kustomization.yaml:1: the field "fields" is not allowed in an item of labels`},
+		"another kind":            {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", job("a") + "---\napiVersion: v1\nkind: Secret\n"}, "error: app/a.yaml:6: v1 Secret is not allowed: a TrainJobSource applies only TrainJobs of trainer.kubeflow.org/v1alpha1"},
+		"a patch of another kind": {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: 'kind: Pod'}]"}, `error: app/kustomization.yaml:1: patch:1: a patch of "" "Pod" is not allowed: a TrainJobSource applies only TrainJobs of trainer.kubeflow.org/v1alpha1`},
+		"a patch of the kind":     {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '- {op: replace, path: /kind, value: Pod}'}]"}, `error: app/kustomization.yaml:1: patch:1: a JSON patch must not change "/kind"`},
+		"a patch of the name":     {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '- {op: replace, path: /metadata/name, value: b}'}]"}, `error: app/kustomization.yaml:1: patch:1: a JSON patch must not change "/metadata/name"`},
+		"a patch of everything":   {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '- {op: replace, path: \"\", value: {}}'}]"}, `error: app/kustomization.yaml:1: patch:1: a JSON patch must not change ""`},
+		"options of a patch":      {[]string{"app/kustomization.yaml", "patches: [{options: {allowNameChange: true}}]"}, `error: app/kustomization.yaml:1: the field "options" is not allowed in a patch`},
+		"a repeated key":          {[]string{"app/kustomization.yaml", "resources: []\nresources: [a.yaml]"}, `error: app/kustomization.yaml:2: the key "resources" appears twice in one mapping`},
+		"deep nesting":            {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "a: " + strings.Repeat("[", 200) + strings.Repeat("]", 200)}, "error: app/a.yaml:1: mappings and lists are nested more than 100 times"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, isPrefix := build(t, tree(tc.files...)), strings.HasSuffix(tc.want, ": ")
@@ -199,6 +206,11 @@ func TestLimits(t *testing.T) {
 	for level := range 25 {
 		chain = append(chain, fmt.Sprintf("l%d/kustomization.yaml", level), fmt.Sprintf("resources: [../l%d]\n", level+1))
 	}
+	const expression = "want at most 200 characters, and no {, because kustomize reads this value as a regular expression"
+	empty := []string{"app/kustomization.yaml", "resources: [../e0]", "e20/kustomization.yaml", "namePrefix: a"}
+	for level := range 20 {
+		empty = append(empty, fmt.Sprintf("e%d/kustomization.yaml", level), fmt.Sprintf("resources: [../e%d, ../e%d]", level+1, level+1))
+	}
 	var many strings.Builder
 	for i := range 900 {
 		many.WriteString(job(fmt.Sprintf("job-%d", i)) + "---\n")
@@ -207,7 +219,7 @@ func TestLimits(t *testing.T) {
 		files []string
 		want  string
 	}{
-		"bases that double":          {doubling, "app: l30: the kustomization has more than 1000 objects"},
+		"bases that double":          {doubling, "app: l32: folders are used more than 1000 times"},
 		"many objects":               {[]string{"app/kustomization.yaml", "resources: [a.yaml, b.yaml]", "app/a.yaml", many.String(), "app/b.yaml", strings.ReplaceAll(many.String(), "job-", "b-")}, "app: the kustomization has more than 1000 objects"},
 		"many patches":               {[]string{"app/kustomization.yaml", "resources: [a.yaml]\npatches:\n" + strings.Repeat("- patch: '[]'\n", 50), "app/a.yaml", many.String()}, "app: " + tooLong},
 		"many patches in one file":   {[]string{"app/kustomization.yaml", "resources: [a.yaml]\npatches: [{path: b.yaml}]", "app/a.yaml", job("a"), "app/b.yaml", strings.Repeat(job("a")+"---\n", 500)}, "app: " + tooLong},
@@ -216,6 +228,11 @@ func TestLimits(t *testing.T) {
 		"a component with patches":   {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncomponents: [../part]", "app/a.yaml", many.String(), "part/kustomization.yaml", "kind: Component\npatches:\n" + strings.Repeat("- patch: '[]'\n", 50)}, "app: " + tooLong},
 		"a component with values":    {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncomponents: [../part]", "app/a.yaml", many.String(), "part/kustomization.yaml", "kind: Component\npatches: [{target: {kind: TrainJob}, patch: '- {op: add, path: /spec/a, value: [" + strings.Repeat("[], ", 300) + "]}'}]"}, "app: the objects can have more than 200000 values together"},
 		"a long chain":               {chain, "app: l5: more than 20 folders use each other"},
+		"folders without objects":    {empty, "app: e11: folders are used more than 1000 times"},
+		"an expression":              {[]string{"app/kustomization.yaml", "patches: [{target: {name: '(a|a?){1000}'}, patch: '[]'}]"}, "app: app/kustomization.yaml:1: " + expression},
+		"a long expression":          {[]string{"app/kustomization.yaml", "images: [{name: '" + strings.Repeat("(a?)", 100) + "'}]"}, "app: app/kustomization.yaml:1: " + expression},
+		"a long name":                {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", job(strings.Repeat("a", 254))}, "app: app/a.yaml:1: metadata.name: want at most 253 characters"},
+		"a long prefix":              {[]string{"app/kustomization.yaml", "namePrefix: " + strings.Repeat("a", 254)}, "app: app/kustomization.yaml:1: namePrefix: want at most 253 characters"},
 		"a large object":             {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", job("a") + "status: [" + strings.Repeat("a, ", 2000) + "]"}, "app: app/a.yaml:1: the object or patch has more than 2000 values"},
 		"A11, a large file":          {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "[" + strings.Repeat("a,", 1<<20) + "]"}, "app: app/kustomization.yaml:1: app/a.yaml has more than 1024 KiB"},
 		"A11, a large kustomization": {[]string{"app/kustomization.yaml", strings.Repeat("#", 1<<20+1)}, "app: app/kustomization.yaml has more than 1024 KiB"},
@@ -230,5 +247,22 @@ func TestLimits(t *testing.T) {
 				t.Errorf("the refusal took %v", spent)
 			}
 		})
+	}
+}
+
+// TestOnePatchPerJob checks that a kustomization with 60 TrainJobs and a patch for each of them is not refused.
+func TestOnePatchPerJob(t *testing.T) {
+	var jobs, patches strings.Builder
+	for i := range 60 {
+		name := fmt.Sprintf("job-%d", i)
+		jobs.WriteString(job(name) + "---\n")
+		fmt.Fprintf(&patches, "- patch: |\n    apiVersion: trainer.kubeflow.org/v1alpha1\n    kind: TrainJob\n    metadata: {name: %s}\n    spec: {trainer: {numNodes: 3}}\n", name)
+	}
+	w := &walk{
+		tree:   tree("app/kustomization.yaml", "resources: [a.yaml]\nnamePrefix: x-\nlabels: [{pairs: {a: b}}]\npatches:\n"+patches.String(), "app/a.yaml", jobs.String()),
+		limits: DefaultLimits, copied: filesys.MakeFsInMemory(), lines: map[string]map[string]int{}, folders: map[string]*total{},
+	}
+	if _, err := w.folder("app"); err != nil {
+		t.Error(err)
 	}
 }

@@ -26,7 +26,7 @@ var allowedFields = map[string]bool{
 
 // patchFields and labelFields list the fields of an item of "patches" and of "labels".
 var (
-	patchFields = map[string]bool{"path": true, "patch": true, "target": true, "options": true}
+	patchFields = map[string]bool{"path": true, "patch": true, "target": true}
 	labelFields = map[string]bool{"pairs": true, "includeSelectors": true, "includeTemplates": true}
 )
 
@@ -39,10 +39,16 @@ var replacedFields = map[string]string{
 type parsed struct {
 	resources  []reference
 	components []reference
-	patchFiles []reference
+	patchFiles []patchFile
 	inline     []string // the patches in the kustomization file itself
 	own        own
 	text       []byte // the file for kustomize as JSON, with origin annotations turned on
+}
+
+// patchFile is a file with patches.
+type patchFile struct {
+	reference
+	single bool // each patch changes only one object, because the item of "patches" has no target
 }
 
 // reference is a path that a kustomization contains.
@@ -88,6 +94,9 @@ func (k *parsed) readLists(file string, root *yaml.Node) error {
 			*list = append(*list, reference{item.Value, item.Line})
 		}
 	}
+	if err := checkNames(file, root); err != nil {
+		return err
+	}
 	k.countTransformations(root)
 	labels, err := listOf(file, root, "labels", yaml.MappingNode)
 	if err != nil {
@@ -103,6 +112,41 @@ func (k *parsed) readLists(file string, root *yaml.Node) error {
 		return err
 	}
 	return k.addPatches(file, patches)
+}
+
+// maxName is the maximum length of names, in bytes, as for names of objects in Kubernetes. kustomize stores the earlier names of an
+// object again for each transformation.
+const maxName = 253
+
+// checkNames checks the fields that change names, and the images.
+func checkNames(file string, root *yaml.Node) error {
+	for _, field := range []string{"namePrefix", "nameSuffix", "namespace"} {
+		if value := valueOf(root, field); value != nil && len(value.Value) > maxName {
+			return fmt.Errorf("%s:%d: %s: want at most %d characters", file, value.Line, field, maxName)
+		}
+	}
+	images, err := listOf(file, root, "images", yaml.MappingNode)
+	if err != nil {
+		return err
+	}
+	for _, image := range images {
+		if err := checkExpressions(file, image); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkExpressions limits the strings of a mapping that kustomize reads as regular expressions. A short expression with a counted
+// repetition, such as (a|a?){1000}, can need seconds and gigabytes.
+func checkExpressions(file string, mapping *yaml.Node) error {
+	const most = 200
+	for _, value := range mapping.Content {
+		if len(value.Value) > most || strings.Contains(value.Value, "{") {
+			return fmt.Errorf("%s:%d: want at most %d characters, and no {, because kustomize reads this value as a regular expression", file, value.Line, most)
+		}
+	}
+	return nil
 }
 
 // countTransformations counts the transformations other than patches, and the values that they can add to an object.
@@ -171,11 +215,19 @@ func (k *parsed) compare(file string) error {
 		}
 	}
 	same := slices.Equal(read.Resources, paths(k.resources)) && slices.Equal(read.Components, paths(k.components)) &&
-		slices.Equal(patchFiles, paths(k.patchFiles)) && slices.Equal(inline, k.inline)
+		slices.Equal(patchFiles, pathsOfPatches(k.patchFiles)) && slices.Equal(inline, k.inline)
 	if !same {
 		return fmt.Errorf("%s: kustomize finds other paths or patches than the checks: write each path and patch as a string", file)
 	}
 	return nil
+}
+
+func pathsOfPatches(files []patchFile) []string {
+	var all []string
+	for _, f := range files {
+		all = append(all, f.path)
+	}
+	return all
 }
 
 func paths(references []reference) []string {
@@ -207,19 +259,25 @@ func (k *parsed) addPatches(file string, items []*yaml.Node) error {
 		if err := checkKeys(file, item, patchFields, "a patch"); err != nil {
 			return err
 		}
-		if file := valueOf(item, "path"); file != nil && file.Value != "" {
-			k.patchFiles = append(k.patchFiles, reference{file.Value, file.Line})
+		target := valueOf(item, "target")
+		if target != nil {
+			if err := checkExpressions(file, target); err != nil {
+				return err
+			}
+		}
+		if path := valueOf(item, "path"); path != nil && path.Value != "" {
+			k.patchFiles = append(k.patchFiles, patchFile{reference{path.Value, path.Line}, target == nil})
 		}
 		inline := valueOf(item, "patch")
 		if inline == nil || inline.Value == "" {
 			continue
 		}
 		k.inline = append(k.inline, inline.Value)
-		patches, err := checkText(fmt.Sprintf("%s:%d: patch", file, inline.Line), []byte(inline.Value))
+		patches, err := checkText(fmt.Sprintf("%s:%d: patch", file, inline.Line), []byte(inline.Value), checkPatch)
 		if err != nil {
 			return err
 		}
-		k.own.addPatches(patches)
+		k.own.addPatches(patches, target == nil)
 	}
 	return nil
 }

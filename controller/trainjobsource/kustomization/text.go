@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/kyaml/kio"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/controller/trainjobsource/safeyaml"
 )
 
@@ -21,8 +24,9 @@ const maxObjectValues = 2000
 type content struct{ objects, values int64 }
 
 // checkText checks the YAML of a file or a patch. It checks the text twice: as a stream of YAML documents, for messages with lines,
-// and as kustomize divides it into objects, so that a difference between the two parsers cannot hide text from the checks.
-func checkText(file string, text []byte) (found content, err error) {
+// and as kustomize divides it into objects, so that a difference between the two parsers cannot hide text from the checks. The
+// function "check" checks each object or patch.
+func checkText(file string, text []byte, check checkFunc) (found content, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	for {
 		var node yaml.Node
@@ -34,6 +38,9 @@ func checkText(file string, text []byte) (found content, err error) {
 			return content{}, fmt.Errorf("%s: %s", file, strings.TrimPrefix(err.Error(), "yaml: "))
 		}
 		if _, err := checkNode(file, &node); err != nil {
+			return content{}, err
+		}
+		if err := checkDocument(file, &node, check); err != nil {
 			return content{}, err
 		}
 	}
@@ -48,6 +55,9 @@ func checkText(file string, text []byte) (found content, err error) {
 		}
 		if values > maxObjectValues {
 			return content{}, fmt.Errorf("%s:%d: the object or patch has more than %d values", file, max(object.YNode().Line, 1), maxObjectValues)
+		}
+		if err := checkDocument(file, object.YNode(), check); err != nil {
+			return content{}, err
 		}
 		found.values += values
 	}
@@ -66,6 +76,83 @@ func checkNode(file string, node *yaml.Node) (values int64, err error) {
 		return 0, fmt.Errorf("%s:%d: the operation copy is not allowed in JSON patches", file, line)
 	}
 	return int64(count), nil
+}
+
+// checkFunc checks an object or a patch.
+type checkFunc func(node *yaml.Node) error
+
+// checkDocument calls a checkFunc for a YAML document, unless it is empty.
+func checkDocument(file string, node *yaml.Node, check checkFunc) error {
+	if node.Kind == yaml.DocumentNode {
+		node = node.Content[0]
+	}
+	if list := valueOf(node, kyaml.BareSeqNodeWrappingKey); list != nil { // kio has put a list into a mapping
+		node = list
+	}
+	if node.ShortTag() == "!!null" {
+		return nil
+	}
+	if err := check(node); err != nil {
+		return fmt.Errorf("%s:%d: %w", file, max(node.Line, 1), err)
+	}
+	return nil
+}
+
+// checkResource refuses objects other than TrainJobs. kustomize knows other kinds: for example, it merges the containers of a
+// Deployment, and needs minutes for many containers.
+func checkResource(object *yaml.Node) error {
+	version, kind := textOf(object, "apiVersion"), textOf(object, "kind")
+	if version != v1alpha1.TrainerAPIVersion || kind != "TrainJob" {
+		return fmt.Errorf("%s %s is not allowed: a TrainJobSource applies only TrainJobs of %s", version, kind, v1alpha1.TrainerAPIVersion)
+	}
+	return checkLengths(object)
+}
+
+// checkPatch refuses patches of objects other than TrainJobs, and JSON patches that change the kind or the name of an object.
+func checkPatch(patch *yaml.Node) error {
+	if patch.Kind == yaml.SequenceNode {
+		return checkOperations(patch)
+	}
+	version, kind := textOf(patch, "apiVersion"), textOf(patch, "kind")
+	if version != "" && version != v1alpha1.TrainerAPIVersion || kind != "" && kind != "TrainJob" {
+		return fmt.Errorf("a patch of %q %q is not allowed: a TrainJobSource applies only TrainJobs of %s", version, kind, v1alpha1.TrainerAPIVersion)
+	}
+	return checkLengths(patch)
+}
+
+// checkLengths limits the names of an object or a patch.
+func checkLengths(object *yaml.Node) error {
+	for _, field := range []string{"name", "namespace"} {
+		if len(textOf(valueOf(object, "metadata"), field)) > maxName {
+			return fmt.Errorf("metadata.%s: want at most %d characters", field, maxName)
+		}
+	}
+	return nil
+}
+
+// checkOperations refuses operations of a JSON patch that change the kind or the name of an object, or all its metadata.
+func checkOperations(operations *yaml.Node) error {
+	for _, operation := range operations.Content {
+		for _, field := range []string{"path", "from"} {
+			pointer := textOf(operation, field)
+			switch part := strings.Split(strings.TrimPrefix(pointer, "/"), "/"); {
+			case valueOf(operation, field) == nil:
+			case slices.Contains([]string{"", "apiVersion", "kind"}, part[0]) || part[0] == "metadata" && (len(part) == 1 || part[1] == "name"):
+				return fmt.Errorf("a JSON patch must not change %q", pointer)
+			case part[0] == "metadata" && part[1] == "namespace" && len(textOf(operation, "value")) > maxName:
+				return fmt.Errorf("metadata.namespace: want at most %d characters", maxName)
+			}
+		}
+	}
+	return nil
+}
+
+// textOf returns the value of a key of a mapping as it is in the file, or an empty string.
+func textOf(mapping *yaml.Node, key string) string {
+	if value := valueOf(mapping, key); value != nil {
+		return value.Value
+	}
+	return ""
 }
 
 // findCopy returns the line of the first operation "copy", or 0.

@@ -25,19 +25,33 @@ type walk struct {
 type total struct {
 	bytes, objects, values, added, work int64
 
-	each  int64 // the largest number of transformations of one object
-	depth int64
-	own   own
+	each    int64 // the largest number of transformations of one object
+	depth   int64
+	folders int64 // uses of folders
+	own     own
 }
 
 // own counts the transformations of a kustomization file with its patches and components, and the values and bytes that they can
-// add to each object of the folder.
-type own struct{ transformations, values, bytes int64 }
+// add to each object of the folder. The field once counts the values that they can add to only one object.
+type own struct{ transformations, values, bytes, once int64 }
 
-// addPatches counts the patches of one item of the list "patches".
-func (o *own) addPatches(c content) {
+// addPatches counts the patches of one item of the list "patches". If the argument "single" is true, each patch changes only one
+// object.
+func (o *own) addPatches(c content, single bool) {
 	o.transformations += max(c.objects, 1)
+	if single {
+		o.once += c.values
+	} else {
+		o.values += c.values
+	}
+}
+
+// addComponent adds the transformations of a component, which changes all objects of the folder that uses it.
+func (o *own) addComponent(c own) {
+	o.transformations += c.transformations
 	o.values += c.values
+	o.bytes += c.bytes
+	o.once += c.once
 }
 
 // add adds the size of a file or a folder that is used. The numbers cannot overflow, because each folder is checked.
@@ -49,17 +63,19 @@ func (t *total) add(used total) {
 	t.work += used.work
 	t.each = max(t.each, used.each)
 	t.depth = max(t.depth, used.depth)
+	t.folders += used.folders
 }
 
 // transform adds the effects of the folder's own transformations.
 func (t *total) transform(o own) {
 	const enough = 1 << 30 // far above all limits, so that the products do not overflow
 	t.own = o
-	t.values = min(t.values+o.values*t.objects, enough)
+	t.values = min(t.values+o.values*t.objects+o.once, enough)
 	t.added += o.bytes * t.objects
 	t.each += o.transformations
 	t.work += o.transformations * (t.values + min(t.objects*t.each, enough))
 	t.depth++
+	t.folders++
 }
 
 // check returns an error if the size exceeds a limit.
@@ -69,6 +85,8 @@ func (t *total) check(limits Limits) error {
 		return tooManyBytes(limits)
 	case t.objects > limits.Objects:
 		return fmt.Errorf("the kustomization has more than %d objects", limits.Objects)
+	case t.folders > limits.Folders:
+		return fmt.Errorf("folders are used more than %d times", limits.Folders)
 	case t.depth > limits.Depth:
 		return fmt.Errorf("more than %d folders use each other", limits.Depth)
 	case t.values > limits.Values:
@@ -125,19 +143,18 @@ func (w *walk) uses(file string, k parsed) (sum total, err error) {
 			return total{}, err
 		}
 		sum.add(used)
-		// A component changes all objects of the folder that uses it.
-		o.transformations += used.own.transformations
-		o.values += used.own.values
-		o.bytes += used.own.bytes
+		o.addComponent(used.own)
 	}
 	for _, patch := range k.patchFiles {
-		text, found, err := w.file(file, patch)
+		size, found, err := w.file(file, patch.reference, checkPatch)
 		if err != nil {
 			return total{}, err
 		}
-		sum.bytes += text
-		o.bytes += text
-		o.addPatches(found)
+		sum.bytes += size
+		if !patch.single {
+			o.bytes += size
+		}
+		o.addPatches(found, patch.single)
 	}
 	sum.transform(o)
 	return sum, nil
@@ -169,12 +186,12 @@ func (w *walk) resource(from string, r reference) (total, error) {
 	if info.IsDir() {
 		return w.folder(target)
 	}
-	size, found, err := w.file(from, r)
+	size, found, err := w.file(from, r, checkResource)
 	return total{bytes: size, objects: found.objects, values: found.values}, err
 }
 
-// file copies a file with objects or with patches, and returns its size in bytes.
-func (w *walk) file(from string, r reference) (size int64, found content, err error) {
+// file copies a file with objects or with patches, and returns its size in bytes. The function "check" checks each object or patch.
+func (w *walk) file(from string, r reference, check checkFunc) (size int64, found content, err error) {
 	file, err := r.resolve(from)
 	if err != nil {
 		return 0, content{}, err
@@ -183,7 +200,7 @@ func (w *walk) file(from string, r reference) (size int64, found content, err er
 	if err != nil {
 		return 0, content{}, fmt.Errorf("%s:%d: %w", from, r.line, err)
 	}
-	if found, err = checkText(file, text); err != nil {
+	if found, err = checkText(file, text, check); err != nil {
 		return 0, content{}, err
 	}
 	w.lines[file] = firstLines(text)

@@ -38,8 +38,10 @@ type Plan struct {
 	Record Record // the new record, which must be written before the cluster is changed
 	Create []Create
 	Delete []string // names of TrainJobs
-	Patch  []Patch
-	States map[string]State // the state of each job in Git, by name
+	// Replaced lists the jobs whose active runs are deleted so that a later plan can start their new version.
+	Replaced []string
+	Patch    []Patch
+	States   map[string]State // the state of each job in Git, by name
 }
 
 // Create creates the TrainJob of a run.
@@ -249,6 +251,9 @@ func (j *job) start() State {
 func (j *job) startDue(newest Version, active []Run) State {
 	if j.in.Policy.OnChange == Replace {
 		j.deleteAll(active)
+	}
+	if j.in.Policy.OnChange == Replace && len(active) > 0 {
+		j.plan.Replaced = append(j.plan.Replaced, j.name)
 	}
 	if len(active) > 0 && j.in.Policy.OnChange != RunAlongside {
 		return Waiting

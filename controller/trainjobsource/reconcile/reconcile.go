@@ -108,6 +108,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, 
 		for _, create := range p.Create {
 			full = append(full, newJobError(create.Job, err))
 		}
+		for _, job := range p.Replaced {
+			full = append(full, newJobError(job, err))
+		}
 		p = plan.Make(in.WithoutNewRuns())
 		result.Record = p.Record
 	}

@@ -36,15 +36,20 @@ const (
 	maxRecordBytes = 16 << 20
 )
 
-// checkRoom returns an error if the records would exceed a limit after the new runs of a plan are added and marked as created. A
-// round then starts no new runs, but still deletes runs, so that the record can become smaller.
+// runBytes is the largest size of a run in a record, in bytes.
+const runBytes = 500
+
+// checkRoom returns an error if the records would exceed a limit after the new runs of a plan are added and marked as created, and
+// after the next plan adds the runs of replaced jobs. A round then starts no new runs and replaces none, but still deletes runs, so
+// that the record can become smaller.
 func (all records) checkRoom(namespace string, p plan.Plan) error {
-	if len(p.Create) == 0 {
+	if len(p.Create)+len(p.Replaced) == 0 {
 		return nil
 	}
 	data, err := record.Encode(p.Record.Confirmed(p.Create))
+	later := len(p.Replaced) * runBytes
 	if err == nil {
-		err = record.CheckRoom(data)
+		err = record.CheckRoom(data, later)
 	}
 	if err != nil {
 		return err
@@ -52,7 +57,7 @@ func (all records) checkRoom(namespace string, p plan.Plan) error {
 	if all.configMap == nil && len(all.others) >= maxRecords {
 		return fmt.Errorf("namespace %s has %d records of TrainJobSources, which is the maximum: an admin of the cluster can delete records of deleted TrainJobSources, which are ConfigMaps in %s", namespace, len(all.others), v1alpha1.SystemNamespace)
 	}
-	total := record.Size(data)
+	total := record.Size(data) + later
 	for _, other := range all.otherMaps {
 		total += record.Size(other.Data)
 	}

@@ -36,14 +36,17 @@ func Encode(r plan.Record) (map[string]string, error) {
 		}
 		data[name] = string(text)
 	}
-	return data, checkSize(data, maxBytes)
+	return data, checkSize(data, 0, maxBytes)
 }
 
-// CheckRoom returns an error if a record with new runs is too large.
-func CheckRoom(data map[string]string) error { return checkSize(data, maxBytes-reserve) }
+// CheckRoom returns an error if a record with new runs is too large. The argument "later" is the number of bytes that the next plan
+// will add.
+func CheckRoom(data map[string]string, later int) error {
+	return checkSize(data, later, maxBytes-reserve)
+}
 
-func checkSize(data map[string]string, limit int) error {
-	if size := Size(data); size > limit {
+func checkSize(data map[string]string, more, limit int) error {
+	if size := Size(data) + more; size > limit {
 		return fmt.Errorf("the record of %d jobs has %d KiB, and has room for %d KiB: delete TrainJobs that have ended, or lower the history limits", len(data), size>>10, limit>>10)
 	}
 	return nil

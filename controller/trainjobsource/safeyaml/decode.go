@@ -49,24 +49,19 @@ func decodeScalar(node *yaml.Node) (value any, err error) {
 	if isPlainString(node) {
 		return node.Value, nil
 	}
-	text, err := kubernetes.YAMLToJSON([]byte(node.Value))
+	// The scalar must be part of a mapping, because "---" and "..." have another meaning at the start of a document.
+	text, err := kubernetes.YAMLToJSON([]byte("v: " + node.Value))
+	var mapping map[string]any
 	if err == nil {
-		err = json.Unmarshal(text, &value)
+		err = json.Unmarshal(text, &mapping)
 	}
 	if err != nil && node.ShortTag() == "!!str" {
-		return node.Value, nil // a string such as "...", which YAMLToJSON reads as the end of a document
+		return node.Value, nil // a string such as "-", which is no value in YAML 1.1
 	}
 	if err != nil {
 		return nil, mistake(node, "the value %s is not a number that JSON can contain", node.Value)
 	}
-	switch value.(type) {
-	case bool, int64, float64, string:
-		return value, nil
-	}
-	if node.ShortTag() == "!!null" {
-		return nil, nil //nolint:nilnil // null is a value
-	}
-	return node.Value, nil // a string such as "---", which YAMLToJSON reads as the start of a document
+	return mapping["v"], nil
 }
 
 // otherTypes matches scalars that YAML 1.1 may not read as strings: numbers, dates, and the words for true, false and null. It

@@ -55,6 +55,7 @@ func TestDecode(t *testing.T) {
 		"[a, 1, -1, +1, 0x1F, 0o17, 017, 1_000, 1.5, .5, 1e3, 9007199254740993, 18446744073709551616]",
 		"[true, True, yes, Yes, on, y, n, NO, off, false, null, ~, Null, '']",
 		"[2024-01-01, 2024-01-01T10:00:00Z, 10:30:00, 10Gi, 1.2.3, v1, 127.0.0.1, 1.2.3.4:80, -.5, +.5, -.0, -_0, 01-job.yaml, -, --, -x, +x, ., ..., =]",
+		"{a: --- draft ---, b: --- 5, c: --- |, d: ... x, e: --- !!binary aGk=}",
 		"['1', \"1\", 'on', \"a\\tb\\u00e4\"]",
 		"a: |\n  one\n\n    two  \n  \t three\nb: >-\n  one\n  two\n\n  three\nc: |2\n    x\n\nd: one\n  two\n\n  three\n",
 		"{a: {b: []}, c: {}, d: , e: [a,]}",

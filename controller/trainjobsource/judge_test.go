@@ -1,0 +1,79 @@
+package trainjobsource
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/controller/trainjobsource/decode"
+	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
+)
+
+// dryRuns returns the given errors for create requests, by the name of the TrainJob, and counts the requests.
+type dryRuns struct {
+	client.Client
+	errors map[string]error
+	count  int
+}
+
+// Create answers a dry run.
+func (d *dryRuns) Create(_ context.Context, object client.Object, _ ...client.CreateOption) error {
+	d.count++
+	return d.errors[object.GetName()]
+}
+
+// TestAnswersAboutDeniedJobs checks which jobs stay denied after the API server has answered, and that the controller asks again only
+// if an error may be temporary.
+func TestAnswersAboutDeniedJobs(t *testing.T) {
+	trainJobs := schema.GroupResource{Group: trainer.SchemeGroupVersion.Group, Resource: "trainjobs"}
+	server := &dryRuns{errors: map[string]error{
+		"exists":  apierrors.NewAlreadyExists(trainJobs, "exists"),
+		"policy":  apierrors.NewForbidden(trainJobs, "policy", errors.New("ValidatingAdmissionPolicy 'a' with binding 'b' denied request: node-limit")),
+		"webhook": apierrors.NewForbidden(trainJobs, "webhook", errors.New(`admission webhook "a" denied the request`)),
+		"typo":    apierrors.NewBadRequest("strict decoding error"),
+		"z":       apierrors.NewInternalError(errors.New("failed calling webhook")),
+		"zz":      nil, // not asked, because the API server did not answer about z
+	}}
+	tree := decode.Tree{}
+	for _, name := range []string{"exists", "policy", "typo", "warned", "webhook", "z", "zz"} {
+		object := &unstructured.Unstructured{Object: map[string]any{}}
+		object.SetName(name)
+		tree.Jobs = append(tree.Jobs, decode.Job{Object: object})
+	}
+	rounds := &reconcile.Reconciler{TrainJobs: func(string, string) (client.Client, error) { return server, nil }}
+	r := &round{Controller: &Controller{Rounds: rounds}, source: &v1alpha1.TrainJobSource{}, state: &state{}, now: time.Now(), commit: &commit{tree: tree}}
+	ask := func() map[string]string {
+		server.count = 0
+		r.denied = map[string]string{}
+		for _, job := range tree.Jobs {
+			r.denied[job.Name()] = "rule"
+		}
+		r.dropWarnings(t.Context())
+		return r.denied
+	}
+	want := map[string]string{
+		"policy": "rule", "typo": "strict decoding error", "webhook": `trainjobs.trainer.kubeflow.org "webhook" is forbidden: admission webhook "a" denied the request`,
+		"z": "rule", "zz": "rule",
+	}
+	if diff := cmp.Diff(want, ask()); diff != "" || server.count != 6 {
+		t.Errorf("%d requests; denied: -want +got:\n%s", server.count, diff)
+	}
+	server.errors["z"] = nil
+	delete(want, "z")
+	delete(want, "zz")
+	if diff := cmp.Diff(want, ask()); diff != "" || server.count != 2 {
+		t.Errorf("after the error, %d requests; denied: -want +got:\n%s", server.count, diff)
+	}
+	if ask(); server.count != 0 {
+		t.Errorf("%d requests although all answers are known", server.count)
+	}
+}
