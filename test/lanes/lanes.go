@@ -82,6 +82,12 @@ const diagnosis = "api/jobs/diagnosis"
 
 var diagnosing = []string{"test", "e2e", "kueue", "gitops", "race", "fuzz", "bench-jobs"}
 
+// sources is the folder of the controller of TrainJobSources. The lanes in withoutSources start this controller too, but there is no
+// TrainJobSource, so only its setup runs.
+const sources = "controller/trainjobsource"
+
+var withoutSources = []string{"e2e", "kueue", "bench-jobs"}
+
 // exceptions returns files and folders that are below the inputs of a lane, but cannot change its result. listLanes does not
 // contain them, because they are the same for many lanes.
 func exceptions(l Lane) (found []string) {
@@ -97,6 +103,9 @@ func exceptions(l Lane) (found []string) {
 	}
 	if hasInput("api") && !slices.Contains(diagnosing, l.Name) {
 		found = append(found, diagnosis)
+	}
+	if slices.Contains(withoutSources, l.Name) {
+		found = append(found, sources)
 	}
 	if !hasInput("controller") {
 		found = append(found, controllerTypes...)
