@@ -83,8 +83,8 @@ func (r *round) dropWarnings(ctx context.Context) {
 	}
 }
 
-// ask asks the API server in a dry run whether it admits a job, as the ServiceAccount of the tenant. It stores the answer, and reports
-// whether there is one. The API server evaluates the admission rules before it checks the quota and the name. An exceeded quota or an
+// ask asks the API server in a dry run whether it admits a job, as the ServiceAccount of the tenant. It stores the answer, and returns
+// false if the API server gave no answer. The API server evaluates the admission rules before it checks the quota and the name. An exceeded quota or an
 // existing name therefore shows that the rules admit the job.
 func (r *round) ask(ctx context.Context, job decode.Job) bool {
 	c, err := r.Rounds.TrainJobs(r.source.Namespace, r.source.Spec.ServiceAccountName)

@@ -152,7 +152,7 @@ func (m *memory) remove(element *list.Element) {
 	m.recent.Remove(element)
 }
 
-// sizeOf estimates how many bytes of memory a tree needs.
+// sizeOf estimates how many bytes of memory the TrainJobs and problems of a commit need.
 func sizeOf(tree decode.Tree) (size int64) {
 	const perEntry = 200 // for the pointers and numbers of a TrainJob or a problem
 	for _, job := range tree.Jobs {

@@ -47,7 +47,8 @@ func TestFullRecordCanShrink(t *testing.T) {
 	}
 }
 
-// TestFullRecordReplacesNothing checks that a changed job does not stop its run if the record has no room for the new run.
+// TestFullRecordReplacesNothing checks that the policy Replace does not delete the run of a changed job if the record has no room
+// for the new run.
 func TestFullRecordReplacesNothing(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Replace, Prune: plan.Always})
 	w.commit("bert", "numNodes: 2")

@@ -34,7 +34,7 @@ func newKey(t *testing.T) (key *openpgp.Entity, public string) {
 	return key, text.String()
 }
 
-// sign replaces the newest commit by a signed commit with the same content.
+// sign replaces the newest commit on the branch main by a signed copy.
 func (l *live) sign(key *openpgp.Entity) {
 	l.t.Helper()
 	text, err := l.git.Git("cat-file", "commit", "HEAD")

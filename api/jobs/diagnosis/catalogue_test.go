@@ -31,8 +31,8 @@ func TestCatalogueIsComplete(t *testing.T) {
 	}
 }
 
-// TestRequiredWords checks which words newPatterns finds in an expression. The result has the patterns on several lines, with their
-// clauses separated by "&".
+// TestRequiredWords checks the required words that newPatterns finds. The expected text has one line for each pattern. In a line, "&"
+// separates clauses, and "|" separates the words of a clause.
 func TestRequiredWords(t *testing.T) {
 	for expression, want := range map[string]string{
 		`exec format error`:               "exec format error",

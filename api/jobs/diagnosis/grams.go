@@ -1,9 +1,9 @@
 package diagnosis
 
-// grams is a set of all sequences of gramSize bytes in a text. It answers quickly that a text does not contain a word. A text can
-// have a megabyte, and the catalogue has more than a thousand words, so a search for each of them would be slow.
+// grams is the set of all sequences of gramSize bytes in a log. With it, mayContain quickly excludes words that the log does not
+// contain. A log can have a megabyte, and the catalogue has more than a thousand words, so a search for each word would be slow.
 //
-// Different sequences can have the same bit, so mayContain can return true for a word that the text does not contain.
+// Different sequences can have the same bit, so mayContain can return true although the log does not contain the word.
 type grams [1 << (gramBits - 6)]uint64
 
 const (
@@ -26,7 +26,7 @@ func gramAt(text string, i int) uint32 {
 	return gram * 2654435761 >> (32 - gramBits) // the multiplication spreads similar sequences over all bits
 }
 
-// mayContain reports whether the text can contain a word.
+// mayContain returns false only if the log does not contain the word.
 func (g *grams) mayContain(word string) bool {
 	for i := 0; i+gramSize <= len(word); i++ {
 		if bit := gramAt(word, i); g[bit/64]&(1<<(bit%64)) == 0 {

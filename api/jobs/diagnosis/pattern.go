@@ -10,8 +10,8 @@ import (
 // pattern is a compiled regular expression.
 type pattern struct {
 	expression *regexp.Regexp
-	// required is a list of clauses. A clause is a list of lower-case words. Every match, converted to lower case, contains at
-	// least one word of each clause. mayMatch searches for these words, because this is many times faster than matching the
+	// required lists clauses, which are lists of lower-case words. A text, converted to lower case, can match only if it contains
+	// at least one word of each clause. mayMatch searches for these words, because this is many times faster than matching the
 	// expression. If required is empty, no such words are known.
 	required []clause
 }

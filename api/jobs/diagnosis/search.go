@@ -57,7 +57,7 @@ func addTraceback(found []Diagnosis, f Failure, text Text, candidates []Failure,
 	return append(found, Diagnosis{Failure: f, Text: text, Line: end + 1, Evidence: evidence(lines[end], 0), Count: 1})
 }
 
-// candidatesFor returns the failures that a text can contain, with only the patterns that can match.
+// candidatesFor returns the failures that can occur in a text. It leaves out patterns that cannot match any part of the text.
 func candidatesFor(text Text) []Failure {
 	var candidates []Failure
 	lower := strings.ToLower(text.Message)

@@ -40,8 +40,8 @@ func cutPrefix(line, prefix string) (rest string, found bool) {
 	return line[len(prefix):], true
 }
 
-// codeLines returns the indexes of lines that show source code in a traceback of Python. Source code can contain words of error
-// messages.
+// codeLines returns the indexes of all lines of source code in Python tracebacks. These lines must not be searched, because source
+// code can contain the same words as error messages.
 func codeLines(lines []string) map[int]bool {
 	code := map[int]bool{}
 	for i, line := range lines {

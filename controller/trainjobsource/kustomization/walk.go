@@ -115,7 +115,7 @@ func (w *walk) folder(folder string) (total, error) {
 	if err != nil {
 		return total{}, err
 	}
-	sum, err := w.uses(file, k)
+	sum, err := w.copyUsed(file, k)
 	if err != nil {
 		return total{}, err
 	}
@@ -126,8 +126,8 @@ func (w *walk) folder(folder string) (total, error) {
 	return sum, w.copied.WriteFile(inMemory(file), k.text)
 }
 
-// uses copies the files and folders that a kustomization uses, and returns their size.
-func (w *walk) uses(file string, k parsed) (sum total, err error) {
+// copyUsed copies all files and folders that a kustomization names, and returns the size of the folder.
+func (w *walk) copyUsed(file string, k parsed) (sum total, err error) {
 	sum.bytes = k.own.bytes
 	for _, resource := range k.resources {
 		used, err := w.resource(file, resource)

@@ -22,7 +22,8 @@ type Input struct {
 	Now   int64 // the time, in seconds since 1970
 }
 
-// WithoutNewRuns returns an input whose plan starts no new runs. The plan still deletes runs, and updates labels and annotations.
+// WithoutNewRuns returns a copy of the input in which all jobs are denied. The plan for it starts and replaces no runs, but still
+// deletes the runs of removed jobs and ended runs beyond the history limits, and updates labels and annotations.
 func (in Input) WithoutNewRuns() Input {
 	jobs := maps.Clone(in.Jobs)
 	for name, job := range jobs {
