@@ -46,6 +46,7 @@ type answers struct {
 	at      time.Time
 	jobs    map[string]answer // by the name of the job
 	refused int               // the number of jobs that the API server refuses
+	silent  string            // the name of the last job about which the API server gave no answer
 }
 
 // answer is the answer of the API server about a job that the rules deny.
@@ -59,21 +60,22 @@ type answer struct {
 const maxRefused = 20
 
 // dropWarnings removes the jobs from r.denied that the API server admits. If the API server gives no answer, for example because a
-// webhook is not available, the jobs without an answer stay denied in this round, and the next round asks again.
+// webhook is not available, the jobs without an answer stay denied in this round, and the next round asks about the next one.
 func (r *round) dropWarnings(ctx context.Context) {
 	a := &r.state.answers
 	if age := r.now.Sub(a.at); a.commit != weak.Make(r.commit) || a.sync != r.state.sync || age < 0 || age >= maxUnchecked {
 		*a = answers{commit: weak.Make(r.commit), sync: r.state.sync, at: r.now, jobs: map[string]answer{}}
 	}
-	silent := false
-	for _, job := range r.commit.tree.Jobs {
-		name := job.Name()
-		if r.denied[name] == "" {
-			continue
+	for _, job := range r.unanswered() {
+		if a.refused >= maxRefused {
+			break
 		}
-		if _, known := a.jobs[name]; !known && !silent && a.refused < maxRefused {
-			silent = !r.ask(ctx, job)
+		if !r.ask(ctx, job) {
+			a.silent = job.Name()
+			break
 		}
+	}
+	for name := range r.denied {
 		switch found := a.jobs[name]; {
 		case found.admitted:
 			delete(r.denied, name)
@@ -81,6 +83,23 @@ func (r *round) dropWarnings(ctx context.Context) {
 			r.denied[name] = found.reason
 		}
 	}
+}
+
+// unanswered returns the denied jobs without an answer. The jobs after the last silent one come first, so that a job about which the API
+// server never answers does not stop the questions about the others.
+func (r *round) unanswered() (jobs []decode.Job) {
+	var last []decode.Job
+	for _, job := range r.commit.tree.Jobs { // sorted by name
+		_, known := r.state.answers.jobs[job.Name()]
+		switch {
+		case r.denied[job.Name()] == "" || known:
+		case job.Name() > r.state.answers.silent:
+			jobs = append(jobs, job)
+		default:
+			last = append(last, job)
+		}
+	}
+	return append(jobs, last...)
 }
 
 // ask asks the API server in a dry run whether it admits a job, as the ServiceAccount of the tenant. It stores the answer, and returns
@@ -99,13 +118,19 @@ func (r *round) ask(ctx context.Context, job decode.Job) bool {
 		return true
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"):
 		a.jobs[job.Name()] = answer{}
-	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) && strings.Contains(err.Error(), "admission webhook"):
+	case isRefusal(err):
 		a.jobs[job.Name()] = answer{reason: err.Error()}
 	default:
 		return false
 	}
 	a.refused++
 	return true
+}
+
+// isRefusal reports whether the API server would refuse the same object again, for another reason than the rules.
+func isRefusal(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) ||
+		apierrors.IsForbidden(err) && strings.Contains(err.Error(), "admission webhook")
 }
 
 // rules are the admission rules of a tenant.

@@ -7,14 +7,12 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/trainyard/trainyard/api/v1alpha1"
+	"github.com/trainyard/trainyard/controller/trainjobsource/kustomization"
 	"github.com/trainyard/trainyard/controller/trainjobsource/safeyaml"
 )
 
@@ -39,7 +37,7 @@ func readObjects(file string, text []byte, namespace string, maxProblems int) (j
 			break
 		}
 		if err != nil {
-			return nil, describe(file, 1, err), values
+			return nil, []Problem{describe(file, 1, safeyaml.ParseError(text, err))}, values
 		}
 		if len(node.Content) == 0 || node.Content[0].Tag == "!!null" {
 			continue
@@ -51,7 +49,7 @@ func readObjects(file string, text []byte, namespace string, maxProblems int) (j
 			err = checkObject(object, namespace)
 		}
 		if err != nil {
-			problems = append(problems, describe(file, line, err)...)
+			problems = append(problems, describe(file, line, err))
 			continue
 		}
 		object.SetNamespace(namespace)
@@ -60,24 +58,12 @@ func readObjects(file string, text []byte, namespace string, maxProblems int) (j
 	return jobs, problems, values
 }
 
-// describe converts an error to problems. The YAML library can return several messages in one error. Each message begins
-// with the number of a line. A message without a line number gets the number in the argument "line".
-func describe(file string, line int, err error) []Problem {
-	values := []string{err.Error()}
-	if list := (*yaml.TypeError)(nil); errors.As(err, &list) {
-		values = list.Errors
+// describe converts an error to a problem. The line is used for errors without a line of their own.
+func describe(file string, line int, err error) Problem {
+	if mistake := (*safeyaml.MistakeError)(nil); errors.As(err, &mistake) {
+		return Problem{file, mistake.Line, mistake.Message}
 	}
-	var problems []Problem
-	for _, text := range values {
-		p := Problem{file, line, strings.TrimPrefix(text, "yaml: ")}
-		if number, rest, found := strings.Cut(strings.TrimPrefix(p.Message, "line "), ": "); found {
-			if parsed, err := strconv.Atoi(number); err == nil {
-				p.Line, p.Message = parsed, rest
-			}
-		}
-		problems = append(problems, p)
-	}
-	return problems
+	return Problem{file, line, err.Error()}
 }
 
 // decodeNode converts a YAML document to an object, and counts its values.
@@ -103,9 +89,10 @@ func checkObject(object *unstructured.Unstructured, namespace string) error {
 	if err := checkTypes(object.Object, metadata); err != nil {
 		return err
 	}
+	if err := kustomization.CheckKind(object.GetAPIVersion(), object.GetKind()); err != nil {
+		return err
+	}
 	switch {
-	case object.GetAPIVersion() != v1alpha1.TrainerAPIVersion || object.GetKind() != "TrainJob":
-		return fmt.Errorf("%s %s is not allowed: a TrainJobSource applies only TrainJobs of %s", object.GetAPIVersion(), object.GetKind(), v1alpha1.TrainerAPIVersion)
 	case object.GetGenerateName() != "" || object.GetName() == "":
 		return errors.New("metadata.name is missing: a TrainJob in Git needs a fixed name, and not generateName")
 	case object.GetNamespace() != "" && object.GetNamespace() != namespace:
@@ -113,9 +100,11 @@ func checkObject(object *unstructured.Unstructured, namespace string) error {
 	case len(validation.IsDNS1123Label(object.GetName())) > 0:
 		return fmt.Errorf("metadata.name: want at most 63 lower-case letters, digits and \"-\", got %q", object.GetName())
 	}
-	for key := range metadata {
-		switch key {
-		case "name", "namespace", "labels", "annotations":
+	for key, value := range metadata {
+		switch {
+		case slices.Contains([]string{"name", "namespace", "labels", "annotations"}, key):
+		case value == nil: // kubectl --dry-run writes "creationTimestamp: null"
+			delete(metadata, key)
 		default:
 			return fmt.Errorf("metadata.%s is not allowed: only name, namespace, labels and annotations can be set in Git", key)
 		}

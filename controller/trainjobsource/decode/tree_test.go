@@ -65,6 +65,8 @@ func TestRead(t *testing.T) {
 		"a name that is a number":     {fstest.MapFS{"a.yaml": file(job("1", ""))}, "a.yaml:1: metadata.name: want a string: put it in quotes"},
 		"a spec without content":      {fstest.MapFS{"a.yaml": file(job("one", "spec: [a]"))}, "a.yaml:1: spec: want a mapping"},
 		"an invalid name":             {fstest.MapFS{"a.yaml": file(job("One", ""))}, `a.yaml:1: metadata.name: want at most 63 lower-case letters, digits and "-", got "One"`},
+		"a time of kubectl":           {fstest.MapFS{"a.yaml": file(strings.Replace(job("one", ""), "{name: one}", "{name: one, creationTimestamp: null}", 1))}, "one at a.yaml:1"},
+		"no kind":                     {fstest.MapFS{"a.yaml": file("name: one")}, "a.yaml:1: the field apiVersion is missing: a TrainJob has the apiVersion trainer.kubeflow.org/v1alpha1"},
 		"an owner":                    {fstest.MapFS{"a.yaml": file(strings.Replace(job("one", ""), "{name: one}", "{name: one, ownerReferences: []}", 1))}, "a.yaml:1: metadata.ownerReferences is not allowed: only name, namespace, labels and annotations can be set in Git"},
 		"one name in two files":       {fstest.MapFS{"a.yaml": file(job("one", "")), "b.yaml": file(job("two", "---\n"+job("one", "")))}, "two at b.yaml:1\na.yaml:1: TrainJob one is also in b.yaml:5: a name can appear only once\nb.yaml:5: TrainJob one is also in a.yaml:1: a name can appear only once"},
 		"A1, a link":                  {fstest.MapFS{"a.yaml": {Data: []byte("/etc/passwd"), Mode: fs.ModeSymlink}}, `error: "a.yaml" is a link or a special file: only regular files and folders are allowed`},

@@ -32,9 +32,10 @@ type Object struct {
 // time.
 //
 // A transformation is a change that kustomize makes in all objects of a folder: a patch, an item of "images" or "labels", or a
-// field such as namePrefix. Work measures the time of a build. It is the sum over all folders of T × (V + N × E): T is the number
-// of transformations, V and N are the numbers of values and objects, and E is the number of transformations of each object so far.
-// kustomize stores the transformations of each object in the object, and reads them again for each transformation.
+// field such as namePrefix. Work measures the time of a build. It is the sum over all folders of T × (V + N × E) + M × N² / 80: T is the
+// number of transformations, V and N are the numbers of values and objects, E is the number of transformations of each object so far,
+// and M is 1 plus the number of components. Long values count as several values. kustomize stores the transformations of each object
+// in the object, and reads them again for each transformation. For each folder and component, it compares the names of all objects.
 type Limits struct {
 	FileBytes int64 // of one file
 	Bytes     int64 // of all files
@@ -56,7 +57,7 @@ var building sync.Mutex
 // Build builds the kustomization in a folder of the tree. It returns the objects in the order of the resources. The error
 // names the file, and the line where possible.
 func Build(tree fs.FS, folder string, limits Limits) ([]Object, error) {
-	w := &walk{tree: tree, limits: limits, copied: filesys.MakeFsInMemory(), lines: map[string]map[string]int{}, folders: map[string]*total{}}
+	w := &walk{tree: tree, limits: limits, copied: filesys.MakeFsInMemory(), lines: map[string][]position{}, folders: map[string]*total{}}
 	if _, err := w.folder(folder); err != nil {
 		return nil, err
 	}
@@ -77,13 +78,15 @@ func (w *walk) build(folder string) (objects []Object, err error) {
 	if err != nil { // kustomize prints parts of files in its errors, with line ends
 		return nil, fmt.Errorf("building the kustomization in %s: %s", folder, strings.Join(strings.Fields(err.Error()), " "))
 	}
+	seen := map[string]int{}
 	for _, resource := range resources.Resources() {
 		fields, err := fieldsOf(resource)
 		if err != nil {
 			return nil, fmt.Errorf("building the kustomization in %s: %w", folder, err)
 		}
 		file := path.Join(folder, takeOrigin(fields))
-		objects = append(objects, Object{file, lineOf(w.lines[file], resource.GetName()), fields})
+		objects = append(objects, Object{file, lineOf(w.lines[file], seen[file], resource.GetName()), fields})
+		seen[file]++
 	}
 	return objects, nil
 }
@@ -96,18 +99,6 @@ func fieldsOf(resource *resource.Resource) (fields map[string]any, err error) {
 		err = json.Unmarshal(text, &fields)
 	}
 	return fields, err
-}
-
-// lineOf returns the first line of an object in its file. kustomize can add a prefix and a suffix to the name of the
-// object and does not return the earlier name, so lineOf looks for the longest earlier name that the name contains.
-func lineOf(lines map[string]int, name string) int {
-	longest := ""
-	for earlier := range lines {
-		if len(earlier) > len(longest) && strings.Contains(name, earlier) {
-			longest = earlier
-		}
-	}
-	return lines[longest]
 }
 
 // takeOrigin removes the annotation that names the file of an object, and returns the name of the file.

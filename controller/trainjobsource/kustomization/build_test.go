@@ -69,7 +69,7 @@ func TestBuild(t *testing.T) {
 		},
 		"a missing file":          {[]string{"app/kustomization.yaml", "resources:\n- a.yaml"}, "error: app/kustomization.yaml:2: app/a.yaml is not in the commit"},
 		"no kustomization":        {[]string{"app/kustomization.yaml", "resources: [../b]", "b/a.yaml", job("a")}, "error: b: no file kustomization.yaml"},
-		"invalid YAML":            {[]string{"app/kustomization.yaml", "resources: ["}, "error: app/kustomization.yaml: line 1: did not find expected node content"},
+		"invalid YAML":            {[]string{"app/kustomization.yaml", "resources: ["}, "error: app/kustomization.yaml:1: did not find expected node content"},
 		"a list":                  {[]string{"app/kustomization.yaml", "[]"}, "error: app/kustomization.yaml: want a kustomization, which is a mapping"},
 		"a folder in itself":      {[]string{"app/kustomization.yaml", "resources: [../b]", "b/kustomization.yaml", "resources: [../app]"}, "error: app: the kustomization includes itself"},
 		"a deprecated field":      {[]string{"app/kustomization.yaml", "bases: [../b]"}, `error: app/kustomization.yaml:1: the field "bases" is deprecated in kustomize and not allowed here: use resources`},
@@ -96,8 +96,21 @@ func TestBuild(t *testing.T) {
 		"a patch of the name":     {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '- {op: replace, path: /metadata/name, value: b}'}]"}, `error: app/kustomization.yaml:1: patch:1: a JSON patch must not change "/metadata/name"`},
 		"a patch of everything":   {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '- {op: replace, path: \"\", value: {}}'}]"}, `error: app/kustomization.yaml:1: patch:1: a JSON patch must not change ""`},
 		"options of a patch":      {[]string{"app/kustomization.yaml", "patches: [{options: {allowNameChange: true}}]"}, `error: app/kustomization.yaml:1: the field "options" is not allowed in a patch`},
-		"a repeated key":          {[]string{"app/kustomization.yaml", "resources: []\nresources: [a.yaml]"}, `error: app/kustomization.yaml:2: the key "resources" appears twice in one mapping`},
-		"deep nesting":            {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "a: " + strings.Repeat("[", 200) + strings.Repeat("]", 200)}, "error: app/a.yaml:1: mappings and lists are nested more than 100 times"},
+		"an image with +":         {[]string{"app/kustomization.yaml", "images: [{name: example.com/c++, newTag: x}]"}, "error: app/kustomization.yaml:1: images: name: want at most 253 letters, digits and . _ / : @ -"},
+		"a tag that is a number":  {[]string{"app/kustomization.yaml", "images:\n- name: a\n  newTag: 1.0"}, "error: app/kustomization.yaml:3: images: newTag: want a string: put the value in quotes"},
+		"a label that is a word":  {[]string{"app/kustomization.yaml", "labels: [{pairs: {a: on}}]"}, "error: app/kustomization.yaml:1: labels: pairs: a: want a string: put the value in quotes"},
+		"a path with a space":     {[]string{"app/kustomization.yaml", "resources:\n- my job.yaml", "app/my job.yaml", job("a")}, `error: app/kustomization.yaml:2: "app/my job.yaml": a kustomization can use only files and folders whose names consist of letters without accents, digits and . _ -, but not two dots`},
+		"a repeated path":         {[]string{"app/kustomization.yaml", "resources: [a.yaml, ./a.yaml]", "app/a.yaml", job("a")}, `error: app/kustomization.yaml:1: resources: "./a.yaml" is listed twice`},
+		"no kind":                 {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1"}, "error: app/a.yaml:1: the field kind is missing: want TrainJob"},
+		"a patch without a name":  {[]string{"app/kustomization.yaml", "patches: [{patch: 'spec: {a: b}'}]"}, "error: app/kustomization.yaml:1: patch:1: a patch without a target needs the kind and metadata.name of its object"},
+		"a JSON patch for no one": {[]string{"app/kustomization.yaml", "patches: [{patch: '[]'}]"}, "error: app/kustomization.yaml:1: patch:1: a JSON patch needs a target"},
+		"a patch in flow style":   {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '[{op: remove, path: /spec}]'}]"}, "error: app/kustomization.yaml:1: patch: a list that begins with [ must be valid JSON for kustomize: put keys and values in quotes, or begin each item with -"},
+		"similar names": {
+			[]string{"app/kustomization.yaml", "resources: [a.yaml]\nnamePrefix: bert-", "app/a.yaml", job("bert") + "---\n" + job("a")},
+			"bert-bert at app/a.yaml:1, <nil>, map[numNodes:2]\nbert-a at app/a.yaml:6, <nil>, map[numNodes:2]",
+		},
+		"a repeated key": {[]string{"app/kustomization.yaml", "resources: []\nresources: [a.yaml]"}, `error: app/kustomization.yaml:2: the key "resources" appears twice in one mapping`},
+		"deep nesting":   {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "a: " + strings.Repeat("[", 200) + strings.Repeat("]", 200)}, "error: app/a.yaml:1: mappings and lists are nested more than 100 times"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, isPrefix := build(t, tree(tc.files...)), strings.HasSuffix(tc.want, ": ")
@@ -209,28 +222,40 @@ func TestLimits(t *testing.T) {
 	const expression = "want at most 200 characters, and no {, because kustomize reads this value as a regular expression"
 	empty := []string{"app/kustomization.yaml", "resources: [../e0]", "e20/kustomization.yaml", "namePrefix: a"}
 	for level := range 20 {
-		empty = append(empty, fmt.Sprintf("e%d/kustomization.yaml", level), fmt.Sprintf("resources: [../e%d, ../e%d]", level+1, level+1))
+		empty = append(empty, fmt.Sprintf("e%d/kustomization.yaml", level), fmt.Sprintf("resources: [../e%d, ../f%d]", level+1, level+1), fmt.Sprintf("f%d/kustomization.yaml", level+1), fmt.Sprintf("resources: [../e%d]", level+1))
 	}
 	var many strings.Builder
 	for i := range 900 {
 		many.WriteString(job(fmt.Sprintf("job-%d", i)) + "---\n")
 	}
+	components := []string{"app/kustomization.yaml", "resources: [a.yaml]\ncomponents:\n", "app/a.yaml", many.String()}
+	for i := range 60 {
+		components[1] += fmt.Sprintf("- ../c%d\n", i)
+		components = append(components, fmt.Sprintf("c%d/kustomization.yaml", i), "kind: Component")
+	}
+	long := fmt.Sprintf("spec: {a: %s}\n", strings.Repeat("a", 1<<20-200))
+	longValues := []string{
+		"app/kustomization.yaml", "resources: [a.yaml, b.yaml]\npatches:\n" + strings.Repeat("- {target: {kind: TrainJob}, patch: '[]'}\n", 20),
+		"app/a.yaml", strings.Replace(job("a"), "spec: {trainer: {numNodes: 2}}\n", long, 1), "app/b.yaml", strings.Replace(job("b"), "spec: {trainer: {numNodes: 2}}\n", long, 1),
+	}
 	for name, tc := range map[string]struct {
 		files []string
 		want  string
 	}{
+		"many components":            {components, "app: " + tooLong},
+		"patches of long values":     {longValues, "app: " + tooLong},
 		"bases that double":          {doubling, "app: l32: folders are used more than 1000 times"},
 		"many objects":               {[]string{"app/kustomization.yaml", "resources: [a.yaml, b.yaml]", "app/a.yaml", many.String(), "app/b.yaml", strings.ReplaceAll(many.String(), "job-", "b-")}, "app: the kustomization has more than 1000 objects"},
-		"many patches":               {[]string{"app/kustomization.yaml", "resources: [a.yaml]\npatches:\n" + strings.Repeat("- patch: '[]'\n", 50), "app/a.yaml", many.String()}, "app: " + tooLong},
+		"many patches":               {[]string{"app/kustomization.yaml", "resources: [a.yaml]\npatches:\n" + strings.Repeat("- {patch: '[]', target: {kind: TrainJob}}\n", 50), "app/a.yaml", many.String()}, "app: " + tooLong},
 		"many patches in one file":   {[]string{"app/kustomization.yaml", "resources: [a.yaml]\npatches: [{path: b.yaml}]", "app/a.yaml", job("a"), "app/b.yaml", strings.Repeat(job("a")+"---\n", 500)}, "app: " + tooLong},
 		"many images":                {[]string{"app/kustomization.yaml", "resources: [a.yaml]\nimages: [" + strings.Repeat("{}, ", 50) + "]", "app/a.yaml", many.String()}, "app: " + tooLong},
 		"many labels":                {[]string{"app/kustomization.yaml", "resources: [a.yaml]\nlabels: [" + strings.Repeat("{}, ", 50) + "]", "app/a.yaml", many.String()}, "app: " + tooLong},
-		"a component with patches":   {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncomponents: [../part]", "app/a.yaml", many.String(), "part/kustomization.yaml", "kind: Component\npatches:\n" + strings.Repeat("- patch: '[]'\n", 50)}, "app: " + tooLong},
+		"a component with patches":   {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncomponents: [../part]", "app/a.yaml", many.String(), "part/kustomization.yaml", "kind: Component\npatches:\n" + strings.Repeat("- {patch: '[]', target: {kind: TrainJob}}\n", 50)}, "app: " + tooLong},
 		"a component with values":    {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncomponents: [../part]", "app/a.yaml", many.String(), "part/kustomization.yaml", "kind: Component\npatches: [{target: {kind: TrainJob}, patch: '- {op: add, path: /spec/a, value: [" + strings.Repeat("[], ", 300) + "]}'}]"}, "app: the objects can have more than 200000 values together"},
 		"a long chain":               {chain, "app: l5: more than 20 folders use each other"},
 		"folders without objects":    {empty, "app: e11: folders are used more than 1000 times"},
 		"an expression":              {[]string{"app/kustomization.yaml", "patches: [{target: {name: '(a|a?){1000}'}, patch: '[]'}]"}, "app: app/kustomization.yaml:1: " + expression},
-		"a long expression":          {[]string{"app/kustomization.yaml", "images: [{name: '" + strings.Repeat("(a?)", 100) + "'}]"}, "app: app/kustomization.yaml:1: " + expression},
+		"a long expression":          {[]string{"app/kustomization.yaml", "patches: [{target: {name: '" + strings.Repeat("(a?)", 100) + "'}, patch: '[]'}]"}, "app: app/kustomization.yaml:1: " + expression},
 		"a long name":                {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", job(strings.Repeat("a", 254))}, "app: app/a.yaml:1: metadata.name: want at most 253 characters"},
 		"a long prefix":              {[]string{"app/kustomization.yaml", "namePrefix: " + strings.Repeat("a", 254)}, "app: app/kustomization.yaml:1: namePrefix: want at most 253 characters"},
 		"a large object":             {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", job("a") + "status: [" + strings.Repeat("a, ", 2000) + "]"}, "app: app/a.yaml:1: the object or patch has more than 2000 values"},
@@ -260,7 +285,7 @@ func TestOnePatchPerJob(t *testing.T) {
 	}
 	w := &walk{
 		tree:   tree("app/kustomization.yaml", "resources: [a.yaml]\nnamePrefix: x-\nlabels: [{pairs: {a: b}}]\npatches:\n"+patches.String(), "app/a.yaml", jobs.String()),
-		limits: DefaultLimits, copied: filesys.MakeFsInMemory(), lines: map[string]map[string]int{}, folders: map[string]*total{},
+		limits: DefaultLimits, copied: filesys.MakeFsInMemory(), lines: map[string][]position{}, folders: map[string]*total{},
 	}
 	if _, err := w.folder("app"); err != nil {
 		t.Error(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,6 +25,12 @@ var allowedFields = map[string]bool{
 	"sortOptions": true,
 }
 
+// nameFields and commonFields list the fields that change the names and the metadata of all objects.
+var (
+	nameFields   = []string{"namePrefix", "nameSuffix", "namespace"}
+	commonFields = []string{"commonLabels", "commonAnnotations"}
+)
+
 // patchFields and labelFields list the fields of an item of "patches" and of "labels".
 var (
 	patchFields = map[string]bool{"path": true, "patch": true, "target": true}
@@ -42,6 +49,7 @@ type parsed struct {
 	patchFiles []patchFile
 	inline     []string // the patches in the kustomization file itself
 	own        own
+	bytes      int64  // of the file
 	text       []byte // the file for kustomize as JSON, with origin annotations turned on
 }
 
@@ -61,7 +69,8 @@ type reference struct {
 func parse(file string, text []byte) (parsed, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
-		return parsed{}, fmt.Errorf("%s: %s", file, strings.TrimPrefix(err.Error(), "yaml: "))
+		mistake := safeyaml.ParseError(text, err)
+		return parsed{}, fmt.Errorf("%s:%d: %s", file, mistake.Line, mistake.Message)
 	}
 	if _, err := checkNode(file, &document); err != nil {
 		return parsed{}, err
@@ -73,7 +82,7 @@ func parse(file string, text []byte) (parsed, error) {
 	if err := checkKeys(file, root, allowedFields, "the kustomization of a TrainJobSource"); err != nil {
 		return parsed{}, err
 	}
-	k := parsed{own: own{bytes: int64(len(text))}}
+	k := parsed{bytes: int64(len(text)), own: own{bytes: int64(len(text))}}
 	if err := k.readLists(file, root); err != nil {
 		return parsed{}, err
 	}
@@ -91,22 +100,17 @@ func (k *parsed) readLists(file string, root *yaml.Node) error {
 			return err
 		}
 		for _, item := range items {
-			*list = append(*list, reference{item.Value, item.Line})
+			r := reference{item.Value, item.Line}
+			if slices.ContainsFunc(*list, func(other reference) bool { return path.Clean(other.path) == path.Clean(r.path) }) {
+				return fmt.Errorf("%s:%d: %s: %q is listed twice", file, r.line, field, r.path)
+			}
+			*list = append(*list, r)
 		}
 	}
-	if err := checkNames(file, root); err != nil {
+	if err := checkValues(file, root); err != nil {
 		return err
 	}
 	k.countTransformations(root)
-	labels, err := listOf(file, root, "labels", yaml.MappingNode)
-	if err != nil {
-		return err
-	}
-	for _, item := range labels {
-		if err := checkKeys(file, item, labelFields, "an item of labels"); err != nil {
-			return err
-		}
-	}
 	patches, err := listOf(file, root, "patches", yaml.MappingNode)
 	if err != nil {
 		return err
@@ -114,44 +118,9 @@ func (k *parsed) readLists(file string, root *yaml.Node) error {
 	return k.addPatches(file, patches)
 }
 
-// maxName is the maximum length of names, in bytes, as for names of objects in Kubernetes. kustomize stores the earlier names of an
-// object again for each transformation.
-const maxName = 253
-
-// checkNames checks the fields that change names, and the images.
-func checkNames(file string, root *yaml.Node) error {
-	for _, field := range []string{"namePrefix", "nameSuffix", "namespace"} {
-		if value := valueOf(root, field); value != nil && len(value.Value) > maxName {
-			return fmt.Errorf("%s:%d: %s: want at most %d characters", file, value.Line, field, maxName)
-		}
-	}
-	images, err := listOf(file, root, "images", yaml.MappingNode)
-	if err != nil {
-		return err
-	}
-	for _, image := range images {
-		if err := checkExpressions(file, image); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkExpressions limits the strings of a mapping that kustomize reads as regular expressions. A short expression with a counted
-// repetition, such as (a|a?){1000}, can need seconds and gigabytes.
-func checkExpressions(file string, mapping *yaml.Node) error {
-	const most = 200
-	for _, value := range mapping.Content {
-		if len(value.Value) > most || strings.Contains(value.Value, "{") {
-			return fmt.Errorf("%s:%d: want at most %d characters, and no {, because kustomize reads this value as a regular expression", file, value.Line, most)
-		}
-	}
-	return nil
-}
-
 // countTransformations counts the transformations other than patches, and the values that they can add to an object.
 func (k *parsed) countTransformations(root *yaml.Node) {
-	for _, field := range []string{"namePrefix", "nameSuffix", "namespace", "commonLabels", "commonAnnotations"} {
+	for _, field := range slices.Concat(nameFields, commonFields) {
 		if valueOf(root, field) != nil {
 			k.own.transformations++
 		}
@@ -161,7 +130,7 @@ func (k *parsed) countTransformations(root *yaml.Node) {
 			k.own.transformations += int64(len(list.Content))
 		}
 	}
-	for _, field := range []string{"labels", "commonLabels", "commonAnnotations"} {
+	for _, field := range append([]string{"labels"}, commonFields...) {
 		if added := valueOf(root, field); added != nil {
 			values, _ := safeyaml.Check(added) // parse has checked the whole file
 			k.own.values += int64(values)
@@ -273,14 +242,20 @@ func (k *parsed) addPatches(file string, items []*yaml.Node) error {
 			continue
 		}
 		k.inline = append(k.inline, inline.Value)
-		patches, err := checkText(fmt.Sprintf("%s:%d: patch", file, inline.Line), []byte(inline.Value), checkPatch)
+		patches, err := checkText(fmt.Sprintf("%s:%d: patch", file, inline.Line), []byte(inline.Value), checkFor(target == nil))
 		if err != nil {
 			return err
 		}
 		k.own.addPatches(patches, target == nil)
+		if target == nil {
+			k.own.bytes -= int64(len(inline.Value))
+		}
 	}
 	return nil
 }
+
+// names matches the paths that the file system for kustomize accepts.
+var names = regexp.MustCompile(`^[A-Za-z0-9/._-]+$`)
 
 // resolve returns the path of a file or folder, relative to the root of the tree. kustomize would fetch URLs, so resolve
 // allows no character that a URL needs, and no path that kustomize understands as the address of a repository.
@@ -292,6 +267,8 @@ func (r reference) resolve(from string) (string, error) {
 		return "", fmt.Errorf("%s: %q: want the path of a file or folder in this repository, because remote resources are not allowed", where, r.path)
 	case path.IsAbs(r.path) || target == ".." || strings.HasPrefix(target, "../"):
 		return "", fmt.Errorf("%s: %q leads out of the repository", where, r.path)
+	case !names.MatchString(target) || strings.Contains(target, ".."):
+		return "", fmt.Errorf("%s: %q: a kustomization can use only files and folders whose names consist of letters without accents, digits and . _ -, but not two dots", where, target)
 	}
 	return target, nil
 }

@@ -2,6 +2,7 @@ package kustomization
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,7 +36,8 @@ func checkText(file string, text []byte, check checkFunc) (found content, err er
 			break
 		}
 		if err != nil {
-			return content{}, fmt.Errorf("%s: %s", file, strings.TrimPrefix(err.Error(), "yaml: "))
+			mistake := safeyaml.ParseError(text, err)
+			return content{}, fmt.Errorf("%s:%d: %s", file, mistake.Line, mistake.Message)
 		}
 		if _, err := checkNode(file, &node); err != nil {
 			return content{}, err
@@ -44,9 +46,9 @@ func checkText(file string, text []byte, check checkFunc) (found content, err er
 			return content{}, err
 		}
 	}
-	read, err := (&kio.ByteReader{Reader: bytes.NewReader(text), OmitReaderAnnotations: true, WrapBareSeqNode: true}).Read()
+	read, err := readObjects(file, text)
 	if err != nil {
-		return content{}, fmt.Errorf("%s: %w", file, err)
+		return content{}, err
 	}
 	for _, object := range read {
 		values, err := checkNode(file, object.YNode())
@@ -63,6 +65,18 @@ func checkText(file string, text []byte, check checkFunc) (found content, err er
 	}
 	found.objects = int64(len(read))
 	return found, nil
+}
+
+// readObjects reads a text as kustomize does.
+func readObjects(file string, text []byte) ([]*kyaml.RNode, error) {
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")) && !json.Valid(text) {
+		return nil, fmt.Errorf("%s: a list that begins with [ must be valid JSON for kustomize: put keys and values in quotes, or begin each item with -", file)
+	}
+	read, err := (&kio.ByteReader{Reader: bytes.NewReader(text), OmitReaderAnnotations: true, WrapBareSeqNode: true}).Read()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return read, nil
 }
 
 // checkNode refuses YAML that programs may read in different ways, and the operation "copy" of JSON patches, because each of them
@@ -101,11 +115,23 @@ func checkDocument(file string, node *yaml.Node, check checkFunc) error {
 // checkResource refuses objects other than TrainJobs. kustomize knows other kinds: for example, it merges the containers of a
 // Deployment, and needs minutes for many containers.
 func checkResource(object *yaml.Node) error {
-	version, kind := textOf(object, "apiVersion"), textOf(object, "kind")
-	if version != v1alpha1.TrainerAPIVersion || kind != "TrainJob" {
-		return fmt.Errorf("%s %s is not allowed: a TrainJobSource applies only TrainJobs of %s", version, kind, v1alpha1.TrainerAPIVersion)
+	if err := CheckKind(textOf(object, "apiVersion"), textOf(object, "kind")); err != nil {
+		return err
 	}
 	return checkLengths(object)
+}
+
+// CheckKind refuses objects that are no TrainJobs.
+func CheckKind(version, kind string) error {
+	switch {
+	case version == "":
+		return errors.New("the field apiVersion is missing: a TrainJob has the apiVersion " + v1alpha1.TrainerAPIVersion)
+	case kind == "":
+		return errors.New("the field kind is missing: want TrainJob")
+	case version != v1alpha1.TrainerAPIVersion || kind != "TrainJob":
+		return fmt.Errorf("%s %s is not allowed: a TrainJobSource applies only TrainJobs of %s", version, kind, v1alpha1.TrainerAPIVersion)
+	}
+	return nil
 }
 
 // checkPatch refuses patches of objects other than TrainJobs, and JSON patches that change the kind or the name of an object.
@@ -118,6 +144,25 @@ func checkPatch(patch *yaml.Node) error {
 		return fmt.Errorf("a patch of %q %q is not allowed: a TrainJobSource applies only TrainJobs of %s", version, kind, v1alpha1.TrainerAPIVersion)
 	}
 	return checkLengths(patch)
+}
+
+// checkFor returns the check for patches with or without a target.
+func checkFor(single bool) checkFunc {
+	if single {
+		return checkSinglePatch
+	}
+	return checkPatch
+}
+
+// checkSinglePatch checks a patch without a target. Such a patch names its object itself.
+func checkSinglePatch(patch *yaml.Node) error {
+	if patch.Kind == yaml.SequenceNode {
+		return errors.New("a JSON patch needs a target")
+	}
+	if textOf(patch, "kind") == "" || textOf(valueOf(patch, "metadata"), "name") == "" {
+		return errors.New("a patch without a target needs the kind and metadata.name of its object")
+	}
+	return checkPatch(patch)
 }
 
 // checkLengths limits the names of an object or a patch.

@@ -1,13 +1,11 @@
 package kustomization
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 
-	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
@@ -17,8 +15,8 @@ type walk struct {
 	limits  Limits
 	read    int64 // bytes of all files that were read
 	copied  filesys.FileSystem
-	lines   map[string]map[string]int // the first line of each object, by file and metadata.name
-	folders map[string]*total         // the work of each folder that was entered; nil until the folder is finished
+	lines   map[string][]position // the objects of each file
+	folders map[string]*total     // the work of each folder that was entered; nil until the folder is finished
 }
 
 // total is the size of a folder and of the folders that it uses, as in Limits.
@@ -32,8 +30,9 @@ type total struct {
 }
 
 // own counts the transformations of a kustomization file with its patches and components, and the values and bytes that they can
-// add to each object of the folder. The field once counts the values that they can add to only one object.
-type own struct{ transformations, values, bytes, once int64 }
+// add to each object of the folder. The field once counts the values that they can add to only one object. The field merges counts
+// how often kustomize merges the objects of the folder: once for the folder itself, and once for each component.
+type own struct{ transformations, values, bytes, once, merges int64 }
 
 // addPatches counts the patches of one item of the list "patches". If the argument "single" is true, each patch changes only one
 // object.
@@ -52,6 +51,7 @@ func (o *own) addComponent(c own) {
 	o.values += c.values
 	o.bytes += c.bytes
 	o.once += c.once
+	o.merges += c.merges
 }
 
 // add adds the size of a file or a folder that is used. The numbers cannot overflow, because each folder is checked.
@@ -66,6 +66,9 @@ func (t *total) add(used total) {
 	t.folders += used.folders
 }
 
+// A value with this number of bytes, and this number of comparisons between names of objects, need about the same time as a value.
+const bytesPerValue, comparisons = 50, 80
+
 // transform adds the effects of the folder's own transformations.
 func (t *total) transform(o own) {
 	const enough = 1 << 30 // far above all limits, so that the products do not overflow
@@ -73,7 +76,8 @@ func (t *total) transform(o own) {
 	t.values = min(t.values+o.values*t.objects+o.once, enough)
 	t.added += o.bytes * t.objects
 	t.each += o.transformations
-	t.work += o.transformations * (t.values + min(t.objects*t.each, enough))
+	objects := min(t.objects, 1<<15)
+	t.work += o.transformations*(max(t.values, (t.bytes+t.added)/bytesPerValue)+min(objects*t.each, enough)) + o.merges*objects*objects/comparisons
 	t.depth++
 	t.folders++
 }
@@ -128,7 +132,7 @@ func (w *walk) folder(folder string) (total, error) {
 
 // copyUsed copies all files and folders that a kustomization names, and returns the size of the folder.
 func (w *walk) copyUsed(file string, k parsed) (sum total, err error) {
-	sum.bytes = k.own.bytes
+	sum.bytes = k.bytes
 	for _, resource := range k.resources {
 		used, err := w.resource(file, resource)
 		if err != nil {
@@ -137,6 +141,7 @@ func (w *walk) copyUsed(file string, k parsed) (sum total, err error) {
 		sum.add(used)
 	}
 	o := k.own
+	o.merges = 1
 	for _, component := range k.components {
 		used, err := w.resource(file, component)
 		if err != nil {
@@ -146,7 +151,7 @@ func (w *walk) copyUsed(file string, k parsed) (sum total, err error) {
 		o.addComponent(used.own)
 	}
 	for _, patch := range k.patchFiles {
-		size, found, err := w.file(file, patch.reference, checkPatch)
+		size, found, err := w.file(file, patch.reference, checkFor(patch.single))
 		if err != nil {
 			return total{}, err
 		}
@@ -203,7 +208,7 @@ func (w *walk) file(from string, r reference, check checkFunc) (size int64, foun
 	if found, err = checkText(file, text, check); err != nil {
 		return 0, content{}, err
 	}
-	w.lines[file] = firstLines(text)
+	w.lines[file] = positionsOf(text)
 	return int64(len(text)), found, w.copied.WriteFile(inMemory(file), text)
 }
 
@@ -226,22 +231,4 @@ func (w *walk) readFile(file string) ([]byte, error) {
 // tooManyBytes returns the error for files that are too large together.
 func tooManyBytes(limits Limits) error {
 	return fmt.Errorf("the files of the kustomization have more than %d MiB, where each use of a file counts", limits.Bytes>>20)
-}
-
-// firstLines returns the first line of each object of a file by the object's name.
-func firstLines(text []byte) map[string]int {
-	lines := map[string]int{}
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	for {
-		var node yaml.Node
-		if decoder.Decode(&node) != nil {
-			return lines
-		}
-		if len(node.Content) == 0 {
-			continue
-		}
-		if name := valueOf(valueOf(node.Content[0], "metadata"), "name"); name != nil {
-			lines[name.Value] = node.Content[0].Line
-		}
-	}
 }

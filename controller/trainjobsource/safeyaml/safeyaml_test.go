@@ -85,3 +85,25 @@ func TestDecode(t *testing.T) {
 		}
 	}
 }
+
+// TestParseError checks the lines of errors of the YAML library.
+func TestParseError(t *testing.T) {
+	for text, want := range map[string]string{
+		"a: [":                            "line 1: did not find expected node content",
+		"a: 1\nb: 2\nc: {d: e\nf: g":      "line 3: did not find expected ',' or '}'",
+		"a: 1\nb: [c, d":                  "line 2: did not find expected ',' or ']'",
+		"a: 1\nb: \"c\" d":                "line 2: did not find expected key",
+		"a: b: c":                         "line 1: mapping values are not allowed in this context",
+		"a: 1\nb: c: d":                   "line 2: mapping values are not allowed in this context",
+		"a: 1\n\tb: c":                    "line 2: found a tab character that violates indentation",
+		"a: 1\nb: 2\nc: \"\xff\"":         "line 3: invalid leading UTF-8 octet",
+		"a: 1\nb: 2\nc: \"\x01\"\nd: e\n": "line 3: control characters are not allowed",
+	} {
+		err := yaml.Unmarshal([]byte(text), &yaml.Node{})
+		if err == nil {
+			t.Errorf("%q: no error", text)
+		} else if got := ParseError([]byte(text), err).Error(); got != want {
+			t.Errorf("%q: got %s, want %s", text, got, want)
+		}
+	}
+}

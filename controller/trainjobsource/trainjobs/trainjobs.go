@@ -48,13 +48,13 @@ func Job(inGit *unstructured.Unstructured) (plan.Job, error) {
 	return plan.Job{Name: inGit.GetName(), Spec: spec, Metadata: metadata, Retry: ShortText(inGit.GetAnnotations()[RetryAnnotation])}, nil
 }
 
-// maxText is the maximum length of a text that ShortText does not change, in bytes.
+// maxText is the maximum length of a text that ShortText does not change, in bytes of JSON.
 const maxText = 64
 
 // ShortText returns a short text unchanged, and the digest of a long text. A record contains texts of users, and must fit
 // into a ConfigMap.
 func ShortText(text string) string {
-	if len(text) <= maxText {
+	if encoded, err := json.Marshal(text); err == nil && len(encoded) <= maxText {
 		return text
 	}
 	short, _ := digest(text) // a string can always be encoded

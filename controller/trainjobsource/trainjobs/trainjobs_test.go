@@ -177,6 +177,9 @@ func TestLongTextsAreShortened(t *testing.T) {
 	if got := ShortText(long); len(got) > maxText || got == ShortText(long+"x") {
 		t.Errorf("ShortText() = %q", got)
 	}
+	if escaped := strings.Repeat("<", maxText); ShortText(escaped) == escaped { // JSON needs 6 bytes for each
+		t.Errorf("ShortText(%s) is not shorter", escaped)
+	}
 	if got := ShortText("again"); got != "again" {
 		t.Errorf("ShortText(again) = %q", got)
 	}
