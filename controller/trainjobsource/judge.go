@@ -46,7 +46,7 @@ type answers struct {
 	at      time.Time
 	jobs    map[string]answer // by the name of the job
 	refused int               // the number of jobs that the API server refuses
-	silent  string            // the name of the last job about which the API server gave no answer
+	last    string            // the name of the last job about which the controller asked
 }
 
 // answer is the answer of the API server about a job that the rules deny.
@@ -55,25 +55,30 @@ type answer struct {
 	reason   string // why the API server refuses the job, if not because of the rules
 }
 
-// maxRefused limits the dry runs for a commit: after the API server has refused this number of jobs, all further jobs that the
-// rules deny count as denied.
-const maxRefused = 20
+const (
+	// maxRefused limits the dry runs in an hour: after the API server has refused this number of jobs, all further jobs that the
+	// rules deny count as denied. In the next hour, the controller asks about these jobs first.
+	maxRefused = 20
+	// maxSilent limits the dry runs in a round if the API server gives no answers.
+	maxSilent = 3
+)
 
 // dropWarnings removes the jobs from r.denied that the API server admits. If the API server gives no answer, for example because a
-// webhook is not available, the jobs without an answer stay denied in this round, and the next round asks about the next one.
+// webhook is not available, the jobs without an answer stay denied in this round, and the next round asks about the next jobs.
 func (r *round) dropWarnings(ctx context.Context) {
 	a := &r.state.answers
 	if age := r.now.Sub(a.at); a.commit != weak.Make(r.commit) || a.sync != r.state.sync || age < 0 || age >= maxUnchecked {
-		*a = answers{commit: weak.Make(r.commit), sync: r.state.sync, at: r.now, jobs: map[string]answer{}}
+		*a = answers{commit: weak.Make(r.commit), sync: r.state.sync, at: r.now, jobs: map[string]answer{}, last: a.last}
 	}
+	silent := 0
 	for _, job := range r.unanswered() {
-		if a.refused >= maxRefused {
+		if a.refused >= maxRefused || silent >= maxSilent {
 			break
 		}
 		if !r.ask(ctx, job) {
-			a.silent = job.Name()
-			break
+			silent++
 		}
+		a.last = job.Name()
 	}
 	for name := range r.denied {
 		switch found := a.jobs[name]; {
@@ -85,15 +90,15 @@ func (r *round) dropWarnings(ctx context.Context) {
 	}
 }
 
-// unanswered returns the denied jobs without an answer. The jobs after the last silent one come first, so that a job about which the API
-// server never answers does not stop the questions about the others.
+// unanswered returns the denied jobs without an answer. The jobs after the last question come first, so that jobs which the API server
+// refuses or never answers do not stop the questions about the others.
 func (r *round) unanswered() (jobs []decode.Job) {
 	var last []decode.Job
 	for _, job := range r.commit.tree.Jobs { // sorted by name
 		_, known := r.state.answers.jobs[job.Name()]
 		switch {
 		case r.denied[job.Name()] == "" || known:
-		case job.Name() > r.state.answers.silent:
+		case job.Name() > r.state.answers.last:
 			jobs = append(jobs, job)
 		default:
 			last = append(last, job)
@@ -113,7 +118,7 @@ func (r *round) ask(ctx context.Context, job decode.Job) bool {
 	a := &r.state.answers
 	err = c.Create(ctx, job.Object.DeepCopy(), client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict))
 	switch {
-	case err == nil || apierrors.IsAlreadyExists(err) || reconcile.IsOverQuota(err):
+	case err == nil || apierrors.IsAlreadyExists(err) || reconcile.IsOverQuota(err) || hasNoDryRun(err):
 		a.jobs[job.Name()] = answer{admitted: true}
 		return true
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"):
@@ -125,6 +130,12 @@ func (r *round) ask(ctx context.Context, job decode.Job) bool {
 	}
 	a.refused++
 	return true
+}
+
+// hasNoDryRun reports whether an admission webhook supports no dry run. Only the creation of the TrainJob shows then whether the API
+// server admits it. The text is from errors/statuserror.go of the API server's package admission/plugin/webhook.
+func hasNoDryRun(err error) bool {
+	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
 }
 
 // isRefusal reports whether the API server would refuse the same object again, for another reason than the rules.

@@ -3,6 +3,7 @@ package trainjobsource
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -40,11 +41,14 @@ func TestAnswersAboutDeniedJobs(t *testing.T) {
 		"policy":  apierrors.NewForbidden(trainJobs, "policy", errors.New("ValidatingAdmissionPolicy 'a' with binding 'b' denied request: node-limit")),
 		"webhook": apierrors.NewForbidden(trainJobs, "webhook", errors.New(`admission webhook "a" denied the request`)),
 		"typo":    apierrors.NewBadRequest("strict decoding error"),
-		"z":       apierrors.NewInternalError(errors.New("failed calling webhook")),
-		"zz":      nil, // not asked, because the API server did not answer about z
+		"x":       apierrors.NewBadRequest(`admission webhook "a" does not support dry run`),
+		"z1":      apierrors.NewInternalError(errors.New("failed calling webhook")),
+		"z2":      apierrors.NewInternalError(errors.New("failed calling webhook")),
+		"z3":      apierrors.NewInternalError(errors.New("failed calling webhook")),
+		"zz":      nil, // not asked at first, because the API server did not answer three times
 	}}
 	tree := decode.Tree{}
-	for _, name := range []string{"exists", "policy", "typo", "warned", "webhook", "z", "zz"} {
+	for _, name := range []string{"exists", "policy", "typo", "warned", "webhook", "x", "z1", "z2", "z3", "zz"} {
 		object := &unstructured.Unstructured{Object: map[string]any{}}
 		object.SetName(name)
 		tree.Jobs = append(tree.Jobs, decode.Job{Object: object})
@@ -62,21 +66,49 @@ func TestAnswersAboutDeniedJobs(t *testing.T) {
 	}
 	want := map[string]string{
 		"policy": "rule", "typo": "strict decoding error", "webhook": `trainjobs.trainer.kubeflow.org "webhook" is forbidden: admission webhook "a" denied the request`,
-		"z": "rule", "zz": "rule",
+		"z1": "rule", "z2": "rule", "z3": "rule", "zz": "rule",
 	}
-	if diff := cmp.Diff(want, ask()); diff != "" || server.count != 6 {
+	if diff := cmp.Diff(want, ask()); diff != "" || server.count != 9 {
 		t.Errorf("%d requests; denied: -want +got:\n%s", server.count, diff)
 	}
 	delete(want, "zz")
-	if diff := cmp.Diff(want, ask()); diff != "" || server.count != 2 { // zz, and then z again
-		t.Errorf("after the error, %d requests; denied: -want +got:\n%s", server.count, diff)
+	if diff := cmp.Diff(want, ask()); diff != "" || server.count != 4 { // first zz, then the others again
+		t.Errorf("after the errors, %d requests; denied: -want +got:\n%s", server.count, diff)
 	}
-	server.errors["z"] = nil
-	delete(want, "z")
-	if diff := cmp.Diff(want, ask()); diff != "" || server.count != 1 {
-		t.Errorf("after the second error, %d requests; denied: -want +got:\n%s", server.count, diff)
+	for _, name := range []string{"z1", "z2", "z3"} {
+		server.errors[name] = nil
+		delete(want, name)
+	}
+	if diff := cmp.Diff(want, ask()); diff != "" || server.count != 3 {
+		t.Errorf("after the last errors, %d requests; denied: -want +got:\n%s", server.count, diff)
 	}
 	if ask(); server.count != 0 {
 		t.Errorf("%d requests although all answers are known", server.count)
+	}
+}
+
+// TestQuestionsRotate checks that jobs which the API server refuses do not stop the questions about later jobs for ever.
+func TestQuestionsRotate(t *testing.T) {
+	server := &dryRuns{errors: map[string]error{}}
+	tree := decode.Tree{}
+	for i := range maxRefused + 1 {
+		object := &unstructured.Unstructured{Object: map[string]any{}}
+		object.SetName(fmt.Sprintf("job-%02d", i))
+		server.errors[object.GetName()] = apierrors.NewBadRequest("strict decoding error")
+		tree.Jobs = append(tree.Jobs, decode.Job{Object: object})
+	}
+	server.errors["job-20"] = nil
+	rounds := &reconcile.Reconciler{TrainJobs: func(string, string) (client.Client, error) { return server, nil }}
+	r := &round{Controller: &Controller{Rounds: rounds}, source: &v1alpha1.TrainJobSource{}, state: &state{}, now: time.Now(), commit: &commit{tree: tree}}
+	for hour, want := range []bool{true, false} {
+		r.now = r.now.Add(maxUnchecked)
+		r.denied = map[string]string{}
+		for _, job := range tree.Jobs {
+			r.denied[job.Name()] = "rule"
+		}
+		r.dropWarnings(t.Context())
+		if got := r.denied["job-20"] != ""; got != want {
+			t.Errorf("hour %d: denied is %v, want %v", hour, got, want)
+		}
 	}
 }

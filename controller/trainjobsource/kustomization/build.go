@@ -12,19 +12,15 @@ import (
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
-	"sigs.k8s.io/yaml"
 )
 
 // Names lists the possible names of a kustomization file, as in kustomize's konfig.RecognizedKustomizationFileNames.
 var Names = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 
-// originAnnotation is the annotation in which kustomize names the file of an object. Build removes it.
-const originAnnotation = "config.kubernetes.io/origin"
-
 // Object is an object that a kustomization contains.
 type Object struct {
-	File   string         // the file of the resource before all patches, relative to the root of the tree
-	Line   int            // the first line of the resource in the file, counted from 1; 0 if unknown
+	File   string         // the file of the object before all patches, relative to the root of the tree; the folder if unknown
+	Line   int            // the first line of the object in the file, counted from 1; 0 if unknown
 	Fields map[string]any // the object after all patches
 }
 
@@ -57,7 +53,7 @@ var building sync.Mutex
 // Build builds the kustomization in a folder of the tree. It returns the objects in the order of the resources. The error
 // names the file, and the line where possible.
 func Build(tree fs.FS, folder string, limits Limits) ([]Object, error) {
-	w := &walk{tree: tree, limits: limits, copied: filesys.MakeFsInMemory(), lines: map[string][]position{}, folders: map[string]*total{}}
+	w := &walk{tree: tree, limits: limits, copied: filesys.MakeFsInMemory(), origins: map[string]origin{}, folders: map[string]*total{}}
 	if _, err := w.folder(folder); err != nil {
 		return nil, err
 	}
@@ -78,15 +74,16 @@ func (w *walk) build(folder string) (objects []Object, err error) {
 	if err != nil { // kustomize prints parts of files in its errors, with line ends
 		return nil, fmt.Errorf("building the kustomization in %s: %s", folder, strings.Join(strings.Fields(err.Error()), " "))
 	}
-	seen := map[string]int{}
 	for _, resource := range resources.Resources() {
 		fields, err := fieldsOf(resource)
 		if err != nil {
 			return nil, fmt.Errorf("building the kustomization in %s: %w", folder, err)
 		}
-		file := path.Join(folder, takeOrigin(fields))
-		objects = append(objects, Object{file, lineOf(w.lines[file], seen[file], resource.GetName()), fields})
-		seen[file]++
+		o := w.takeOrigin(fields)
+		if o.file == "" {
+			o.file = folder
+		}
+		objects = append(objects, Object{o.file, o.line, fields})
 	}
 	return objects, nil
 }
@@ -99,20 +96,6 @@ func fieldsOf(resource *resource.Resource) (fields map[string]any, err error) {
 		err = json.Unmarshal(text, &fields)
 	}
 	return fields, err
-}
-
-// takeOrigin removes the annotation that names the file of an object, and returns the name of the file.
-func takeOrigin(object map[string]any) string {
-	metadata, _ := object["metadata"].(map[string]any)
-	annotations, _ := metadata["annotations"].(map[string]any)
-	text, _ := annotations[originAnnotation].(string)
-	delete(annotations, originAnnotation)
-	if len(annotations) == 0 {
-		delete(metadata, "annotations")
-	}
-	var origin struct{ Path string }
-	_ = yaml.Unmarshal([]byte(text), &origin) // kustomize wrote the text
-	return origin.Path
 }
 
 // inMemory returns the path that a file of the tree has in the copy for kustomize. Paths in the copy are absolute.

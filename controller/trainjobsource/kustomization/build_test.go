@@ -91,20 +91,25 @@ func TestBuild(t *testing.T) {
 		"no resources":            {[]string{"app/kustomization.yaml", "resources:\nnamePrefix: a-"}, ""},
 		"other label fields":      {[]string{"app/kustomization.yaml", "labels: [{pairs: {a: b}, fields: [{path: spec/a, create: true}]}]"}, `error: app/kustomization.yaml:1: the field "fields" is not allowed in an item of labels`},
 		"another kind":            {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", job("a") + "---\napiVersion: v1\nkind: Secret\n"}, "error: app/a.yaml:6: v1 Secret is not allowed: a TrainJobSource applies only TrainJobs of trainer.kubeflow.org/v1alpha1"},
-		"a patch of another kind": {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: 'kind: Pod'}]"}, `error: app/kustomization.yaml:1: patch:1: a patch of "" "Pod" is not allowed: a TrainJobSource applies only TrainJobs of trainer.kubeflow.org/v1alpha1`},
+		"a patch of another kind": {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '{apiVersion: v1, kind: Pod, metadata: {name: a}}'}]"}, `error: app/kustomization.yaml:1: patch:1: a patch of "v1" "Pod" is not allowed: a TrainJobSource applies only TrainJobs of trainer.kubeflow.org/v1alpha1`},
 		"a patch of the kind":     {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '- {op: replace, path: /kind, value: Pod}'}]"}, `error: app/kustomization.yaml:1: patch:1: a JSON patch must not change "/kind"`},
 		"a patch of the name":     {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '- {op: replace, path: /metadata/name, value: b}'}]"}, `error: app/kustomization.yaml:1: patch:1: a JSON patch must not change "/metadata/name"`},
 		"a patch of everything":   {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '- {op: replace, path: \"\", value: {}}'}]"}, `error: app/kustomization.yaml:1: patch:1: a JSON patch must not change ""`},
 		"options of a patch":      {[]string{"app/kustomization.yaml", "patches: [{options: {allowNameChange: true}}]"}, `error: app/kustomization.yaml:1: the field "options" is not allowed in a patch`},
-		"an image with +":         {[]string{"app/kustomization.yaml", "images: [{name: example.com/c++, newTag: x}]"}, "error: app/kustomization.yaml:1: images: name: want at most 253 letters, digits and . _ / : @ -"},
+		"an image with +":         {[]string{"app/kustomization.yaml", "images: [{name: example.com/c++, newTag: x}]"}, "error: app/kustomization.yaml:1: images: want at most 253 letters, digits and . _ / : @ -"},
 		"a tag that is a number":  {[]string{"app/kustomization.yaml", "images:\n- name: a\n  newTag: 1.0"}, "error: app/kustomization.yaml:3: images: newTag: want a string: put the value in quotes"},
 		"a label that is a word":  {[]string{"app/kustomization.yaml", "labels: [{pairs: {a: on}}]"}, "error: app/kustomization.yaml:1: labels: pairs: a: want a string: put the value in quotes"},
 		"a path with a space":     {[]string{"app/kustomization.yaml", "resources:\n- my job.yaml", "app/my job.yaml", job("a")}, `error: app/kustomization.yaml:2: "app/my job.yaml": a kustomization can use only files and folders whose names consist of letters without accents, digits and . _ -, but not two dots`},
 		"a repeated path":         {[]string{"app/kustomization.yaml", "resources: [a.yaml, ./a.yaml]", "app/a.yaml", job("a")}, `error: app/kustomization.yaml:1: resources: "./a.yaml" is listed twice`},
 		"no kind":                 {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1"}, "error: app/a.yaml:1: the field kind is missing: want TrainJob"},
-		"a patch without a name":  {[]string{"app/kustomization.yaml", "patches: [{patch: 'spec: {a: b}'}]"}, "error: app/kustomization.yaml:1: patch:1: a patch without a target needs the kind and metadata.name of its object"},
+		"a patch without a name":  {[]string{"app/kustomization.yaml", "patches: [{patch: 'spec: {a: b}'}]"}, "error: app/kustomization.yaml:1: patch:1: a patch needs apiVersion, kind and metadata.name; if it has a target, the name can be any name"},
 		"a JSON patch for no one": {[]string{"app/kustomization.yaml", "patches: [{patch: '[]'}]"}, "error: app/kustomization.yaml:1: patch:1: a JSON patch needs a target"},
-		"a patch in flow style":   {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '[{op: remove, path: /spec}]'}]"}, "error: app/kustomization.yaml:1: patch: a list that begins with [ must be valid JSON for kustomize: put keys and values in quotes, or begin each item with -"},
+		"a patch in flow style":   {[]string{"app/kustomization.yaml", "resources: [a.yaml]\npatches: [{target: {name: a}, patch: '[{op: remove, path: /spec/trainer}]'}]", "app/a.yaml", job("a")}, "a at app/a.yaml:1, <nil>, <nil>"},
+		"a forged origin":         {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncommonAnnotations: {trainyard.dev/origin: /etc/passwd:1}", "app/a.yaml", job("a")}, "a at app:0, <nil>, map[numNodes:2]"},
+		"an object is deleted": {
+			[]string{"app/kustomization.yaml", "resources: [a.yaml]\npatches: [{patch: '" + strings.ReplaceAll(strings.TrimSpace(strings.Replace(job("one"), "spec: {trainer: {numNodes: 2}}", "$patch: delete", 1)), "\n", "\n\n    ") + "'}]", "app/a.yaml", job("one") + "---\n" + job("one-more")},
+			"one-more at app/a.yaml:6, <nil>, map[numNodes:2]",
+		},
 		"similar names": {
 			[]string{"app/kustomization.yaml", "resources: [a.yaml]\nnamePrefix: bert-", "app/a.yaml", job("bert") + "---\n" + job("a")},
 			"bert-bert at app/a.yaml:1, <nil>, map[numNodes:2]\nbert-a at app/a.yaml:6, <nil>, map[numNodes:2]",
@@ -204,6 +209,15 @@ func TestRemoteResources(t *testing.T) {
 	}
 }
 
+// keys returns a mapping with the given number of keys.
+func keys(count int) string {
+	var text strings.Builder
+	for i := range count {
+		fmt.Fprintf(&text, "  key-%d: x\n", i)
+	}
+	return text.String()
+}
+
 // TestLimits checks that Build soon refuses kustomizations that are too large, or that are small but multiply their
 // contents.
 func TestLimits(t *testing.T) {
@@ -220,8 +234,8 @@ func TestLimits(t *testing.T) {
 		chain = append(chain, fmt.Sprintf("l%d/kustomization.yaml", level), fmt.Sprintf("resources: [../l%d]\n", level+1))
 	}
 	const expression = "want at most 200 characters, and no {, because kustomize reads this value as a regular expression"
-	empty := []string{"app/kustomization.yaml", "resources: [../e0]", "e20/kustomization.yaml", "namePrefix: a"}
-	for level := range 20 {
+	empty := []string{"app/kustomization.yaml", "resources: [../e0]", "e9/kustomization.yaml", "namePrefix: a"}
+	for level := range 9 {
 		empty = append(empty, fmt.Sprintf("e%d/kustomization.yaml", level), fmt.Sprintf("resources: [../e%d, ../f%d]", level+1, level+1), fmt.Sprintf("f%d/kustomization.yaml", level+1), fmt.Sprintf("resources: [../e%d]", level+1))
 	}
 	var many strings.Builder
@@ -242,9 +256,11 @@ func TestLimits(t *testing.T) {
 		files []string
 		want  string
 	}{
+		"many annotations":           {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncommonAnnotations:\n" + keys(1100), "app/a.yaml", job("a")}, "app: the labels, annotations and patches can add more than 2000 values to an object"},
+		"many resources":             {[]string{"app/kustomization.yaml", "resources: [" + strings.Repeat("a, ", 19_000) + "]"}, "app: app/kustomization.yaml:1: resources: \"a\" is listed twice"},
 		"many components":            {components, "app: " + tooLong},
 		"patches of long values":     {longValues, "app: " + tooLong},
-		"bases that double":          {doubling, "app: l32: folders are used more than 1000 times"},
+		"bases that double":          {doubling, "app: a9: more than 20 folders use each other"},
 		"many objects":               {[]string{"app/kustomization.yaml", "resources: [a.yaml, b.yaml]", "app/a.yaml", many.String(), "app/b.yaml", strings.ReplaceAll(many.String(), "job-", "b-")}, "app: the kustomization has more than 1000 objects"},
 		"many patches":               {[]string{"app/kustomization.yaml", "resources: [a.yaml]\npatches:\n" + strings.Repeat("- {patch: '[]', target: {kind: TrainJob}}\n", 50), "app/a.yaml", many.String()}, "app: " + tooLong},
 		"many patches in one file":   {[]string{"app/kustomization.yaml", "resources: [a.yaml]\npatches: [{path: b.yaml}]", "app/a.yaml", job("a"), "app/b.yaml", strings.Repeat(job("a")+"---\n", 500)}, "app: " + tooLong},
@@ -252,8 +268,8 @@ func TestLimits(t *testing.T) {
 		"many labels":                {[]string{"app/kustomization.yaml", "resources: [a.yaml]\nlabels: [" + strings.Repeat("{}, ", 50) + "]", "app/a.yaml", many.String()}, "app: " + tooLong},
 		"a component with patches":   {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncomponents: [../part]", "app/a.yaml", many.String(), "part/kustomization.yaml", "kind: Component\npatches:\n" + strings.Repeat("- {patch: '[]', target: {kind: TrainJob}}\n", 50)}, "app: " + tooLong},
 		"a component with values":    {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncomponents: [../part]", "app/a.yaml", many.String(), "part/kustomization.yaml", "kind: Component\npatches: [{target: {kind: TrainJob}, patch: '- {op: add, path: /spec/a, value: [" + strings.Repeat("[], ", 300) + "]}'}]"}, "app: the objects can have more than 200000 values together"},
-		"a long chain":               {chain, "app: l5: more than 20 folders use each other"},
-		"folders without objects":    {empty, "app: e11: folders are used more than 1000 times"},
+		"a long chain":               {chain, "app: l19: more than 20 folders use each other"},
+		"folders without objects":    {empty, "app: e0: folders are used more than 1000 times"},
 		"an expression":              {[]string{"app/kustomization.yaml", "patches: [{target: {name: '(a|a?){1000}'}, patch: '[]'}]"}, "app: app/kustomization.yaml:1: " + expression},
 		"a long expression":          {[]string{"app/kustomization.yaml", "patches: [{target: {name: '" + strings.Repeat("(a?)", 100) + "'}, patch: '[]'}]"}, "app: app/kustomization.yaml:1: " + expression},
 		"a long name":                {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", job(strings.Repeat("a", 254))}, "app: app/a.yaml:1: metadata.name: want at most 253 characters"},
@@ -285,7 +301,7 @@ func TestOnePatchPerJob(t *testing.T) {
 	}
 	w := &walk{
 		tree:   tree("app/kustomization.yaml", "resources: [a.yaml]\nnamePrefix: x-\nlabels: [{pairs: {a: b}}]\npatches:\n"+patches.String(), "app/a.yaml", jobs.String()),
-		limits: DefaultLimits, copied: filesys.MakeFsInMemory(), lines: map[string][]position{}, folders: map[string]*total{},
+		limits: DefaultLimits, copied: filesys.MakeFsInMemory(), origins: map[string]origin{}, folders: map[string]*total{},
 	}
 	if _, err := w.folder("app"); err != nil {
 		t.Error(err)

@@ -1,8 +1,6 @@
 package kustomization
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"path"
 	"regexp"
@@ -50,7 +48,7 @@ type parsed struct {
 	inline     []string // the patches in the kustomization file itself
 	own        own
 	bytes      int64  // of the file
-	text       []byte // the file for kustomize as JSON, with origin annotations turned on
+	text       []byte // the file for kustomize as JSON
 }
 
 // patchFile is a file with patches.
@@ -86,7 +84,7 @@ func parse(file string, text []byte) (parsed, error) {
 	if err := k.readLists(file, root); err != nil {
 		return parsed{}, err
 	}
-	if err := k.encode(file, root); err != nil {
+	if err := k.encode(file, &document); err != nil {
 		return parsed{}, err
 	}
 	return k, k.compare(file)
@@ -99,12 +97,14 @@ func (k *parsed) readLists(file string, root *yaml.Node) error {
 		if err != nil {
 			return err
 		}
+		seen := map[string]bool{}
 		for _, item := range items {
-			r := reference{item.Value, item.Line}
-			if slices.ContainsFunc(*list, func(other reference) bool { return path.Clean(other.path) == path.Clean(r.path) }) {
-				return fmt.Errorf("%s:%d: %s: %q is listed twice", file, r.line, field, r.path)
+			cleaned := path.Clean(item.Value)
+			if seen[cleaned] {
+				return fmt.Errorf("%s:%d: %s: %q is listed twice", file, item.Line, field, item.Value)
 			}
-			*list = append(*list, r)
+			seen[cleaned] = true
+			*list = append(*list, reference{item.Value, item.Line})
 		}
 	}
 	if err := checkValues(file, root); err != nil {
@@ -141,7 +141,7 @@ func (k *parsed) countTransformations(root *yaml.Node) {
 // listOf returns the items of a list. All items must have the given kind: mappings, or strings.
 func listOf(file string, root *yaml.Node, field string, kind yaml.Kind) ([]*yaml.Node, error) {
 	list := valueOf(root, field)
-	if list == nil || list.ShortTag() == "!!null" {
+	if isNull(list) {
 		return nil, nil
 	}
 	if list.Kind != yaml.SequenceNode {
@@ -155,16 +155,19 @@ func listOf(file string, root *yaml.Node, field string, kind yaml.Kind) ([]*yaml
 	return list.Content, nil
 }
 
-// encode writes the kustomization for kustomize. It writes JSON, because the YAML library changes some multi-line strings when
-// it writes YAML.
-func (k *parsed) encode(file string, root *yaml.Node) error {
-	value, err := safeyaml.Decode(root)
-	if mistake := (*safeyaml.MistakeError)(nil); errors.As(err, &mistake) {
-		return fmt.Errorf("%s:%d: %s", file, mistake.Line, mistake.Message)
-	}
-	fields, _ := value.(map[string]any)
-	fields["buildMetadata"] = []string{types.OriginAnnotations}
-	k.text, err = json.Marshal(fields)
+// encode writes the kustomization for kustomize as JSON, with the checked patches.
+func (k *parsed) encode(file string, document *yaml.Node) (err error) {
+	k.text, err = encode(file, document, func(fields map[string]any, _ int) {
+		patches, _ := fields["patches"].([]any)
+		next := 0
+		for _, item := range patches {
+			patch, _ := item.(map[string]any)
+			if text, _ := patch["patch"].(string); text != "" {
+				patch["patch"] = k.inline[next]
+				next++
+			}
+		}
+	})
 	return err
 }
 
@@ -229,25 +232,26 @@ func (k *parsed) addPatches(file string, items []*yaml.Node) error {
 			return err
 		}
 		target := valueOf(item, "target")
+		single := isNull(target)
 		if target != nil {
 			if err := checkExpressions(file, target); err != nil {
 				return err
 			}
 		}
 		if path := valueOf(item, "path"); path != nil && path.Value != "" {
-			k.patchFiles = append(k.patchFiles, patchFile{reference{path.Value, path.Line}, target == nil})
+			k.patchFiles = append(k.patchFiles, patchFile{reference{path.Value, path.Line}, single})
 		}
 		inline := valueOf(item, "patch")
 		if inline == nil || inline.Value == "" {
 			continue
 		}
-		k.inline = append(k.inline, inline.Value)
-		patches, err := checkText(fmt.Sprintf("%s:%d: patch", file, inline.Line), []byte(inline.Value), checkFor(target == nil))
+		patches, err := checkText(fmt.Sprintf("%s:%d: patch", file, inline.Line), []byte(inline.Value), checkFor(single), nil)
 		if err != nil {
 			return err
 		}
-		k.own.addPatches(patches, target == nil)
-		if target == nil {
+		k.inline = append(k.inline, string(patches.text))
+		k.own.addPatches(patches, single)
+		if single {
 			k.own.bytes -= int64(len(inline.Value))
 		}
 	}

@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-	"sigs.k8s.io/kustomize/kyaml/kio"
-	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/controller/trainjobsource/safeyaml"
@@ -21,62 +19,61 @@ import (
 // object grows with the square of this number.
 const maxObjectValues = 2000
 
-// content counts the objects or patches in a file, and the values in them.
-type content struct{ objects, values int64 }
+// content is the checked text of a file or a patch.
+type content struct {
+	objects, values int64 // the number of objects or patches, and of the values in them
+	text            []byte
+}
 
-// checkText checks the YAML of a file or a patch. It checks the text twice: as a stream of YAML documents, for messages with lines,
-// and as kustomize divides it into objects, so that a difference between the two parsers cannot hide text from the checks. The
-// function "check" checks each object or patch.
-func checkText(file string, text []byte, check checkFunc) (found content, err error) {
+// checkText checks the YAML of a file or a patch, and writes it again for kustomize: as JSON without comments, because kustomize reads
+// instructions in comments. The function "check" checks each object or patch, and "mark" can change it before it is written.
+func checkText(file string, text []byte, check checkFunc, mark markFunc) (found content, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	found.text = []byte("# kustomize accepts no empty file\n")
 	for {
 		var node yaml.Node
 		err := decoder.Decode(&node)
 		if errors.Is(err, io.EOF) {
-			break
+			return found, nil
 		}
 		if err != nil {
 			mistake := safeyaml.ParseError(text, err)
 			return content{}, fmt.Errorf("%s:%d: %s", file, mistake.Line, mistake.Message)
 		}
-		if _, err := checkNode(file, &node); err != nil {
-			return content{}, err
-		}
-		if err := checkDocument(file, &node, check); err != nil {
-			return content{}, err
-		}
-	}
-	read, err := readObjects(file, text)
-	if err != nil {
-		return content{}, err
-	}
-	for _, object := range read {
-		values, err := checkNode(file, object.YNode())
+		values, err := checkDocument(file, &node, check)
 		if err != nil {
 			return content{}, err
 		}
-		if values > maxObjectValues {
-			return content{}, fmt.Errorf("%s:%d: the object or patch has more than %d values", file, max(object.YNode().Line, 1), maxObjectValues)
+		if isEmpty(&node) {
+			continue
 		}
-		if err := checkDocument(file, object.YNode(), check); err != nil {
+		encoded, err := encode(file, &node, mark)
+		if err != nil {
 			return content{}, err
 		}
+		found.objects++
 		found.values += values
+		if found.objects == 1 {
+			found.text = encoded
+		} else {
+			found.text = slices.Concat(found.text, []byte("\n---\n"), encoded)
+		}
 	}
-	found.objects = int64(len(read))
-	return found, nil
 }
 
-// readObjects reads a text as kustomize does.
-func readObjects(file string, text []byte) ([]*kyaml.RNode, error) {
-	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")) && !json.Valid(text) {
-		return nil, fmt.Errorf("%s: a list that begins with [ must be valid JSON for kustomize: put keys and values in quotes, or begin each item with -", file)
+// markFunc changes an object before it is written for kustomize.
+type markFunc func(object map[string]any, line int)
+
+// encode returns a YAML document as JSON.
+func encode(file string, document *yaml.Node, mark markFunc) ([]byte, error) {
+	value, err := safeyaml.Decode(document)
+	if mistake := (*safeyaml.MistakeError)(nil); errors.As(err, &mistake) {
+		return nil, fmt.Errorf("%s:%d: %s", file, mistake.Line, mistake.Message)
 	}
-	read, err := (&kio.ByteReader{Reader: bytes.NewReader(text), OmitReaderAnnotations: true, WrapBareSeqNode: true}).Read()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+	if object, isMapping := value.(map[string]any); isMapping && mark != nil {
+		mark(object, max(document.Content[0].Line, 1))
 	}
-	return read, nil
+	return json.Marshal(value)
 }
 
 // checkNode refuses YAML that programs may read in different ways, and the operation "copy" of JSON patches, because each of them
@@ -95,22 +92,32 @@ func checkNode(file string, node *yaml.Node) (values int64, err error) {
 // checkFunc checks an object or a patch.
 type checkFunc func(node *yaml.Node) error
 
-// checkDocument calls a checkFunc for a YAML document, unless it is empty.
-func checkDocument(file string, node *yaml.Node, check checkFunc) error {
-	if node.Kind == yaml.DocumentNode {
-		node = node.Content[0]
+// checkDocument checks a YAML document, and returns the number of its values. It calls the function "check" unless the document is
+// empty.
+func checkDocument(file string, document *yaml.Node, check checkFunc) (values int64, err error) {
+	if values, err = checkNode(file, document); err != nil {
+		return 0, err
 	}
-	if list := valueOf(node, kyaml.BareSeqNodeWrappingKey); list != nil { // kio has put a list into a mapping
-		node = list
+	if isEmpty(document) {
+		return 0, nil
 	}
-	if node.ShortTag() == "!!null" {
-		return nil
+	node := document.Content[0]
+	if values > maxObjectValues {
+		return 0, fmt.Errorf("%s:%d: the object or patch has more than %d values", file, max(node.Line, 1), maxObjectValues)
 	}
 	if err := check(node); err != nil {
-		return fmt.Errorf("%s:%d: %w", file, max(node.Line, 1), err)
+		return 0, fmt.Errorf("%s:%d: %w", file, max(node.Line, 1), err)
 	}
-	return nil
+	return values, nil
 }
+
+// isEmpty reports whether a YAML document contains nothing, or only comments.
+func isEmpty(document *yaml.Node) bool {
+	return len(document.Content) == 0 || isNull(document.Content[0])
+}
+
+// isNull reports whether a value is null or missing.
+func isNull(node *yaml.Node) bool { return node == nil || node.ShortTag() == "!!null" }
 
 // checkResource refuses objects other than TrainJobs. kustomize knows other kinds: for example, it merges the containers of a
 // Deployment, and needs minutes for many containers.
@@ -140,10 +147,21 @@ func checkPatch(patch *yaml.Node) error {
 		return checkOperations(patch)
 	}
 	version, kind := textOf(patch, "apiVersion"), textOf(patch, "kind")
-	if version != "" && version != v1alpha1.TrainerAPIVersion || kind != "" && kind != "TrainJob" {
+	switch {
+	case version == "" || kind == "" || textOf(valueOf(patch, "metadata"), "name") == "":
+		return errors.New("a patch needs apiVersion, kind and metadata.name; if it has a target, the name can be any name")
+	case version != v1alpha1.TrainerAPIVersion || kind != "TrainJob":
 		return fmt.Errorf("a patch of %q %q is not allowed: a TrainJobSource applies only TrainJobs of %s", version, kind, v1alpha1.TrainerAPIVersion)
 	}
 	return checkLengths(patch)
+}
+
+// checkSinglePatch checks a patch without a target. Such a patch names its object itself.
+func checkSinglePatch(patch *yaml.Node) error {
+	if patch.Kind == yaml.SequenceNode {
+		return errors.New("a JSON patch needs a target")
+	}
+	return checkPatch(patch)
 }
 
 // checkFor returns the check for patches with or without a target.
@@ -152,17 +170,6 @@ func checkFor(single bool) checkFunc {
 		return checkSinglePatch
 	}
 	return checkPatch
-}
-
-// checkSinglePatch checks a patch without a target. Such a patch names its object itself.
-func checkSinglePatch(patch *yaml.Node) error {
-	if patch.Kind == yaml.SequenceNode {
-		return errors.New("a JSON patch needs a target")
-	}
-	if textOf(patch, "kind") == "" || textOf(valueOf(patch, "metadata"), "name") == "" {
-		return errors.New("a patch without a target needs the kind and metadata.name of its object")
-	}
-	return checkPatch(patch)
 }
 
 // checkLengths limits the names of an object or a patch.

@@ -52,8 +52,8 @@ func checkLabels(file string, root *yaml.Node) error {
 	return nil
 }
 
-// imageName matches names of images. kustomize reads the field "name" of an item of "images" as a regular expression and searches for
-// it in all images, so other characters could make a build slow.
+// imageName matches names, tags and digests of images. kustomize reads the field "name" of an item of "images" as a regular expression
+// and searches for it in all images, so other characters could make a build slow.
 var imageName = regexp.MustCompile(`^[A-Za-z0-9._/:@-]*$`)
 
 func checkImages(file string, root *yaml.Node) error {
@@ -65,9 +65,10 @@ func checkImages(file string, root *yaml.Node) error {
 		if err := checkStrings(file, "images", image); err != nil {
 			return err
 		}
-		name := valueOf(image, "name")
-		if name != nil && (len(name.Value) > maxName || !imageName.MatchString(name.Value)) {
-			return fmt.Errorf("%s:%d: images: name: want at most %d letters, digits and . _ / : @ -", file, name.Line, maxName)
+		for _, value := range image.Content {
+			if len(value.Value) > maxName || !imageName.MatchString(value.Value) {
+				return fmt.Errorf("%s:%d: images: want at most %d letters, digits and . _ / : @ -", file, value.Line, maxName)
+			}
 		}
 	}
 	return nil
@@ -88,7 +89,7 @@ func checkStrings(file, where string, mapping *yaml.Node) error {
 
 // checkString checks that a value is missing, empty or a string.
 func checkString(file, where string, value *yaml.Node) error {
-	if value == nil || value.ShortTag() == "!!null" || value.Kind == yaml.ScalarNode && safeyaml.IsString(value) {
+	if isNull(value) || value.Kind == yaml.ScalarNode && safeyaml.IsString(value) {
 		return nil
 	}
 	return fmt.Errorf("%s:%d: %s: want a string: put the value in quotes", file, value.Line, where)

@@ -14,9 +14,10 @@ type walk struct {
 	tree    fs.FS
 	limits  Limits
 	read    int64 // bytes of all files that were read
+	depth   int64 // the number of folders that use each other, at this moment
 	copied  filesys.FileSystem
-	lines   map[string][]position // the objects of each file
-	folders map[string]*total     // the work of each folder that was entered; nil until the folder is finished
+	origins map[string]origin
+	folders map[string]*total // the work of each folder that was entered; nil until the folder is finished
 }
 
 // total is the size of a folder and of the folders that it uses, as in Limits.
@@ -24,6 +25,7 @@ type total struct {
 	bytes, objects, values, added, work int64
 
 	each    int64 // the largest number of transformations of one object
+	grown   int64 // the largest number of values that transformations can add to one object
 	depth   int64
 	folders int64 // uses of folders
 	own     own
@@ -62,6 +64,7 @@ func (t *total) add(used total) {
 	t.added += used.added
 	t.work += used.work
 	t.each = max(t.each, used.each)
+	t.grown = max(t.grown, used.grown)
 	t.depth = max(t.depth, used.depth)
 	t.folders += used.folders
 }
@@ -76,6 +79,7 @@ func (t *total) transform(o own) {
 	t.values = min(t.values+o.values*t.objects+o.once, enough)
 	t.added += o.bytes * t.objects
 	t.each += o.transformations
+	t.grown += o.values
 	objects := min(t.objects, 1<<15)
 	t.work += o.transformations*(max(t.values, (t.bytes+t.added)/bytesPerValue)+min(objects*t.each, enough)) + o.merges*objects*objects/comparisons
 	t.depth++
@@ -92,7 +96,9 @@ func (t *total) check(limits Limits) error {
 	case t.folders > limits.Folders:
 		return fmt.Errorf("folders are used more than %d times", limits.Folders)
 	case t.depth > limits.Depth:
-		return fmt.Errorf("more than %d folders use each other", limits.Depth)
+		return tooDeep(limits)
+	case t.grown > maxObjectValues:
+		return fmt.Errorf("the labels, annotations and patches can add more than %d values to an object", maxObjectValues)
 	case t.values > limits.Values:
 		return fmt.Errorf("the objects can have more than %d values together", limits.Values)
 	case t.added > limits.Added:
@@ -110,6 +116,10 @@ func (w *walk) folder(folder string) (total, error) {
 	} else if entered {
 		return *known, nil
 	}
+	if w.depth++; w.depth > w.limits.Depth {
+		return total{}, fmt.Errorf("%s: %w", folder, tooDeep(w.limits))
+	}
+	defer func() { w.depth-- }()
 	w.folders[folder] = nil
 	file, text, err := w.readKustomization(folder)
 	if err != nil {
@@ -151,7 +161,7 @@ func (w *walk) copyUsed(file string, k parsed) (sum total, err error) {
 		o.addComponent(used.own)
 	}
 	for _, patch := range k.patchFiles {
-		size, found, err := w.file(file, patch.reference, checkFor(patch.single))
+		size, found, err := w.file(file, patch.reference, checkFor(patch.single), nil)
 		if err != nil {
 			return total{}, err
 		}
@@ -191,12 +201,12 @@ func (w *walk) resource(from string, r reference) (total, error) {
 	if info.IsDir() {
 		return w.folder(target)
 	}
-	size, found, err := w.file(from, r, checkResource)
+	size, found, err := w.file(from, r, checkResource, func(object map[string]any, line int) { w.mark(object, origin{target, line}) })
 	return total{bytes: size, objects: found.objects, values: found.values}, err
 }
 
 // file copies a file with objects or with patches, and returns its size in bytes. The function "check" checks each object or patch.
-func (w *walk) file(from string, r reference, check checkFunc) (size int64, found content, err error) {
+func (w *walk) file(from string, r reference, check checkFunc, mark markFunc) (size int64, found content, err error) {
 	file, err := r.resolve(from)
 	if err != nil {
 		return 0, content{}, err
@@ -205,11 +215,10 @@ func (w *walk) file(from string, r reference, check checkFunc) (size int64, foun
 	if err != nil {
 		return 0, content{}, fmt.Errorf("%s:%d: %w", from, r.line, err)
 	}
-	if found, err = checkText(file, text, check); err != nil {
+	if found, err = checkText(file, text, check, mark); err != nil {
 		return 0, content{}, err
 	}
-	w.lines[file] = positionsOf(text)
-	return int64(len(text)), found, w.copied.WriteFile(inMemory(file), text)
+	return int64(len(text)), found, w.copied.WriteFile(inMemory(file), found.text)
 }
 
 // readFile reads a regular file. It refuses links, because they can lead to files outside the tree. It also refuses too large files,
@@ -226,6 +235,11 @@ func (w *walk) readFile(file string) ([]byte, error) {
 		return nil, tooManyBytes(w.limits)
 	}
 	return fs.ReadFile(w.tree, file)
+}
+
+// tooDeep returns the error for folders that use each other too often.
+func tooDeep(limits Limits) error {
+	return fmt.Errorf("more than %d folders use each other", limits.Depth)
 }
 
 // tooManyBytes returns the error for files that are too large together.

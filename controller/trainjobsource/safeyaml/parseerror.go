@@ -11,9 +11,12 @@ import (
 // libraryError matches the errors of the YAML library.
 var libraryError = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
 
+// parserError matches the errors of the parser of the YAML library. Errors of its scanner begin with similar words.
+var parserError = regexp.MustCompile(`^did not find expected (<stream-start>|<document start>|node content|key|'-' indicator|',' or '[\]}]')|^found (undefined tag handle|duplicate %|incompatible YAML)`)
+
 // ParseError converts an error of the YAML library about a text.
 //
-// The library counts the lines of some errors from 0, and names no line if it would be 0, or if it finds invalid characters.
+// The parser of the library counts lines from 0, the library names no line if it would be 0, and no line of invalid characters.
 func ParseError(text []byte, err error) *MistakeError {
 	parts := libraryError.FindStringSubmatch(err.Error())
 	if parts == nil {
@@ -21,16 +24,17 @@ func ParseError(text []byte, err error) *MistakeError {
 	}
 	line, _ := strconv.Atoi(parts[1])
 	switch message := parts[2]; {
-	case strings.HasPrefix(message, "did not find expected"):
+	case parserError.MatchString(message):
 		line++
-	case strings.Contains(message, "UTF-8"):
+	case strings.Contains(message, "UTF-8") || strings.HasPrefix(message, "invalid Unicode"):
 		line = lineWith(text, func(r rune, size int) bool { return r == utf8.RuneError && size == 1 })
 	case strings.HasPrefix(message, "control characters"):
 		line = lineWith(text, func(r rune, _ int) bool {
-			return r < ' ' && !strings.ContainsRune("\t\n\r", r) || r >= 0x7f && r < 0xa0 && r != 0x85
+			return r < ' ' && !strings.ContainsRune("\t\n\r", r) || r >= 0x7f && r < 0xa0 && r != 0x85 || r >= 0xfffe
 		})
 	}
-	lines := 1 + bytes.Count(bytes.TrimRight(text, "\n"), []byte("\n"))
+	text = bytes.TrimRight(text, "\r\n")
+	lines := 1 + bytes.Count(text, []byte("\n")) + bytes.Count(text, []byte("\r")) - bytes.Count(text, []byte("\r\n"))
 	return &MistakeError{max(1, min(line, lines)), parts[2]}
 }
 

@@ -96,6 +96,9 @@ func TestParseError(t *testing.T) {
 		"a: b: c":                         "line 1: mapping values are not allowed in this context",
 		"a: 1\nb: c: d":                   "line 2: mapping values are not allowed in this context",
 		"a: 1\n\tb: c":                    "line 2: found a tab character that violates indentation",
+		"a: 1\nb: 2\nc: *.yaml":           "line 3: did not find expected alphabetic or numeric character",
+		"a: 1\nb: 2\nc: !x!y z":           "line 3: found undefined tag handle",
+		"a: 1\nb: 2\nc: \"\xed\xa0\x80\"": "line 3: invalid Unicode character",
 		"a: 1\nb: 2\nc: \"\xff\"":         "line 3: invalid leading UTF-8 octet",
 		"a: 1\nb: 2\nc: \"\x01\"\nd: e\n": "line 3: control characters are not allowed",
 	} {

@@ -1,0 +1,45 @@
+package kustomization
+
+import (
+	"fmt"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
+)
+
+// origin is the place of an object in the tree before all patches.
+type origin struct {
+	file string // relative to the root of the tree
+	line int    // the first line of the object, counted from 1
+}
+
+// originAnnotation marks each object in the copy for kustomize with its origin. Build removes it. A tenant can change or remove the
+// annotation with a patch, so Build accepts only known values.
+const originAnnotation = v1alpha1.Group + "/origin"
+
+// mark adds the origin annotation to an object.
+func (w *walk) mark(object map[string]any, o origin) {
+	metadata, isMapping := object["metadata"].(map[string]any)
+	if !isMapping {
+		return // kustomize reports that the name is missing
+	}
+	annotations, _ := metadata["annotations"].(map[string]any)
+	if annotations == nil {
+		annotations = map[string]any{}
+	}
+	key := fmt.Sprintf("%s:%d", o.file, o.line)
+	annotations[originAnnotation] = key
+	metadata["annotations"] = annotations
+	w.origins[key] = o
+}
+
+// takeOrigin removes the origin annotation of an object, and returns the origin, which is empty if it is unknown.
+func (w *walk) takeOrigin(object map[string]any) origin {
+	metadata, _ := object["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	key, _ := annotations[originAnnotation].(string)
+	delete(annotations, originAnnotation)
+	if len(annotations) == 0 {
+		delete(metadata, "annotations")
+	}
+	return w.origins[key]
+}
