@@ -46,7 +46,7 @@ type answers struct {
 	at      time.Time
 	jobs    map[string]answer // by the name of the job
 	refused int               // the number of jobs that the API server refuses
-	last    string            // the name of the last job about which the controller asked
+	last    string            // the name of the job of the last dry run
 }
 
 // answer is the answer of the API server about a job that the rules deny.
@@ -59,12 +59,12 @@ const (
 	// maxRefused limits the dry runs in an hour: after the API server has refused this number of jobs, all further jobs that the
 	// rules deny count as denied. In the next hour, the controller asks about these jobs first.
 	maxRefused = 20
-	// maxSilent limits the dry runs in a round if the API server gives no answers.
+	// maxSilent is the number of dry runs without an answer after which a round sends no more dry runs.
 	maxSilent = 3
 )
 
-// dropWarnings removes the jobs from r.denied that the API server admits. If the API server gives no answer, for example because a
-// webhook is not available, the jobs without an answer stay denied in this round, and the next round asks about the next jobs.
+// dropWarnings removes the jobs from r.denied that the API server admits in a dry run. Some dry runs get no answer, for example because a
+// webhook is not available. Their jobs stay denied in this round, and the next round continues with the jobs after them.
 func (r *round) dropWarnings(ctx context.Context) {
 	a := &r.state.answers
 	if age := r.now.Sub(a.at); a.commit != weak.Make(r.commit) || a.sync != r.state.sync || age < 0 || age >= maxUnchecked {
@@ -90,8 +90,8 @@ func (r *round) dropWarnings(ctx context.Context) {
 	}
 }
 
-// unanswered returns the denied jobs without an answer. The jobs after the last question come first, so that jobs which the API server
-// refuses or never answers do not stop the questions about the others.
+// unanswered returns the denied jobs whose dry run has no answer yet. It begins with the job after the last dry run, and continues with
+// the first job after the end of the list. So all jobs get a dry run in turn, although many of them may be refused or get no answer.
 func (r *round) unanswered() (jobs []decode.Job) {
 	var last []decode.Job
 	for _, job := range r.commit.tree.Jobs { // sorted by name
@@ -138,7 +138,7 @@ func hasNoDryRun(err error) bool {
 	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
 }
 
-// isRefusal reports whether the API server would refuse the same object again, for another reason than the rules.
+// isRefusal reports whether the API server would refuse the same object again for a reason other than the admission rules.
 func isRefusal(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) ||
 		apierrors.IsForbidden(err) && strings.Contains(err.Error(), "admission webhook")

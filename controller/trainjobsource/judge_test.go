@@ -69,18 +69,18 @@ func TestAnswersAboutDeniedJobs(t *testing.T) {
 		"z1": "rule", "z2": "rule", "z3": "rule", "zz": "rule",
 	}
 	if diff := cmp.Diff(want, ask()); diff != "" || server.count != 9 {
-		t.Errorf("%d requests; denied: -want +got:\n%s", server.count, diff)
+		t.Errorf("%d requests; denied jobs differ, -want +got:\n%s", server.count, diff)
 	}
 	delete(want, "zz")
 	if diff := cmp.Diff(want, ask()); diff != "" || server.count != 4 { // first zz, then the others again
-		t.Errorf("after the errors, %d requests; denied: -want +got:\n%s", server.count, diff)
+		t.Errorf("after the errors of z1 to z3: %d requests; denied jobs differ, -want +got:\n%s", server.count, diff)
 	}
 	for _, name := range []string{"z1", "z2", "z3"} {
 		server.errors[name] = nil
 		delete(want, name)
 	}
 	if diff := cmp.Diff(want, ask()); diff != "" || server.count != 3 {
-		t.Errorf("after the last errors, %d requests; denied: -want +got:\n%s", server.count, diff)
+		t.Errorf("after z1 to z3 were admitted: %d requests; denied jobs differ, -want +got:\n%s", server.count, diff)
 	}
 	if ask(); server.count != 0 {
 		t.Errorf("%d requests although all answers are known", server.count)

@@ -28,10 +28,14 @@ type Object struct {
 // time.
 //
 // A transformation is a change that kustomize makes in all objects of a folder: a patch, an item of "images" or "labels", or a
-// field such as namePrefix. Work measures the time of a build. It is the sum over all folders of T × (V + N × E) + M × N² / 80: T is the
-// number of transformations, V and N are the numbers of values and objects, E is the number of transformations of each object so far,
-// and M is 1 plus the number of components. Long values count as several values. kustomize stores the transformations of each object
-// in the object, and reads them again for each transformation. For each folder and component, it compares the names of all objects.
+// field such as namePrefix. Work is an estimate of the time of a build. It is the sum of T × (V + N × E) + M × N² / 80 over all folders:
+//   - T is the number of transformations.
+//   - V is the number of values. A long value counts as several values.
+//   - N is the number of objects.
+//   - E is the number of transformations of each object so far. kustomize stores them in the object, and reads them again for each
+//     transformation.
+//   - M is 1 plus the number of components. kustomize compares the names of all objects with each other for the folder and for each
+//     component.
 type Limits struct {
 	FileBytes int64 // of one file
 	Bytes     int64 // of all files
@@ -39,7 +43,7 @@ type Limits struct {
 	Values    int64 // of all objects, including the values that transformations can add; mappings, lists, keys and scalars count
 	Added     int64 // bytes of each kustomization and its patches, times the objects to which they can be added
 	Work      int64
-	Depth     int64 // of folders that use each other
+	Depth     int64 // of a chain of folders, each of which uses the next one
 	Folders   int64 // uses of folders; a folder that is used twice counts twice, with all folders that it uses
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// origin is the place of an object in the tree before all patches.
+// origin is the file and the line where an object is defined.
 type origin struct {
 	file string // relative to the root of the tree
 	line int    // the first line of the object, counted from 1

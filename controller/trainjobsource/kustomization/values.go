@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/safeyaml"
 )
 
-// maxName is the maximum length of names, in bytes, as for names of objects in Kubernetes. kustomize stores the earlier names of an
-// object again for each transformation.
+// maxName is the maximum length of a name in bytes, as for names of objects in Kubernetes. The length is limited because kustomize stores
+// a copy of the earlier names of an object for each transformation.
 const maxName = 253
 
 // checkValues checks the fields that change names, labels, annotations and images.

@@ -14,7 +14,7 @@ type walk struct {
 	tree    fs.FS
 	limits  Limits
 	read    int64 // bytes of all files that were read
-	depth   int64 // the number of folders that use each other, at this moment
+	depth   int64 // the number of folders between the first folder and the one that is read now
 	copied  filesys.FileSystem
 	origins map[string]origin
 	folders map[string]*total // the work of each folder that was entered; nil until the folder is finished
@@ -31,10 +31,13 @@ type total struct {
 	own     own
 }
 
-// own counts the transformations of a kustomization file with its patches and components, and the values and bytes that they can
-// add to each object of the folder. The field once counts the values that they can add to only one object. The field merges counts
-// how often kustomize merges the objects of the folder: once for the folder itself, and once for each component.
-type own struct{ transformations, values, bytes, once, merges int64 }
+// own describes the transformations of a kustomization file with its patches and components.
+type own struct {
+	transformations int64 // the number of transformations
+	values, bytes   int64 // that they can add to each object of the folder
+	once            int64 // values that they can add to only one object
+	merges          int64 // how often kustomize merges all objects: once for the folder, and once for each component
+}
 
 // addPatches counts the patches of one item of the list "patches". If the argument "single" is true, each patch changes only one
 // object.
@@ -69,8 +72,9 @@ func (t *total) add(used total) {
 	t.folders += used.folders
 }
 
-// A value with this number of bytes, and this number of comparisons between names of objects, need about the same time as a value.
-const bytesPerValue, comparisons = 50, 80
+// The unit of Limits.Work is the time for one short value. Another 50 bytes of a long value need about as much time, and so do 80
+// comparisons of the names of two objects.
+const bytesPerValue, comparisonsPerValue = 50, 80
 
 // transform adds the effects of the folder's own transformations.
 func (t *total) transform(o own) {
@@ -81,7 +85,7 @@ func (t *total) transform(o own) {
 	t.each += o.transformations
 	t.grown += o.values
 	objects := min(t.objects, 1<<15)
-	t.work += o.transformations*(max(t.values, (t.bytes+t.added)/bytesPerValue)+min(objects*t.each, enough)) + o.merges*objects*objects/comparisons
+	t.work += o.transformations*(max(t.values, (t.bytes+t.added)/bytesPerValue)+min(objects*t.each, enough)) + o.merges*objects*objects/comparisonsPerValue
 	t.depth++
 	t.folders++
 }
@@ -237,9 +241,9 @@ func (w *walk) readFile(file string) ([]byte, error) {
 	return fs.ReadFile(w.tree, file)
 }
 
-// tooDeep returns the error for folders that use each other too often.
+// tooDeep returns the error for a chain of too many folders, each of which uses the next one.
 func tooDeep(limits Limits) error {
-	return fmt.Errorf("more than %d folders use each other", limits.Depth)
+	return fmt.Errorf("the folders are nested too deeply: a chain of kustomizations may have at most %d folders", limits.Depth)
 }
 
 // tooManyBytes returns the error for files that are too large together.

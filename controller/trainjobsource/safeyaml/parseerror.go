@@ -14,9 +14,9 @@ var libraryError = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
 // parserError matches the errors of the parser of the YAML library. Errors of its scanner begin with similar words.
 var parserError = regexp.MustCompile(`^did not find expected (<stream-start>|<document start>|node content|key|'-' indicator|',' or '[\]}]')|^found (undefined tag handle|duplicate %|incompatible YAML)`)
 
-// ParseError converts an error of the YAML library about a text.
+// ParseError converts an error that the YAML library returned for a text.
 //
-// The parser of the library counts lines from 0, the library names no line if it would be 0, and no line of invalid characters.
+// The parser of the library counts lines from 0. The library leaves out the line if it is 0, and if the text has invalid characters.
 func ParseError(text []byte, err error) *MistakeError {
 	parts := libraryError.FindStringSubmatch(err.Error())
 	if parts == nil {

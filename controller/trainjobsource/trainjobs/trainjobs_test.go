@@ -178,7 +178,7 @@ func TestLongTextsAreShortened(t *testing.T) {
 		t.Errorf("ShortText() = %q", got)
 	}
 	if escaped := strings.Repeat("<", maxText); ShortText(escaped) == escaped { // JSON needs 6 bytes for each
-		t.Errorf("ShortText(%s) is not shorter", escaped)
+		t.Errorf("ShortText(%s) returns its argument", escaped)
 	}
 	if got := ShortText("again"); got != "again" {
 		t.Errorf("ShortText(again) = %q", got)
