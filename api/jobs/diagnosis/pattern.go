@@ -5,11 +5,13 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"sync"
 )
 
-// pattern is a compiled regular expression.
+// pattern is a regular expression.
 type pattern struct {
-	expression *regexp.Regexp
+	// expression compiles the expression when it is called first. Most texts need only few of the patterns.
+	expression func() *regexp.Regexp
 	// required lists clauses, which are lists of lower-case words. A text, converted to lower case, can match only if it contains
 	// at least one word of each clause. mayMatch searches for these words, because this is many times faster than matching the
 	// expression. If required is empty, no such words are known.
@@ -31,10 +33,7 @@ func newPatterns(text string) ([]pattern, error) {
 	}
 	var all []pattern
 	for _, a := range alternatives {
-		expression, err := regexp.Compile(a.String())
-		if err != nil {
-			return nil, err
-		}
+		expression := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(a.String()) })
 		all = append(all, pattern{expression, requiredOf(a.Simplify())})
 	}
 	return all, nil

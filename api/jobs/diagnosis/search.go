@@ -13,48 +13,69 @@ func search(text Text) []Diagnosis {
 	if text.Source != Log {
 		text.Message = strings.Join(strings.Fields(text.Message), " ") // line breaks in a message of Kubernetes have no meaning
 	}
-	candidates := candidatesFor(text)
-	if len(candidates) == 0 {
+	s := scan{text: text, candidates: candidatesFor(text)}
+	if len(s.candidates) == 0 {
 		return nil
 	}
-	var found []Diagnosis
-	lines := text.lines()
-	code := codeLines(lines)
-	for i, line := range lines {
-		if code[i] {
-			continue
-		}
-		f, at := firstMatch(candidates, line)
-		switch {
-		case f == nil || text.Source == Log && f.Level == General && isWarning(line):
-		case f.Traceback:
-			found = addTraceback(found, *f, text, candidates, lines, i)
-		case !slices.ContainsFunc(found, func(d Diagnosis) bool { return d.Code == f.Code }):
-			found = append(found, Diagnosis{Failure: *f, Text: text, Line: i + 1, Evidence: evidence(line, at), Count: 1})
+	s.lines = text.lines()
+	code := codeLines(s.lines)
+	for i, line := range s.lines {
+		if !code[i] && !harmless.MatchString(line) {
+			s.readLine(i)
 		}
 	}
-	return found
+	if len(s.found) == 0 && len(s.incomplete) > 0 {
+		return s.incomplete[:1] // without the name of the exception, it explains less than every other failure
+	}
+	return s.found
+}
+
+// scan is the state of a search in one text.
+type scan struct {
+	text       Text
+	lines      []string
+	candidates []Failure
+	found      []Diagnosis
+	incomplete []Diagnosis // tracebacks whose end is missing
+}
+
+// readLine adds the failure that lines[i] shows, if any.
+func (s *scan) readLine(i int) {
+	line := s.lines[i]
+	f, at := firstMatch(s.candidates, line)
+	if f == nil || s.text.Source == Log && f.Level == General && isWarning(line) {
+		return
+	}
+	d := Diagnosis{Failure: *f, Text: s.text, Line: i + 1, Evidence: evidence(line, at), Count: 1}
+	switch {
+	case f.Traceback && isIncomplete(s.lines[i:]):
+		s.incomplete = append(s.incomplete, d)
+	case f.Traceback:
+		s.addTraceback(*f, i)
+	case !slices.ContainsFunc(s.found, func(other Diagnosis) bool { return other.Code == f.Code }):
+		s.found = append(s.found, d)
+	}
 }
 
 // addTraceback adds the failure f for the traceback that begins in lines[start]. If another failure matches the last line of
 // the traceback, addTraceback changes nothing, because search finds that failure when it reaches this line. It also changes nothing
 // if the exception is the consequence of an exception that was found before. Otherwise, addTraceback also removes the general
-// failures found so far, if the traceback is complete, because the program continued after these failures.
-func addTraceback(found []Diagnosis, f Failure, text Text, candidates []Failure, lines []string, start int) []Diagnosis {
-	end := start + endOfTraceback(lines[start:])
+// failures found so far, because the program continued after these failures.
+func (s *scan) addTraceback(f Failure, start int) {
+	end := start + endOfTraceback(s.lines[start:])
 	if end > start {
-		if other, _ := firstMatch(candidates, lines[end]); other != nil && other.Code != f.Code {
-			return found
+		if other, _ := firstMatch(s.candidates, s.lines[end]); other != nil && other.Code != f.Code {
+			return
 		}
-		if len(found) > 0 && isConsequence(lines[:start]) {
-			return found
+		if len(s.found) > 0 && isConsequence(s.lines[:start]) {
+			return
 		}
-		found = slices.DeleteFunc(found, func(d Diagnosis) bool { return d.Level == General && !isWarningOfNCCL(d.Evidence) })
+		s.found = slices.DeleteFunc(s.found, func(d Diagnosis) bool { return d.Level == General && !isWarningOfNCCL(d.Evidence) })
 	}
-	if last := len(found) - 1; last >= 0 && found[last].Line == end+1 {
-		return found
+	if last := len(s.found) - 1; last >= 0 && s.found[last].Line == end+1 {
+		return
 	}
-	return append(found, Diagnosis{Failure: f, Text: text, Line: end + 1, Evidence: evidence(lines[end], 0), Count: 1})
+	s.found = append(s.found, Diagnosis{Failure: f, Text: s.text, Line: end + 1, Evidence: evidence(s.lines[end], 0), Count: 1})
 }
 
 // candidatesFor returns the failures that can occur in a text. It leaves out patterns that cannot match any part of the text.
@@ -85,14 +106,21 @@ func (t Text) lines() []string {
 	return strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(t.Message), "\n")
 }
 
+// harmless matches lines that look like failures, but have no effect.
+var harmless = regexp.MustCompile(`\bulimit: |\(ignored\)|hostfile_replace_entries|add the host to the list of known|[Ii]gnoring corrupt|` +
+	`SHMEM allocation limit|tail: inotify|Setting TMPDIR|an expected, transient error`)
+
 // warning matches log lines after which a program continues, such as warnings. isWarning excludes the warnings of NCCL,
 // because they report failures.
-var warning = regexp.MustCompile(`Warning: |\bWARN(ING)?\b|\bINFO\b|^\[?[IW]\d{4}|^\[[IW] |\bwill be ignored\b`)
+var warning = regexp.MustCompile(`Warning: |\bWARN(ING)?\b|\bINFO\b|^\[?[IW]\d{4}|^\[[IW] |^\S+ \S+: [IW] |\bwill be ignored\b`)
 
 func isWarning(line string) bool { return warning.MatchString(line) && !isWarningOfNCCL(line) }
 
+// warningOfNCCL matches the warnings of NCCL. Old versions do not write "NCCL" in them.
+var warningOfNCCL = regexp.MustCompile(`NCCL WARN|\.(h|cc|cu):\d+ WARN `)
+
 // isWarningOfNCCL reports whether a line is a warning of NCCL. An operation of NCCL fails after such a warning.
-func isWarningOfNCCL(line string) bool { return strings.Contains(line, "NCCL WARN") }
+func isWarningOfNCCL(line string) bool { return warningOfNCCL.MatchString(line) }
 
 // firstMatch returns the failure with a pattern that matches the line, and the position of the match in bytes. If several failures
 // match, firstMatch prefers causes to general failures, and general failures to symptoms. Within a level, the first match wins. An
@@ -120,7 +148,7 @@ func (f *Failure) find(line, lower string) int {
 		if !p.mayMatch(lower) {
 			continue
 		}
-		if match := p.expression.FindStringIndex(line); match != nil {
+		if match := p.expression().FindStringIndex(line); match != nil {
 			return match[0]
 		}
 	}

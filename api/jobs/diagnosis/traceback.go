@@ -15,6 +15,14 @@ const (
 
 var digits = regexp.MustCompile(`\d+`)
 
+// exception matches the last line of a traceback: the name of the exception, and its message if it has one. Lines of
+// other processes can stand before it.
+var exception = regexp.MustCompile(`^[A-Za-z_][\w.]*(:|\s*$)`)
+
+// frame matches a line of a traceback that names a file. The next line is the source code. Logs can begin in the middle of a
+// traceback, so the first line of the traceback can be missing.
+var frame = regexp.MustCompile(`File "[^"]+", line \d+, in `)
+
 // endOfTraceback returns the index of the last line of a traceback, which names the exception. lines[0] is the first line of
 // the traceback. mpirun, torchrun and loggers write a prefix before each line, such as the number of the rank, and lines of
 // other ranks can be in between. The result is 0 if the end is missing.
@@ -25,11 +33,16 @@ func endOfTraceback(lines []string) int {
 	}
 	for i, line := range lines[1:min(len(lines), maxTraceback)] {
 		rest, same := cutPrefix(line, prefix)
-		if same && rest != "" && !strings.HasPrefix(rest, " ") && !strings.HasPrefix(rest, "\t") {
+		if same && exception.MatchString(rest) && !strings.Contains(rest, tracebackStart) {
 			return i + 1
 		}
 	}
 	return 0
+}
+
+// isIncomplete reports whether lines[0] begins a traceback whose end is missing.
+func isIncomplete(lines []string) bool {
+	return strings.Contains(lines[0], tracebackStart) && endOfTraceback(lines) == 0
 }
 
 // cutPrefix removes a prefix from a line. Numbers in the prefix, such as times, may differ.
@@ -40,25 +53,44 @@ func cutPrefix(line, prefix string) (rest string, found bool) {
 	return line[len(prefix):], true
 }
 
+// ignored is the line that Python prints before the traceback of an exception that has no effect.
+const ignored = "Exception ignored in"
+
 // codeLines returns the indexes of all lines of source code in Python tracebacks. These lines must not be searched, because source
-// code can contain the same words as error messages.
+// code can contain the same words as error messages. The result also contains the lines of tracebacks of exceptions that Python ignores.
 func codeLines(lines []string) map[int]bool {
 	code := map[int]bool{}
 	for i, line := range lines {
-		prefix, _, found := strings.Cut(line, tracebackStart)
-		for j := i + 1; found && j < min(len(lines), i+maxTraceback); j++ {
-			rest, same := cutPrefix(lines[j], prefix)
-			isCode := rest == "" || strings.HasPrefix(rest, " ") || strings.HasPrefix(rest, "\t")
-			if same && !isCode {
-				break
-			}
-			if same {
-				code[j] = true
-			}
+		if at := frame.FindStringIndex(line); at != nil && i+1 < len(lines) && isIndented(lines[i+1], at[0]) {
+			code[i+1] = true
+		}
+		if strings.Contains(line, tracebackStart) {
+			markTraceback(code, lines, i)
 		}
 	}
 	return code
 }
+
+// markTraceback marks the lines of source code in the traceback that begins in lines[start], or the whole traceback if Python ignores
+// the exception.
+func markTraceback(code map[int]bool, lines []string, start int) {
+	prefix, _, _ := strings.Cut(lines[start], tracebackStart)
+	isIgnored := start > 0 && strings.Contains(lines[start-1], ignored)
+	code[start] = isIgnored
+	for i := start + 1; i < min(len(lines), start+maxTraceback); i++ {
+		rest, same := cutPrefix(lines[i], prefix)
+		isCode := rest == "" || rest[0] == ' ' || rest[0] == '\t'
+		if same {
+			code[i] = isCode || isIgnored
+		}
+		if same && !isCode {
+			return
+		}
+	}
+}
+
+// isIndented reports whether the byte of the line at the given index is a space.
+func isIndented(line string, index int) bool { return index < len(line) && line[index] == ' ' }
 
 // directCause is the line that Python prints between the tracebacks of an exception and of the exception that it caused.
 const directCause = "The above exception was the direct cause of the following exception:"
