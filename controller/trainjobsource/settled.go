@@ -39,7 +39,7 @@ func (r *round) skipIfSettled(context.Context) bool {
 func (r *round) rememberSettled() {
 	switch {
 	case r.busy: // nothing was compared
-	case r.complete && r.failure == nil && !r.result.Changed && !r.source.Spec.DryRun && !r.hasOpenJobs():
+	case r.complete && r.failure == nil && !r.result.Changed && !r.source.Spec.DryRun && !r.hasOpenJobs() && !r.needsDryRuns():
 		r.state.settled = settled{weak.Make(r.commit), r.events, r.now}
 	case r.complete || r.failure != nil:
 		r.state.settled = settled{}

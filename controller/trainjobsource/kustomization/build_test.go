@@ -105,7 +105,14 @@ func TestBuild(t *testing.T) {
 		"a patch without a name":  {[]string{"app/kustomization.yaml", "patches: [{patch: 'spec: {a: b}'}]"}, "error: app/kustomization.yaml:1: patch:1: a patch needs apiVersion, kind and metadata.name; if it has a target, the name can be any name"},
 		"a JSON patch for no one": {[]string{"app/kustomization.yaml", "patches: [{patch: '[]'}]"}, "error: app/kustomization.yaml:1: patch:1: a JSON patch needs a target"},
 		"a patch in flow style":   {[]string{"app/kustomization.yaml", "resources: [a.yaml]\npatches: [{target: {name: a}, patch: '[{op: remove, path: /spec/trainer}]'}]", "app/a.yaml", job("a")}, "a at app/a.yaml:1, <nil>, <nil>"},
-		"a forged origin":         {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncommonAnnotations: {trainyard.dev/origin: /etc/passwd:1}", "app/a.yaml", job("a")}, "a at app:0, <nil>, map[numNodes:2]"},
+		"a forged origin":         {[]string{"app/kustomization.yaml", "commonAnnotations: {trainyard.dev/origin: /etc/passwd:1}"}, "error: app/kustomization.yaml:1: the annotation trainyard.dev/origin is reserved for the controller"},
+		"an origin in a patch":    {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '- {op: remove, path: /metadata/annotations/trainyard.dev~1origin}'}]"}, "error: app/kustomization.yaml:1: the annotation trainyard.dev/origin is reserved for the controller"},
+		"moved annotations":       {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '- {op: move, from: /metadata/annotations, path: /spec/a}'}]"}, `error: app/kustomization.yaml:1: patch:1: a JSON patch must not move "/metadata/annotations"`},
+		"a pointer without /":     {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '- {op: replace, path: x/kind, value: Pod}'}]"}, `error: app/kustomization.yaml:1: patch:1: the path "x/kind" of a JSON patch must begin with /`},
+		"annotations in a list":   {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", strings.Replace(job("a"), "{name: a}", "{name: a, annotations: [x]}", 1)}, "error: app/a.yaml:1: metadata.annotations: want a mapping"},
+		"a number as a label":     {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", strings.Replace(job("a"), "{name: a}", "{name: a, labels: {b: 1}}", 1)}, `error: app/a.yaml:1: metadata.labels: the value of "b" is not a string: put it in quotes`},
+		"two documents":           {[]string{"app/kustomization.yaml", "resources: []\n---\nnamePrefix: x-"}, "error: app/kustomization.yaml: want only one YAML document"},
+		"a quoted merge key":      {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", strings.Replace(job("a"), "numNodes: 2", "'<<': 2", 1)}, "error: app/a.yaml:4: the key << is not allowed"},
 		"an object is deleted": {
 			[]string{"app/kustomization.yaml", "resources: [a.yaml]\npatches: [{patch: '" + strings.ReplaceAll(strings.TrimSpace(strings.Replace(job("one"), "spec: {trainer: {numNodes: 2}}", "$patch: delete", 1)), "\n", "\n\n    ") + "'}]", "app/a.yaml", job("one") + "---\n" + job("one-more")},
 			"one-more at app/a.yaml:6, <nil>, map[numNodes:2]",
@@ -129,19 +136,20 @@ func TestBuild(t *testing.T) {
 // TestValues checks that kustomize and the checks change no value. Integers must be int64, because package unstructured of
 // Kubernetes panics for other types of integers.
 func TestValues(t *testing.T) {
-	script := "set -e\n\n  indented  \nif true; then\n\techo '#'  # end\nfi\n"
+	script := "set -e\n\n  indented  \nif true; then\n\techo '#'  # end\nfi\n<>&"
 	text, err := json.Marshal(script)
 	if err != nil {
 		t.Fatal(err)
 	}
+	const rare = "\u2028\u0085\u007f\uffff\ufffe\u009f"
 	patch := fmt.Sprintf("- {op: add, path: /spec/trainer/args, value: [%s]}\n", text)
 	objects, err := Build(tree(
 		"app/kustomization.yaml", "# comment\nresources: [a.yaml]\npatches:\n- target: {kind: TrainJob}\n  patch: |\n    "+patch,
-		"app/a.yaml", strings.Replace(job("a"), "numNodes: 2", "numNodes: 2, command: ["+string(text)+"]", 1)), "app", DefaultLimits)
+		"app/a.yaml", strings.Replace(job("a"), "numNodes: 2", "numNodes: 2, command: ["+string(text)+`, "\u2028\u0085\u007f\uffff\ufffe\u009f"]`, 1)), "app", DefaultLimits)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]any{"numNodes": int64(2), "command": []any{script}, "args": []any{script}}
+	want := map[string]any{"numNodes": int64(2), "command": []any{script, rare}, "args": []any{script}}
 	trainer, _, err := unstructured.NestedMap(objects[0].Fields, "spec", "trainer")
 	if diff := cmp.Diff(want, trainer); diff != "" || err != nil {
 		t.Errorf("error %v, -want +got:\n%s", err, diff)
@@ -258,6 +266,8 @@ func TestLimits(t *testing.T) {
 	}{
 		"many annotations":           {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncommonAnnotations:\n" + keys(1100), "app/a.yaml", job("a")}, "app: the labels, annotations and patches can add more than 2000 values to an object"},
 		"many resources":             {[]string{"app/kustomization.yaml", "resources: [" + strings.Repeat("a, ", 19_000) + "]"}, "app: app/kustomization.yaml:1: resources: \"a\" is listed twice"},
+		"many documents":             {[]string{"app/kustomization.yaml", "patches: [{path: p.yaml, target: {kind: TrainJob}}]", "app/p.yaml", strings.Repeat("--- []\n", 140_000)}, "app: app/p.yaml: more than 1000 objects or patches in one file"},
+		"long names of images":       {[]string{"app/kustomization.yaml", "resources: [a.yaml]\nimages: [{name: " + strings.Repeat("a", 250) + "}]", "app/a.yaml", many.String()}, "app: " + tooLong},
 		"many components":            {components, "app: " + tooLong},
 		"patches of long values":     {longValues, "app: " + tooLong},
 		"bases that double":          {doubling, "app: a9: the folders are nested too deeply: a chain of kustomizations may have at most 20 folders"},

@@ -1,7 +1,10 @@
 package kustomization
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"path"
 	"regexp"
 	"slices"
@@ -65,10 +68,14 @@ type reference struct {
 
 // parse reads a kustomization, and refuses fields that are not allowed.
 func parse(file string, text []byte) (parsed, error) {
-	var document yaml.Node
-	if err := yaml.Unmarshal(text, &document); err != nil {
+	var document, second yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	if err := decoder.Decode(&document); err != nil && !errors.Is(err, io.EOF) {
 		mistake := safeyaml.ParseError(text, err)
 		return parsed{}, fmt.Errorf("%s:%d: %s", file, mistake.Line, mistake.Message)
+	}
+	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
+		return parsed{}, fmt.Errorf("%s: want only one YAML document", file)
 	}
 	if _, err := checkNode(file, &document); err != nil {
 		return parsed{}, err
@@ -125,9 +132,13 @@ func (k *parsed) countTransformations(root *yaml.Node) {
 			k.own.transformations++
 		}
 	}
-	for _, field := range []string{"labels", "images"} {
-		if list := valueOf(root, field); list != nil {
-			k.own.transformations += int64(len(list.Content))
+	if list := valueOf(root, "labels"); list != nil {
+		k.own.transformations += int64(len(list.Content))
+	}
+	if list := valueOf(root, "images"); list != nil {
+		for _, image := range list.Content {
+			// kustomize compiles the name as a regular expression for each image of each object
+			k.own.transformations += 2 + int64(len(textOf(image, "name")))/12
 		}
 	}
 	for _, field := range append([]string{"labels"}, commonFields...) {

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
@@ -18,6 +20,9 @@ import (
 // maxObjectValues is the maximum number of values of an object or a patch. The time that kustomize needs to merge a patch into an
 // object grows with the square of this number.
 const maxObjectValues = 2000
+
+// maxDocuments is the maximum number of objects or patches in one file.
+const maxDocuments = 1000
 
 // content is the checked text of a file or a patch.
 type content struct {
@@ -56,7 +61,10 @@ func checkText(file string, text []byte, check checkFunc, mark markFunc) (found 
 		if found.objects == 1 {
 			found.text = encoded
 		} else {
-			found.text = slices.Concat(found.text, []byte("\n---\n"), encoded)
+			found.text = append(append(found.text, "\n---\n"...), encoded...)
+		}
+		if found.objects > maxDocuments {
+			return content{}, fmt.Errorf("%s: more than %d objects or patches in one file", file, maxDocuments)
 		}
 	}
 }
@@ -73,18 +81,27 @@ func encode(file string, document *yaml.Node, mark markFunc) ([]byte, error) {
 	if object, isMapping := value.(map[string]any); isMapping && mark != nil {
 		mark(object, max(document.Content[0].Line, 1))
 	}
-	return json.Marshal(value)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err = encoder.Encode(value)
+	return escaped.ReplaceAllFunc(bytes.TrimSpace(text.Bytes()), func(character []byte) []byte {
+		r, _ := utf8.DecodeRune(character)
+		return fmt.Appendf(nil, "\\u%04x", r)
+	}), err
 }
 
-// checkNode refuses YAML that programs may read in different ways, and the operation "copy" of JSON patches, because each of them
-// can double the size of an object. It returns the number of values.
+// escaped matches characters that JSON can contain, but that the YAML library of kustomize refuses or changes.
+var escaped = regexp.MustCompile("[\u007f-\u009f\ufffe\uffff]")
+
+// checkNode refuses YAML that programs may read in different ways, and the mistakes that findForbidden finds. It returns the number of values.
 func checkNode(file string, node *yaml.Node) (values int64, err error) {
 	count, err := safeyaml.Check(node)
 	if mistake := (*safeyaml.MistakeError)(nil); errors.As(err, &mistake) {
 		return 0, fmt.Errorf("%s:%d: %s", file, mistake.Line, mistake.Message)
 	}
-	if line := findCopy(node); line > 0 {
-		return 0, fmt.Errorf("%s:%d: the operation copy is not allowed in JSON patches", file, line)
+	if found := findForbidden(node); found != nil {
+		return 0, fmt.Errorf("%s:%d: %s", file, found.Line, found.Message)
 	}
 	return int64(count), nil
 }
@@ -125,7 +142,29 @@ func checkResource(object *yaml.Node) error {
 	if err := CheckKind(textOf(object, "apiVersion"), textOf(object, "kind")); err != nil {
 		return err
 	}
+	if err := checkMetadata(object); err != nil {
+		return err
+	}
 	return checkLengths(object)
+}
+
+// checkMetadata checks that labels and annotations are mappings of strings. kustomize changes or drops other values.
+func checkMetadata(object *yaml.Node) error {
+	for _, field := range []string{"labels", "annotations"} {
+		value := valueOf(valueOf(object, "metadata"), field)
+		if isNull(value) {
+			continue
+		}
+		if value.Kind != yaml.MappingNode {
+			return fmt.Errorf("metadata.%s: want a mapping", field)
+		}
+		for i := 0; i+1 < len(value.Content); i += 2 {
+			if item := value.Content[i+1]; item.Kind != yaml.ScalarNode || !safeyaml.IsString(item) {
+				return fmt.Errorf("metadata.%s: the value of %q is not a string: put it in quotes", field, value.Content[i].Value)
+			}
+		}
+	}
+	return nil
 }
 
 // CheckKind refuses objects that are no TrainJobs.
@@ -182,17 +221,23 @@ func checkLengths(object *yaml.Node) error {
 	return nil
 }
 
-// checkOperations refuses operations of a JSON patch that change the kind or the name of an object, or all its metadata.
+// checkOperations refuses operations of a JSON patch that change the kind, the name or the namespace of an object, or all its metadata.
+// It also refuses to move metadata, because that includes the annotation with the origin.
 func checkOperations(operations *yaml.Node) error {
 	for _, operation := range operations.Content {
 		for _, field := range []string{"path", "from"} {
+			if valueOf(operation, field) == nil {
+				continue
+			}
 			pointer := textOf(operation, field)
-			switch part := strings.Split(strings.TrimPrefix(pointer, "/"), "/"); {
-			case valueOf(operation, field) == nil:
-			case slices.Contains([]string{"", "apiVersion", "kind"}, part[0]) || part[0] == "metadata" && (len(part) == 1 || part[1] == "name"):
+			part := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+			switch isMetadata := part[0] == "metadata"; {
+			case slices.Contains([]string{"", "apiVersion", "kind"}, part[0]) || isMetadata && (len(part) == 1 || slices.Contains([]string{"name", "namespace"}, part[1])):
 				return fmt.Errorf("a JSON patch must not change %q", pointer)
-			case part[0] == "metadata" && part[1] == "namespace" && len(textOf(operation, "value")) > maxName:
-				return fmt.Errorf("metadata.namespace: want at most %d characters", maxName)
+			case !strings.HasPrefix(pointer, "/"):
+				return fmt.Errorf("the %s %q of a JSON patch must begin with /", field, pointer)
+			case isMetadata && field == "from":
+				return fmt.Errorf("a JSON patch must not move %q", pointer)
 			}
 		}
 	}
@@ -207,17 +252,27 @@ func textOf(mapping *yaml.Node, key string) string {
 	return ""
 }
 
-// findCopy returns the line of the first operation "copy", or 0.
-func findCopy(node *yaml.Node) int {
-	if op := valueOf(node, "op"); op != nil && op.Value == "copy" {
-		return max(op.Line, 1)
+// findForbidden returns the first of these mistakes, or nil:
+//   - the operation "copy" of JSON patches, because each of them can double the size of an object
+//   - the key "<<", which kustomize drops even if it is in quotes
+//   - the annotation with the origin of an object, in the form of a key or of a part of a JSON pointer
+func findForbidden(node *yaml.Node) *safeyaml.MistakeError {
+	op, merge := valueOf(node, "op"), valueOf(node, "<<")
+	isReserved := node.Kind == yaml.ScalarNode && strings.Contains(strings.ReplaceAll(node.Value, "~1", "/"), originAnnotation)
+	switch {
+	case op != nil && op.Value == "copy":
+		return &safeyaml.MistakeError{Line: max(op.Line, 1), Message: "the operation copy is not allowed in JSON patches"}
+	case merge != nil:
+		return &safeyaml.MistakeError{Line: max(merge.Line, 1), Message: "the key << is not allowed"}
+	case isReserved:
+		return &safeyaml.MistakeError{Line: max(node.Line, 1), Message: "the annotation " + originAnnotation + " is reserved for the controller"}
 	}
 	for _, child := range node.Content {
-		if line := findCopy(child); line > 0 {
-			return line
+		if found := findForbidden(child); found != nil {
+			return found
 		}
 	}
-	return 0
+	return nil
 }
 
 // valueOf returns the value of a key of a mapping, or nil.

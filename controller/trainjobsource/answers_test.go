@@ -38,7 +38,7 @@ func TestAnswersAboutDeniedJobs(t *testing.T) {
 	trainJobs := schema.GroupResource{Group: trainer.SchemeGroupVersion.Group, Resource: "trainjobs"}
 	server := &dryRuns{errors: map[string]error{
 		"exists":  apierrors.NewAlreadyExists(trainJobs, "exists"),
-		"policy":  apierrors.NewForbidden(trainJobs, "policy", errors.New("ValidatingAdmissionPolicy 'a' with binding 'b' denied request: node-limit")),
+		"policy":  apierrors.NewForbidden(trainJobs, "policy", errors.New("ValidatingAdmissionPolicy 'trainyard-trainjobs' with binding 'b' denied request: node-limit")),
 		"webhook": apierrors.NewForbidden(trainJobs, "webhook", errors.New(`admission webhook "a" denied the request`)),
 		"typo":    apierrors.NewBadRequest("strict decoding error"),
 		"x":       apierrors.NewBadRequest(`admission webhook "a" does not support dry run`),

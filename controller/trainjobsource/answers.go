@@ -1,0 +1,155 @@
+package trainjobsource
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"maps"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trainyard/trainyard/controller/trainjobsource/decode"
+	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
+)
+
+// answers contains the results of dry runs, in which the controller asks the API server about jobs that the rules deny. The rules may
+// only warn, or only write into the audit log (spec.admission.enforce), so that the API server admits these jobs.
+type answers struct {
+	jobs    map[string]answer // by the name of the job
+	last    string            // the name of the job of the last dry run
+	hour    time.Time         // the start of the hour in which refused counts
+	refused int               // the number of jobs that the API server refused in this hour
+}
+
+// answer is the result of a dry run.
+type answer struct {
+	job      [sha256.Size]byte // the digest of the job in Git
+	sync     string            // the annotation trainyard.dev/sync at the time of the dry run
+	at       time.Time
+	admitted bool
+	reason   string // why the API server refuses the job, if not because of the rules
+}
+
+const (
+	// maxRefused limits the dry runs in an hour: after the API server has refused this number of jobs, all further jobs that the
+	// rules deny count as denied. In the next hour, the controller asks about these jobs first.
+	maxRefused = 20
+	// maxSilent is the number of dry runs without an answer after which a round sends no more dry runs.
+	maxSilent = 3
+	// maxAsked is the maximum number of dry runs in a round.
+	maxAsked = 100
+)
+
+// dropWarnings removes the jobs from r.denied that the API server admits in a dry run. Some dry runs get no answer, for example because a
+// webhook is not available. Their jobs stay denied in this round, and the next round continues with the jobs after them.
+func (r *round) dropWarnings(ctx context.Context) {
+	a := &r.state.answers
+	maps.DeleteFunc(a.jobs, func(name string, _ answer) bool { return r.denied[name] == "" })
+	if age := r.now.Sub(a.hour); age < 0 || age >= maxUnchecked {
+		a.hour, a.refused = r.now, 0
+	}
+	r.askAll(ctx)
+	for _, job := range r.commit.tree.Jobs {
+		switch found := a.jobs[job.Name()]; {
+		case r.denied[job.Name()] == "" || found.job != jobDigest(job):
+		case found.admitted:
+			delete(r.denied, job.Name())
+		case found.reason != "":
+			r.denied[job.Name()] = found.reason
+		}
+	}
+}
+
+// askAll asks about the jobs that need a dry run, up to the limits.
+func (r *round) askAll(ctx context.Context) {
+	a, silent := &r.state.answers, 0
+	for i, job := range r.unanswered() {
+		if a.refused >= maxRefused || silent >= maxSilent || i >= maxAsked {
+			return
+		}
+		if !r.ask(ctx, job) {
+			silent++
+		}
+		a.last = job.Name()
+	}
+}
+
+// needsDryRuns reports whether the next round would send dry runs.
+func (r *round) needsDryRuns() bool {
+	return r.state.answers.refused < maxRefused && len(r.unanswered()) > 0
+}
+
+// unanswered returns the denied jobs that need a dry run: jobs without an answer, jobs that changed in Git, and jobs whose answer is more
+// than an hour old or older than a user's request to fetch. An old answer counts until there is a new one. The list begins with the
+// job after the last dry run, so that all jobs get a dry run in turn, although many may be refused or get no answer.
+func (r *round) unanswered() (jobs []decode.Job) {
+	var last []decode.Job
+	for _, job := range r.commit.tree.Jobs { // sorted by name
+		known := r.state.answers.jobs[job.Name()]
+		age := r.now.Sub(known.at)
+		isCurrent := known.job == jobDigest(job) && known.sync == r.state.sync && age >= 0 && age < maxUnchecked
+		switch {
+		case r.denied[job.Name()] == "" || isCurrent:
+		case job.Name() > r.state.answers.last:
+			jobs = append(jobs, job)
+		default:
+			last = append(last, job)
+		}
+	}
+	return append(jobs, last...)
+}
+
+// ask asks the API server in a dry run whether it admits a job, as the ServiceAccount of the tenant. It stores the answer, and returns
+// false if the API server gave no answer. The API server evaluates the admission rules before it checks the quota and the name. An
+// exceeded quota or an existing name therefore shows that the rules admit the job.
+func (r *round) ask(ctx context.Context, job decode.Job) bool {
+	c, err := r.Rounds.TrainJobs(r.source.Namespace, r.source.Spec.ServiceAccountName)
+	if err != nil {
+		return false
+	}
+	found := answer{job: jobDigest(job), sync: r.state.sync, at: r.now}
+	err = c.Create(ctx, job.Object.DeepCopy(), client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict))
+	switch {
+	case err == nil || apierrors.IsAlreadyExists(err) || reconcile.IsOverQuota(err) || hasNoDryRun(err):
+		found.admitted = true
+	case isDeniedByRules(err):
+		r.state.answers.refused++
+	case isRefusal(err):
+		found.reason = err.Error()
+		r.state.answers.refused++
+	default:
+		return false
+	}
+	if r.state.answers.jobs == nil {
+		r.state.answers.jobs = map[string]answer{}
+	}
+	r.state.answers.jobs[job.Name()] = found
+	return true
+}
+
+// jobDigest returns a digest of a job in Git.
+func jobDigest(job decode.Job) [sha256.Size]byte {
+	text, _ := json.Marshal(job.Object.Object) // the fields came from JSON or YAML
+	return sha256.Sum256(text)
+}
+
+// isDeniedByRules reports whether the rules of trainyard deny an object. Their name is from the builder of the policy in package objects.
+func isDeniedByRules(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'trainyard-")
+}
+
+// hasNoDryRun reports whether an admission webhook supports no dry run. Only the creation of the TrainJob shows then whether the API
+// server admits it. The text is from errors/statuserror.go of the API server's package admission/plugin/webhook.
+func hasNoDryRun(err error) bool {
+	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
+}
+
+// isRefusal reports whether the API server would refuse the same object again for a reason other than the rules of trainyard.
+func isRefusal(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) ||
+		apierrors.IsForbidden(err) && (strings.Contains(err.Error(), "admission webhook") || strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"))
+}
