@@ -16,12 +16,13 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
 )
 
-// answers contains the results of dry runs, in which the controller asks the API server about jobs that the rules deny. The rules may
-// only warn, or only write into the audit log (spec.admission.enforce), so that the API server admits these jobs.
+// answers contains the results of dry runs. The controller evaluates the rules itself, but it does not know whether the API server
+// enforces them: spec.admission.enforce can make the rules only warn, or only write to the audit log. For each job that the rules deny,
+// the controller therefore asks the API server in a dry run.
 type answers struct {
 	jobs    map[string]answer // by the name of the job
 	last    string            // the name of the job of the last dry run
-	hour    time.Time         // the start of the hour in which refused counts
+	hour    time.Time         // the start of the hour to which the field "refused" applies
 	refused int               // the number of jobs that the API server refused in this hour
 }
 
@@ -31,12 +32,12 @@ type answer struct {
 	sync     string            // the annotation trainyard.dev/sync at the time of the dry run
 	at       time.Time
 	admitted bool
-	reason   string // why the API server refuses the job, if not because of the rules
+	reason   string // the API server's reason to refuse the job; empty if it admits the job, or if the rules are the reason
 }
 
 const (
-	// maxRefused limits the dry runs in an hour: after the API server has refused this number of jobs, all further jobs that the
-	// rules deny count as denied. In the next hour, the controller asks about these jobs first.
+	// maxRefused limits the dry runs in an hour. Once the API server has refused this number of jobs, the controller sends no more dry
+	// runs in this hour, and the remaining jobs stay denied. In the next hour, it begins with the remaining jobs.
 	maxRefused = 20
 	// maxSilent is the number of dry runs without an answer after which a round sends no more dry runs.
 	maxSilent = 3
@@ -44,8 +45,9 @@ const (
 	maxAsked = 100
 )
 
-// dropWarnings removes the jobs from r.denied that the API server admits in a dry run. Some dry runs get no answer, for example because a
-// webhook is not available. Their jobs stay denied in this round, and the next round continues with the jobs after them.
+// dropWarnings removes from r.denied the jobs that the API server admits in a dry run, because the rules only warn. If a dry run gets no
+// answer, for example because a webhook is not available, the job stays denied in this round. The next round begins with the jobs after
+// it, and then asks about it again.
 func (r *round) dropWarnings(ctx context.Context) {
 	a := &r.state.answers
 	maps.DeleteFunc(a.jobs, func(name string, _ answer) bool { return r.denied[name] == "" })
@@ -83,9 +85,10 @@ func (r *round) needsDryRuns() bool {
 	return r.state.answers.refused < maxRefused && len(r.unanswered()) > 0
 }
 
-// unanswered returns the denied jobs that need a dry run: jobs without an answer, jobs that changed in Git, and jobs whose answer is more
-// than an hour old or older than a user's request to fetch. An old answer counts until there is a new one. The list begins with the
-// job after the last dry run, so that all jobs get a dry run in turn, although many may be refused or get no answer.
+// unanswered returns the denied jobs that need a dry run: jobs without an answer, jobs that changed in Git since the answer, and jobs with
+// an outdated answer. An answer is outdated after an hour, and when a user requests a fetch. It stays valid until there is a new one.
+//
+// The list begins with the job after the last dry run. So all jobs get their turn, even if many are refused or get no answer.
 func (r *round) unanswered() (jobs []decode.Job) {
 	var last []decode.Job
 	for _, job := range r.commit.tree.Jobs { // sorted by name
@@ -103,9 +106,9 @@ func (r *round) unanswered() (jobs []decode.Job) {
 	return append(jobs, last...)
 }
 
-// ask asks the API server in a dry run whether it admits a job, as the ServiceAccount of the tenant. It stores the answer, and returns
-// false if the API server gave no answer. The API server evaluates the admission rules before it checks the quota and the name. An
-// exceeded quota or an existing name therefore shows that the rules admit the job.
+// ask sends a dry run as the ServiceAccount of the tenant, to learn whether the API server admits a job. It stores the answer, and returns
+// false if there was none. The API server evaluates the rules before it checks the quota and whether the name is in use. An error about
+// the quota or the name therefore shows that the rules admit the job.
 func (r *round) ask(ctx context.Context, job decode.Job) bool {
 	c, err := r.Rounds.TrainJobs(r.source.Namespace, r.source.Spec.ServiceAccountName)
 	if err != nil {
@@ -133,22 +136,24 @@ func (r *round) ask(ctx context.Context, job decode.Job) bool {
 
 // jobDigest returns a digest of a job in Git.
 func jobDigest(job decode.Job) [sha256.Size]byte {
-	text, _ := json.Marshal(job.Object.Object) // the fields came from JSON or YAML
+	text, _ := json.Marshal(job.Object.Object) // it cannot fail, because the fields were decoded from JSON or YAML
 	return sha256.Sum256(text)
 }
 
-// isDeniedByRules reports whether the rules of trainyard deny an object. Their name is from the builder of the policy in package objects.
+// isDeniedByRules reports whether an error says that the rules of trainyard deny an object. The message contains the name of the
+// ValidatingAdmissionPolicy, which package objects sets.
 func isDeniedByRules(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'trainyard-")
 }
 
-// hasNoDryRun reports whether an admission webhook supports no dry run. Only the creation of the TrainJob shows then whether the API
-// server admits it. The text is from errors/statuserror.go of the API server's package admission/plugin/webhook.
+// hasNoDryRun reports whether a dry run failed because an admission webhook does not support dry runs. Then only the creation of the
+// TrainJob shows whether the API server admits it. The text of the error is from errors/statuserror.go in the API server's package
+// admission/plugin/webhook.
 func hasNoDryRun(err error) bool {
 	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
 }
 
-// isRefusal reports whether the API server would refuse the same object again for a reason other than the rules of trainyard.
+// isRefusal reports whether an error is a lasting refusal, so that the API server would refuse the same object again.
 func isRefusal(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) ||
 		apierrors.IsForbidden(err) && (strings.Contains(err.Error(), "admission webhook") || strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"))

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// noFailure is the code of a report whose failure is not in the catalogue.
+// noFailure is the code of a report whose failure is not in the catalogue, and the result if Diagnose returns no failure.
 const noFailure = "Unknown"
 
 // report is an entry of testdata/corpus.yaml: a log or a message of Kubernetes, and the expected diagnosis.
@@ -42,14 +42,14 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// outcome says how Diagnose answers a report.
+// outcome is the verdict on the result of Diagnose for a report: right, wrong or unknown.
 type outcome string
 
 const (
-	// right means that Diagnose returns the failure of the report first, or that the answer to a report without a known failure is
-	// unknown.
+	// right means that Diagnose returns the failure of the report first. If the failure is not in the catalogue, right means that the
+	// result explains nothing, as described at unknown.
 	right outcome = "right"
-	// wrong means that Diagnose returns another cause or general failure first.
+	// wrong means that the first failure that Diagnose returns is a cause or a general failure, but not the failure of the report.
 	wrong outcome = "wrong"
 	// unknown means that Diagnose returns no failure that explains the report: nothing at all, symptoms without a cause, or a Python
 	// exception that is not in the catalogue. `trainyard why` then says so, and shows the exception or the end of the log.
@@ -80,8 +80,8 @@ func (r report) diagnose() (outcome, string) {
 // event matches the start of each event in the output of `kubectl describe`.
 var event = regexp.MustCompile(`(?m)^\s*(Normal|Warning)\s`)
 
-// messages returns the log, or each event of a list of events. Like trainyard itself, it passes events to Diagnose one by one, and leaves
-// out failed attempts to schedule a pod that was scheduled later.
+// messages divides a report into the texts for Diagnose: the whole log, or one text for each event. Like trainyard itself, it leaves out
+// failed attempts to schedule a pod that was scheduled later.
 func (r report) messages() []string {
 	starts := event.FindAllStringIndex(r.Text, -1)
 	if r.Source == Log || len(starts) == 0 {

@@ -94,7 +94,8 @@ func encode(file string, document *yaml.Node, mark markFunc) ([]byte, error) {
 // escaped matches characters that JSON can contain, but that the YAML library of kustomize refuses or changes.
 var escaped = regexp.MustCompile("[\u007f-\u009f\ufffe\uffff]")
 
-// checkNode refuses YAML that programs may read in different ways, and the mistakes that findForbidden finds. It returns the number of values.
+// checkNode refuses YAML that programs may read in different ways, and everything that findForbidden finds. It returns the number of YAML
+// values that it checked.
 func checkNode(file string, node *yaml.Node) (values int64, err error) {
 	count, err := safeyaml.Check(node)
 	if mistake := (*safeyaml.MistakeError)(nil); errors.As(err, &mistake) {
@@ -221,8 +222,8 @@ func checkLengths(object *yaml.Node) error {
 	return nil
 }
 
-// checkOperations refuses operations of a JSON patch that change the kind, the name or the namespace of an object, or all its metadata.
-// It also refuses to move metadata, because that includes the annotation with the origin.
+// checkOperations refuses operations of a JSON patch that change the kind, the name or the namespace of an object, or that replace all its
+// metadata. It also refuses operations that move metadata elsewhere, because the metadata contains the annotation with the origin.
 func checkOperations(operations *yaml.Node) error {
 	for _, operation := range operations.Content {
 		for _, field := range []string{"path", "from"} {
@@ -255,7 +256,7 @@ func textOf(mapping *yaml.Node, key string) string {
 // findForbidden returns the first of these mistakes, or nil:
 //   - the operation "copy" of JSON patches, because each of them can double the size of an object
 //   - the key "<<", which kustomize drops even if it is in quotes
-//   - the annotation with the origin of an object, in the form of a key or of a part of a JSON pointer
+//   - the name of the annotation that marks the origin of an object, as a key or in a JSON pointer
 func findForbidden(node *yaml.Node) *safeyaml.MistakeError {
 	op, merge := valueOf(node, "op"), valueOf(node, "<<")
 	isReserved := node.Kind == yaml.ScalarNode && strings.Contains(strings.ReplaceAll(node.Value, "~1", "/"), originAnnotation)
