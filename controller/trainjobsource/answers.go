@@ -22,8 +22,11 @@ import (
 type answers struct {
 	jobs    map[string]answer // by the name of the job
 	last    string            // the name of the job of the last dry run
-	hour    time.Time         // the start of the hour to which the field "refused" applies
-	refused int               // the number of jobs that the API server refused in this hour
+	hour    time.Time         // the start of the hour to which the next two fields apply
+	asked   int               // the number of dry runs
+	refused int               // the number of jobs that the API server refused since the last request to fetch
+	sync    string            // the annotation trainyard.dev/sync, with which a user requests a fetch
+	pause   time.Time         // no dry runs before this time
 }
 
 // answer is the result of a dry run.
@@ -39,10 +42,13 @@ const (
 	// maxRefused limits the dry runs in an hour. Once the API server has refused this number of jobs, the controller sends no more dry
 	// runs in this hour, and the remaining jobs stay denied. In the next hour, it begins with the remaining jobs.
 	maxRefused = 20
-	// maxSilent is the number of dry runs without an answer after which a round sends no more dry runs.
-	maxSilent = 3
-	// maxAsked is the maximum number of dry runs in a round.
-	maxAsked = 100
+	// maxSilent is the number of dry runs without an answer after which the controller sends no more dry runs for silentPause.
+	maxSilent   = 3
+	silentPause = 5 * time.Minute
+	// maxAsked and maxAskedInHour are the maximum numbers of dry runs in a round and in an hour.
+	maxAsked, maxAskedInHour = 100, 2000
+	// maxReason is the maximum length of a reason, in bytes.
+	maxReason = 1000
 )
 
 // dropWarnings removes from r.denied the jobs that the API server admits in a dry run, because the rules only warn. If a dry run gets no
@@ -52,13 +58,19 @@ func (r *round) dropWarnings(ctx context.Context) {
 	a := &r.state.answers
 	maps.DeleteFunc(a.jobs, func(name string, _ answer) bool { return r.denied[name] == "" })
 	if age := r.now.Sub(a.hour); age < 0 || age >= maxUnchecked {
-		a.hour, a.refused = r.now, 0
+		a.hour, a.asked, a.refused = r.now, 0, 0
+	}
+	if a.sync != r.state.sync {
+		a.sync, a.refused, a.pause = r.state.sync, 0, time.Time{}
 	}
 	r.askAll(ctx)
 	for _, job := range r.commit.tree.Jobs {
+		if r.denied[job.Name()] == "" {
+			continue
+		}
 		switch found := a.jobs[job.Name()]; {
-		case r.denied[job.Name()] == "" || found.job != jobDigest(job):
-		case found.admitted:
+		case found.job != jobDigest(job):
+		case found.admitted && (r.isCurrent(found) || a.refused < maxRefused):
 			delete(r.denied, job.Name())
 		case found.reason != "":
 			r.denied[job.Name()] = found.reason
@@ -66,17 +78,31 @@ func (r *round) dropWarnings(ctx context.Context) {
 	}
 }
 
+// isCurrent reports whether an answer is less than an hour old and not older than a user's request to fetch.
+func (r *round) isCurrent(found answer) bool {
+	age := r.now.Sub(found.at)
+	return found.sync == r.state.sync && age >= 0 && age < maxUnchecked
+}
+
 // askAll asks about the jobs that need a dry run, up to the limits.
 func (r *round) askAll(ctx context.Context) {
 	a, silent := &r.state.answers, 0
+	if r.now.Before(a.pause) {
+		return
+	}
 	for i, job := range r.unanswered() {
-		if a.refused >= maxRefused || silent >= maxSilent || i >= maxAsked {
+		if a.refused >= maxRefused || i >= maxAsked || a.asked >= maxAskedInHour {
 			return
 		}
-		if !r.ask(ctx, job) {
-			silent++
-		}
+		a.asked++
 		a.last = job.Name()
+		if r.ask(ctx, job) {
+			continue
+		}
+		if silent++; silent == maxSilent {
+			a.pause = r.now.Add(silentPause)
+			return
+		}
 	}
 }
 
@@ -86,17 +112,18 @@ func (r *round) needsDryRuns() bool {
 }
 
 // unanswered returns the denied jobs that need a dry run: jobs without an answer, jobs that changed in Git since the answer, and jobs with
-// an outdated answer. An answer is outdated after an hour, and when a user requests a fetch. It stays valid until there is a new one.
+// an outdated answer. An answer is outdated after an hour, and when a user requests a fetch.
 //
 // The list begins with the job after the last dry run. So all jobs get their turn, even if many are refused or get no answer.
 func (r *round) unanswered() (jobs []decode.Job) {
 	var last []decode.Job
 	for _, job := range r.commit.tree.Jobs { // sorted by name
+		if r.denied[job.Name()] == "" {
+			continue
+		}
 		known := r.state.answers.jobs[job.Name()]
-		age := r.now.Sub(known.at)
-		isCurrent := known.job == jobDigest(job) && known.sync == r.state.sync && age >= 0 && age < maxUnchecked
 		switch {
-		case r.denied[job.Name()] == "" || isCurrent:
+		case r.isCurrent(known) && known.job == jobDigest(job):
 		case job.Name() > r.state.answers.last:
 			jobs = append(jobs, job)
 		default:
@@ -122,7 +149,7 @@ func (r *round) ask(ctx context.Context, job decode.Job) bool {
 	case isDeniedByRules(err):
 		r.state.answers.refused++
 	case isRefusal(err):
-		found.reason = err.Error()
+		found.reason = strings.ToValidUTF8(err.Error()[:min(len(err.Error()), maxReason)], "")
 		r.state.answers.refused++
 	default:
 		return false
@@ -155,6 +182,5 @@ func hasNoDryRun(err error) bool {
 
 // isRefusal reports whether an error is a lasting refusal, so that the API server would refuse the same object again.
 func isRefusal(err error) bool {
-	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) ||
-		apierrors.IsForbidden(err) && (strings.Contains(err.Error(), "admission webhook") || strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"))
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsForbidden(err)
 }

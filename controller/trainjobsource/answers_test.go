@@ -72,9 +72,14 @@ func TestAnswersAboutDeniedJobs(t *testing.T) {
 		t.Errorf("%d requests; denied jobs differ, -want +got:\n%s", server.count, diff)
 	}
 	delete(want, "zz")
+	if ask(); server.count != 0 {
+		t.Errorf("%d requests during the pause", server.count)
+	}
+	r.now = r.now.Add(silentPause)
 	if diff := cmp.Diff(want, ask()); diff != "" || server.count != 4 { // first zz, then the others again
 		t.Errorf("after the errors of z1 to z3: %d requests; denied jobs differ, -want +got:\n%s", server.count, diff)
 	}
+	r.now = r.now.Add(silentPause)
 	for _, name := range []string{"z1", "z2", "z3"} {
 		server.errors[name] = nil
 		delete(want, name)

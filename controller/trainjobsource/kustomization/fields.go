@@ -74,7 +74,7 @@ func parse(file string, text []byte) (parsed, error) {
 		mistake := safeyaml.ParseError(text, err)
 		return parsed{}, fmt.Errorf("%s:%d: %s", file, mistake.Line, mistake.Message)
 	}
-	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
+	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) && (err != nil || !isEmpty(&second)) {
 		return parsed{}, fmt.Errorf("%s: want only one YAML document", file)
 	}
 	if _, err := checkNode(file, &document); err != nil {

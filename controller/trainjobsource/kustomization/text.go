@@ -21,8 +21,11 @@ import (
 // object grows with the square of this number.
 const maxObjectValues = 2000
 
-// maxDocuments is the maximum number of objects or patches in one file.
-const maxDocuments = 1000
+// Limits of one file, or of one patch in a kustomization.
+const (
+	maxDocuments  = 1000    // objects or patches
+	maxFileValues = 100_000 // mappings, lists, keys and scalars
+)
 
 // content is the checked text of a file or a patch.
 type content struct {
@@ -49,6 +52,9 @@ func checkText(file string, text []byte, check checkFunc, mark markFunc) (found 
 		if err != nil {
 			return content{}, err
 		}
+		if found.values += values; found.values > maxFileValues {
+			return content{}, fmt.Errorf("%s: more than %d values in one file", file, maxFileValues)
+		}
 		if isEmpty(&node) {
 			continue
 		}
@@ -57,7 +63,6 @@ func checkText(file string, text []byte, check checkFunc, mark markFunc) (found 
 			return content{}, err
 		}
 		found.objects++
-		found.values += values
 		if found.objects == 1 {
 			found.text = encoded
 		} else {
@@ -223,68 +228,36 @@ func checkLengths(object *yaml.Node) error {
 }
 
 // checkOperations refuses operations of a JSON patch that change the kind, the name or the namespace of an object, or that replace all its
-// metadata. It also refuses operations that move metadata elsewhere, because the metadata contains the annotation with the origin.
+// metadata. It also refuses operations that move annotations elsewhere, because they contain the origin of the object.
 func checkOperations(operations *yaml.Node) error {
 	for _, operation := range operations.Content {
 		for _, field := range []string{"path", "from"} {
-			if valueOf(operation, field) == nil {
+			value := valueOf(operation, field)
+			if isNull(value) || textOf(operation, "op") == "test" {
 				continue
 			}
-			pointer := textOf(operation, field)
-			part := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
-			switch isMetadata := part[0] == "metadata"; {
-			case slices.Contains([]string{"", "apiVersion", "kind"}, part[0]) || isMetadata && (len(part) == 1 || slices.Contains([]string{"name", "namespace"}, part[1])):
-				return fmt.Errorf("a JSON patch must not change %q", pointer)
-			case !strings.HasPrefix(pointer, "/"):
-				return fmt.Errorf("the %s %q of a JSON patch must begin with /", field, pointer)
-			case isMetadata && field == "from":
-				return fmt.Errorf("a JSON patch must not move %q", pointer)
+			if err := checkPointer(field, value); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
-// textOf returns the value of a key of a mapping as it is in the file, or an empty string.
-func textOf(mapping *yaml.Node, key string) string {
-	if value := valueOf(mapping, key); value != nil {
-		return value.Value
-	}
-	return ""
-}
-
-// findForbidden returns the first of these mistakes, or nil:
-//   - the operation "copy" of JSON patches, because each of them can double the size of an object
-//   - the key "<<", which kustomize drops even if it is in quotes
-//   - the name of the annotation that marks the origin of an object, as a key or in a JSON pointer
-func findForbidden(node *yaml.Node) *safeyaml.MistakeError {
-	op, merge := valueOf(node, "op"), valueOf(node, "<<")
-	isReserved := node.Kind == yaml.ScalarNode && strings.Contains(strings.ReplaceAll(node.Value, "~1", "/"), originAnnotation)
+// checkPointer checks the field "path" or "from" of an operation.
+func checkPointer(field string, value *yaml.Node) error {
+	pointer := value.Value
+	part := parts(pointer)
+	isMetadata := part[0] == "metadata"
 	switch {
-	case op != nil && op.Value == "copy":
-		return &safeyaml.MistakeError{Line: max(op.Line, 1), Message: "the operation copy is not allowed in JSON patches"}
-	case merge != nil:
-		return &safeyaml.MistakeError{Line: max(merge.Line, 1), Message: "the key << is not allowed"}
-	case isReserved:
-		return &safeyaml.MistakeError{Line: max(node.Line, 1), Message: "the annotation " + originAnnotation + " is reserved for the controller"}
-	}
-	for _, child := range node.Content {
-		if found := findForbidden(child); found != nil {
-			return found
-		}
-	}
-	return nil
-}
-
-// valueOf returns the value of a key of a mapping, or nil.
-func valueOf(mapping *yaml.Node, key string) *yaml.Node {
-	if mapping == nil || mapping.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == key {
-			return mapping.Content[i+1]
-		}
+	case value.Kind != yaml.ScalarNode:
+		return fmt.Errorf("the %s of a JSON patch must be a string", field)
+	case slices.Contains([]string{"", "apiVersion", "kind"}, part[0]) || isMetadata && (len(part) == 1 || slices.Contains([]string{"name", "namespace"}, part[1])):
+		return fmt.Errorf("a JSON patch must not change %q", pointer)
+	case !strings.HasPrefix(pointer, "/"):
+		return fmt.Errorf("the %s %q of a JSON patch must begin with /", field, pointer)
+	case field == "from" && isMetadata && part[1] == "annotations":
+		return fmt.Errorf("a JSON patch must not move %q", pointer)
 	}
 	return nil
 }

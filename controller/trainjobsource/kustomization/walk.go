@@ -14,6 +14,7 @@ type walk struct {
 	tree    fs.FS
 	limits  Limits
 	read    int64 // bytes of all files that were read
+	values  int64 // in these files
 	depth   int64 // the number of folders between the first folder and the one that is read now
 	copied  filesys.FileSystem
 	origins map[string]origin
@@ -221,6 +222,9 @@ func (w *walk) file(from string, r reference, check checkFunc, mark markFunc) (s
 	}
 	if found, err = checkText(file, text, check, mark); err != nil {
 		return 0, content{}, err
+	}
+	if w.values += found.values; w.values > w.limits.Values {
+		return 0, content{}, fmt.Errorf("the files have more than %d values together", w.limits.Values)
 	}
 	return int64(len(text)), found, w.copied.WriteFile(inMemory(file), found.text)
 }

@@ -2,6 +2,7 @@ package safeyaml
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -49,6 +50,12 @@ func decodeScalar(node *yaml.Node) (value any, err error) {
 	if isPlainString(node) {
 		return node.Value, nil
 	}
+	if value, known := frequent[node.Value]; known {
+		return value, nil
+	}
+	if integer.MatchString(node.Value) {
+		return strconv.ParseInt(node.Value, 10, 64)
+	}
 	// The scalar must be part of a mapping, because "---" and "..." have another meaning at the start of a document.
 	text, err := kubernetes.YAMLToJSON([]byte("v: " + node.Value))
 	var mapping map[string]any
@@ -63,6 +70,13 @@ func decodeScalar(node *yaml.Node) (value any, err error) {
 	}
 	return mapping["v"], nil
 }
+
+// frequent contains the values of frequent scalars, and integer matches frequent integers. Many of them would need seconds in the YAML
+// library of the API server.
+var (
+	frequent = map[string]any{"": nil, "~": nil, "null": nil, "true": true, "false": false}
+	integer  = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,17})$`)
+)
 
 // otherTypes matches scalars that YAML 1.1 may not read as strings: numbers, dates, and the words for true, false and null. It
 // also matches some strings, such as 10Gi.
