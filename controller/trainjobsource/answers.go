@@ -42,7 +42,8 @@ const (
 	// maxRefused limits the dry runs in an hour. Once the API server has refused this number of jobs, the controller sends no more dry
 	// runs in this hour, and the remaining jobs stay denied. In the next hour, it begins with the remaining jobs.
 	maxRefused = 20
-	// maxSilent is the number of dry runs without an answer after which the controller sends no more dry runs for silentPause.
+	// maxSilent is the number of dry runs without an answer after which a round sends no more dry runs. After a round with such a dry
+	// run, the controller sends none for silentPause.
 	maxSilent   = 3
 	silentPause = 5 * time.Minute
 	// maxAsked and maxAskedInHour are the maximum numbers of dry runs in a round and in an hour.
@@ -87,21 +88,22 @@ func (r *round) isCurrent(found answer) bool {
 // askAll asks about the jobs that need a dry run, up to the limits.
 func (r *round) askAll(ctx context.Context) {
 	a, silent := &r.state.answers, 0
-	if r.now.Before(a.pause) {
+	if left := a.pause.Sub(r.now); left > 0 && left <= silentPause { // a longer pause means that the clock was set back
 		return
 	}
+	defer func() {
+		if silent > 0 {
+			a.pause = r.now.Add(silentPause)
+		}
+	}()
 	for i, job := range r.unanswered() {
-		if a.refused >= maxRefused || i >= maxAsked || a.asked >= maxAskedInHour {
+		if a.refused >= maxRefused || silent >= maxSilent || i >= maxAsked || a.asked >= maxAskedInHour {
 			return
 		}
 		a.asked++
 		a.last = job.Name()
-		if r.ask(ctx, job) {
-			continue
-		}
-		if silent++; silent == maxSilent {
-			a.pause = r.now.Add(silentPause)
-			return
+		if !r.ask(ctx, job) {
+			silent++
 		}
 	}
 }

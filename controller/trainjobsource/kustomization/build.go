@@ -44,12 +44,15 @@ type Limits struct {
 	Added     int64 // bytes of each kustomization and its patches, times the objects to which they can be added
 	Work      int64
 	Depth     int64 // of a chain of folders, each of which uses the next one
-	Folders   int64 // uses of folders; a folder that is used twice counts twice, with all folders that it uses
+	// Components limits a chain of components, each of which uses the next one. kustomize quotes an error again for each of them, so the
+	// text of an error doubles.
+	Components int64
+	Folders    int64 // uses of folders; a folder that is used twice counts twice, with all folders that it uses
 }
 
-// DefaultLimits allows larger kustomizations than people write. The build of a kustomization at these limits takes about ten
-// seconds.
-var DefaultLimits = Limits{FileBytes: 1 << 20, Bytes: 4 << 20, Objects: 1000, Values: 200_000, Added: 32 << 20, Work: 500_000, Depth: 20, Folders: 1000}
+// DefaultLimits allows larger kustomizations than people write. The build of a kustomization at these limits takes a few seconds. The
+// limits are lower than necessary for this, because kustomize can have slow paths that Work does not include.
+var DefaultLimits = Limits{FileBytes: 512 << 10, Bytes: 2 << 20, Objects: 300, Values: 60_000, Added: 8 << 20, Work: 500_000, Depth: 10, Components: 2, Folders: 100}
 
 // building is locked during each build, because kustomize keeps the OpenAPI schema in a global variable.
 var building sync.Mutex

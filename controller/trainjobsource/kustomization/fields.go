@@ -132,6 +132,9 @@ func (k *parsed) countTransformations(root *yaml.Node) {
 			k.own.transformations++
 		}
 	}
+	if valueOf(root, "namespace") != nil {
+		k.own.merges++
+	}
 	if list := valueOf(root, "labels"); list != nil {
 		k.own.transformations += int64(len(list.Content))
 	}

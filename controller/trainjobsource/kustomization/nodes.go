@@ -11,7 +11,7 @@ import (
 
 // reserved lists prefixes of annotations. kustomize stores its own state in annotations: for example, with previousNames it would search
 // all objects for references, which can need minutes, and with allowNameChange it would let a patch change the name of an object.
-var reserved = []string{originAnnotation, "internal.config.kubernetes.io/", "config.kubernetes.io/", "kustomize.config.k8s.io/"}
+var reserved = []string{originAnnotation, "internal.config.kubernetes.io/", "config.kubernetes.io/", "kustomize.config.k8s.io/", "config.k8s.io/", "alpha.config.kubernetes.io/"}
 
 func isReserved(key string) bool {
 	return slices.ContainsFunc(reserved, func(prefix string) bool {

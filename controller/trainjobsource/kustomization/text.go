@@ -23,8 +23,8 @@ const maxObjectValues = 2000
 
 // Limits of one file, or of one patch in a kustomization.
 const (
-	maxDocuments  = 1000    // objects or patches
-	maxFileValues = 100_000 // mappings, lists, keys and scalars
+	maxDocuments  = 1000   // objects or patches
+	maxFileValues = 60_000 // mappings, lists, keys and scalars
 )
 
 // content is the checked text of a file or a patch.
@@ -151,8 +151,46 @@ func checkResource(object *yaml.Node) error {
 	if err := checkMetadata(object); err != nil {
 		return err
 	}
+	return checkFields(object)
+}
+
+// Fields of an object and of its metadata. A patch can also contain the directive $patch.
+var (
+	objectFields   = []string{"apiVersion", "kind", "metadata", "spec", "status", "$patch"}
+	metadataFields = []string{"name", "namespace", "labels", "annotations", "$patch"}
+)
+
+// checkFields refuses other fields of an object or a patch, because kustomize searches all of them again and again. It also limits the
+// names.
+func checkFields(object *yaml.Node) error {
+	if err := checkFieldNames("", object, objectFields); err != nil {
+		return err
+	}
+	if err := checkFieldNames("metadata.", valueOf(object, "metadata"), metadataFields); err != nil {
+		return err
+	}
 	return checkLengths(object)
 }
+
+// checkFieldNames checks the names of the fields of a mapping. A field without a value may have another name, because kubectl writes
+// "creationTimestamp: null".
+func checkFieldNames(where string, mapping *yaml.Node, allowed []string) error {
+	if mapping == nil || mapping.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if key := mapping.Content[i].Value; !slices.Contains(allowed, key) && !isNull(mapping.Content[i+1]) {
+			return fmt.Errorf("the field %s%s is not allowed", where, key)
+		}
+	}
+	if len(mapping.Content) > 2*maxFields {
+		return fmt.Errorf("more than %d fields", maxFields)
+	}
+	return nil
+}
+
+// maxFields is the maximum number of fields of an object, and of its metadata, including fields without a value.
+const maxFields = 12
 
 // checkMetadata checks that labels and annotations are mappings of strings. kustomize changes or drops other values.
 func checkMetadata(object *yaml.Node) error {
@@ -198,7 +236,7 @@ func checkPatch(patch *yaml.Node) error {
 	case version != v1alpha1.TrainerAPIVersion || kind != "TrainJob":
 		return fmt.Errorf("a patch of %q %q is not allowed: a TrainJobSource applies only TrainJobs of %s", version, kind, v1alpha1.TrainerAPIVersion)
 	}
-	return checkLengths(patch)
+	return checkFields(patch)
 }
 
 // checkSinglePatch checks a patch without a target. Such a patch names its object itself.
@@ -247,17 +285,23 @@ func checkOperations(operations *yaml.Node) error {
 // checkPointer checks the field "path" or "from" of an operation.
 func checkPointer(field string, value *yaml.Node) error {
 	pointer := value.Value
-	part := parts(pointer)
-	isMetadata := part[0] == "metadata"
-	switch {
+	switch part := parts(pointer); {
 	case value.Kind != yaml.ScalarNode:
 		return fmt.Errorf("the %s of a JSON patch must be a string", field)
-	case slices.Contains([]string{"", "apiVersion", "kind"}, part[0]) || isMetadata && (len(part) == 1 || slices.Contains([]string{"name", "namespace"}, part[1])):
-		return fmt.Errorf("a JSON patch must not change %q", pointer)
 	case !strings.HasPrefix(pointer, "/"):
 		return fmt.Errorf("the %s %q of a JSON patch must begin with /", field, pointer)
-	case field == "from" && isMetadata && part[1] == "annotations":
+	case !canChange(part):
+		return fmt.Errorf("a JSON patch may change only spec, status, metadata.labels and metadata.annotations, not %q", pointer)
+	case field == "from" && part[0] == "metadata" && part[1] == "annotations":
 		return fmt.Errorf("a JSON patch must not move %q", pointer)
 	}
 	return nil
+}
+
+// canChange reports whether a JSON patch may change the field to which a JSON pointer leads.
+func canChange(part []string) bool {
+	if part[0] == "metadata" {
+		return len(part) > 1 && (part[1] == "labels" || part[1] == "annotations")
+	}
+	return part[0] == "spec" || part[0] == "status"
 }

@@ -26,6 +26,7 @@ type total struct {
 	bytes, objects, values, added, work int64
 
 	each    int64 // the largest number of transformations of one object
+	hops    int64 // the largest number of components in a chain
 	grown   int64 // the largest number of values that transformations can add to one object
 	depth   int64
 	folders int64 // uses of folders
@@ -37,7 +38,7 @@ type own struct {
 	transformations int64 // the number of transformations
 	values, bytes   int64 // that they can add to each object of the folder
 	once            int64 // values that they can add to only one object
-	merges          int64 // how often kustomize merges all objects: once for the folder, and once for each component
+	merges          int64 // how often kustomize merges all objects: for the folder, a namespace, and each component and patch with target
 }
 
 // addPatches counts the patches of one item of the list "patches". If the argument "single" is true, each patch changes only one
@@ -48,6 +49,7 @@ func (o *own) addPatches(c content, single bool) {
 		o.once += c.values
 	} else {
 		o.values += c.values
+		o.merges += max(c.objects, 1)
 	}
 }
 
@@ -69,6 +71,7 @@ func (t *total) add(used total) {
 	t.work += used.work
 	t.each = max(t.each, used.each)
 	t.grown = max(t.grown, used.grown)
+	t.hops = max(t.hops, used.hops)
 	t.depth = max(t.depth, used.depth)
 	t.folders += used.folders
 }
@@ -102,6 +105,8 @@ func (t *total) check(limits Limits) error {
 		return fmt.Errorf("folders are used more than %d times", limits.Folders)
 	case t.depth > limits.Depth:
 		return tooDeep(limits)
+	case t.hops > limits.Components:
+		return fmt.Errorf("a chain of components may have at most %d components", limits.Components)
 	case t.grown > maxObjectValues:
 		return fmt.Errorf("the labels, annotations and patches can add more than %d values to an object", maxObjectValues)
 	case t.values > limits.Values:
@@ -156,12 +161,13 @@ func (w *walk) copyUsed(file string, k parsed) (sum total, err error) {
 		sum.add(used)
 	}
 	o := k.own
-	o.merges = 1
+	o.merges++
 	for _, component := range k.components {
 		used, err := w.resource(file, component)
 		if err != nil {
 			return total{}, err
 		}
+		used.hops++
 		sum.add(used)
 		o.addComponent(used.own)
 	}
