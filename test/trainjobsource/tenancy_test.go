@@ -44,9 +44,9 @@ var escapes = map[string]struct {
 }{
 	"namespace-in-file":   {map[string]string{"a.yaml": jobText("a", ", namespace: team-b")}, "a.yaml:1: metadata.namespace: want team-a"},
 	"namespace-field":     {map[string]string{"kustomization.yaml": "resources: [a.yaml]\nnamespace: team-b", "a.yaml": jobText("a", "")}, "a.yaml:1: metadata.namespace: want team-a"},
-	"patched-namespace":   {map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches: [{target: {kind: TrainJob}, patch: '- {op: add, path: /metadata/namespace, value: team-b}'}]", "a.yaml": jobText("a", "")}, "a.yaml:1: metadata.namespace: want team-a"},
+	"patched-namespace":   {map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches: [{target: {kind: TrainJob}, patch: '- {op: add, path: /metadata/namespace, value: team-b}'}]", "a.yaml": jobText("a", "")}, "kustomization.yaml:2: patch:1: a JSON patch may change only spec, status, metadata.labels and metadata.annotations, not \"/metadata/namespace\""},
 	"patched-kind":        {map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches: [{target: {kind: TrainJob}, patch: '- {op: replace, path: /kind, value: ClusterTrainingRuntime}', options: {allowKindChange: true}}]", "a.yaml": jobText("a", "")}, "kustomization.yaml:2: the field \"options\" is not allowed in a patch"},
-	"changed-kind":        {map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches: [{target: {kind: TrainJob}, patch: '- {op: replace, path: /kind, value: ClusterTrainingRuntime}'}]", "a.yaml": jobText("a", "")}, "kustomization.yaml:2: patch:1: a JSON patch must not change \"/kind\""},
+	"changed-kind":        {map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches: [{target: {kind: TrainJob}, patch: '- {op: replace, path: /kind, value: ClusterTrainingRuntime}'}]", "a.yaml": jobText("a", "")}, "kustomization.yaml:2: patch:1: a JSON patch may change only spec, status, metadata.labels and metadata.annotations, not \"/kind\""},
 	"another-kind":        {map[string]string{"a.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"}, "a.yaml:1: v1 Pod is not allowed"},
 	"owner":               {map[string]string{"a.yaml": jobText("a", ", ownerReferences: []")}, "a.yaml:1: metadata.ownerReferences is not allowed"},
 	"remote-base":         {map[string]string{"kustomization.yaml": "resources: [\"https://git.example.com/x//y?ref=v1\"]"}, "kustomization.yaml:1: \"https://git.example.com/x//y?ref=v1\": want the path"},
@@ -193,7 +193,7 @@ func TestA26StatusIsBounded(t *testing.T) {
 	for i := range jobs {
 		name := fmt.Sprintf("job-%04d-%s", i, strings.Repeat("x", 54))
 		denied := fmt.Sprintf("  labels:\n    ? %q\n    : x\n", long)
-		files[fmt.Sprintf("%d.yaml", i)] = fmt.Sprintf("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: %s}\nspec:\n  runtimeRef: {name: mpi}\n  trainer: {numNodes: 1}\n%s---\nkind: %q\n", name, denied, long)
+		files[fmt.Sprintf("%d.yaml", i)] = fmt.Sprintf("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: %s}\nspec:\n  runtimeRef: {name: mpi}\n  trainer: {numNodes: 1}\n%s---\napiVersion: v1\nkind: %q\n", name, denied, long)
 	}
 	l.pushFiles(files)
 	l.object.Spec.DryRun = true
