@@ -26,7 +26,7 @@ func gramAt(text string, i int) uint32 {
 	return gram * 2654435761 >> (32 - gramBits) // the multiplication spreads similar sequences over all bits
 }
 
-// mayContain returns false only if the log does not contain the word.
+// mayContain reports whether the log can contain the word. If it returns false, the log certainly does not contain the word.
 func (g *grams) mayContain(word string) bool {
 	for i := 0; i+gramSize <= len(word); i++ {
 		if bit := gramAt(word, i); g[bit/64]&(1<<(bit%64)) == 0 {

@@ -10,7 +10,7 @@ import (
 
 // pattern is a regular expression.
 type pattern struct {
-	// expression compiles the expression when it is called first. Most texts need only few of the patterns.
+	// expression returns the compiled expression. The first call compiles it, because most texts need only a few of the patterns.
 	expression func() *regexp.Regexp
 	// required lists clauses, which are lists of lower-case words. A text, converted to lower case, can match only if it contains
 	// at least one word of each clause. mayMatch searches for these words, because this is many times faster than matching the

@@ -25,7 +25,7 @@ func search(text Text) []Diagnosis {
 		}
 	}
 	if len(s.found) == 0 && len(s.incomplete) > 0 {
-		return s.incomplete[:1] // without the name of the exception, it explains less than every other failure
+		return s.incomplete[:1] // a traceback without its end does not name the exception, so every other failure explains more
 	}
 	return s.found
 }
@@ -116,7 +116,7 @@ var warning = regexp.MustCompile(`Warning: |\bWARN(ING)?\b|\bINFO\b|^\[?[IW]\d{4
 
 func isWarning(line string) bool { return warning.MatchString(line) && !isWarningOfNCCL(line) }
 
-// warningOfNCCL matches the warnings of NCCL. Old versions do not write "NCCL" in them.
+// warningOfNCCL matches the warnings of NCCL. Old versions of NCCL write "WARN" without "NCCL" before it.
 var warningOfNCCL = regexp.MustCompile(`NCCL WARN|\.(h|cc|cu):\d+ WARN `)
 
 // isWarningOfNCCL reports whether a line is a warning of NCCL. An operation of NCCL fails after such a warning.

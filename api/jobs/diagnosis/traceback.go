@@ -15,12 +15,11 @@ const (
 
 var digits = regexp.MustCompile(`\d+`)
 
-// exception matches the last line of a traceback: the name of the exception, and its message if it has one. Lines of
-// other processes can stand before it.
+// exception matches the last line of a traceback: the name of the exception, and its message if it has one.
 var exception = regexp.MustCompile(`^[A-Za-z_][\w.]*(:|\s*$)`)
 
-// frame matches a line of a traceback that names a file. The next line is the source code. Logs can begin in the middle of a
-// traceback, so the first line of the traceback can be missing.
+// frame matches a line of a traceback that names a file. The line after it is source code. This is also true if the log begins in the
+// middle of a traceback.
 var frame = regexp.MustCompile(`File "[^"]+", line \d+, in `)
 
 // endOfTraceback returns the index of the last line of a traceback, which names the exception. lines[0] is the first line of
@@ -56,8 +55,8 @@ func cutPrefix(line, prefix string) (rest string, found bool) {
 // ignored is the line that Python prints before the traceback of an exception that has no effect.
 const ignored = "Exception ignored in"
 
-// codeLines returns the indexes of all lines of source code in Python tracebacks. These lines must not be searched, because source
-// code can contain the same words as error messages. The result also contains the lines of tracebacks of exceptions that Python ignores.
+// codeLines returns the indexes of the lines that must not be searched: lines of source code in Python tracebacks, because they can contain
+// the same words as error messages, and whole tracebacks of exceptions that Python ignores.
 func codeLines(lines []string) map[int]bool {
 	code := map[int]bool{}
 	for i, line := range lines {
@@ -71,8 +70,8 @@ func codeLines(lines []string) map[int]bool {
 	return code
 }
 
-// markTraceback marks the lines of source code in the traceback that begins in lines[start], or the whole traceback if Python ignores
-// the exception.
+// markTraceback adds to "code" the indexes of the source code in the traceback that begins in lines[start]. If Python ignores the
+// exception, it adds the indexes of the whole traceback.
 func markTraceback(code map[int]bool, lines []string, start int) {
 	prefix, _, _ := strings.Cut(lines[start], tracebackStart)
 	isIgnored := start > 0 && strings.Contains(lines[start-1], ignored)
@@ -89,7 +88,7 @@ func markTraceback(code map[int]bool, lines []string, start int) {
 	}
 }
 
-// isIndented reports whether the byte of the line at the given index is a space.
+// isIndented reports whether line[index] exists and is a space.
 func isIndented(line string, index int) bool { return index < len(line) && line[index] == ' ' }
 
 // directCause is the line that Python prints between the tracebacks of an exception and of the exception that it caused.
