@@ -135,8 +135,8 @@ func (r *round) unanswered() (jobs []decode.Job) {
 	return append(jobs, last...)
 }
 
-// ask sends a dry run as the ServiceAccount of the tenant, to learn whether the API server admits a job. It stores the answer, and returns
-// false if there was none. The API server evaluates the rules before it checks the quota and whether the name is in use. An error about
+// ask asks the API server in a dry run whether it admits a job. The dry run uses the ServiceAccount of the tenant. ask stores the answer,
+// and returns false if there was none. The API server evaluates the rules before it checks the quota and whether the name is in use. An error about
 // the quota or the name therefore shows that the rules admit the job.
 func (r *round) ask(ctx context.Context, job decode.Job) bool {
 	c, err := r.Rounds.TrainJobs(r.source.Namespace, r.source.Spec.ServiceAccountName)

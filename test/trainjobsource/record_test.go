@@ -47,8 +47,8 @@ func TestFullRecordCanShrink(t *testing.T) {
 	}
 }
 
-// TestFullRecordReplacesNothing checks that the policy Replace does not delete the run of a changed job if the record has no room
-// for the new run.
+// TestFullRecordReplacesNothing checks a changed job with the policy Replace. If the record has no room for the new run, the controller
+// must not delete the old run.
 func TestFullRecordReplacesNothing(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Replace, Prune: plan.Always})
 	w.commit("bert", "numNodes: 2")

@@ -34,8 +34,8 @@ type Object struct {
 //   - N is the number of objects.
 //   - E is the number of transformations of each object so far. kustomize stores them in the object, and reads them again for each
 //     transformation.
-//   - M is 1 plus the number of components. kustomize compares the names of all objects with each other for the folder and for each
-//     component.
+//   - M counts how often kustomize compares the names of all objects with each other: once for the folder, and once for each component,
+//     each patch with a target, and the field namespace.
 type Limits struct {
 	FileBytes int64 // of one file
 	Bytes     int64 // of all files
@@ -50,8 +50,8 @@ type Limits struct {
 	Folders    int64 // uses of folders; a folder that is used twice counts twice, with all folders that it uses
 }
 
-// DefaultLimits allows larger kustomizations than people write. The build of a kustomization at these limits takes a few seconds. The
-// limits are lower than necessary for this, because kustomize can have slow paths that Work does not include.
+// DefaultLimits allows larger kustomizations than people write. The build of a kustomization at these limits takes a few seconds, as far
+// as is known. The limits contain a reserve, because kustomize can be slow in ways that the estimate does not include.
 var DefaultLimits = Limits{FileBytes: 512 << 10, Bytes: 2 << 20, Objects: 300, Values: 60_000, Added: 8 << 20, Work: 500_000, Depth: 10, Components: 2, Folders: 100}
 
 // building is locked during each build, because kustomize keeps the OpenAPI schema in a global variable.

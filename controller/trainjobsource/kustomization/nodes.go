@@ -9,17 +9,19 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/safeyaml"
 )
 
-// reserved lists prefixes of annotations. kustomize stores its own state in annotations: for example, with previousNames it would search
-// all objects for references, which can need minutes, and with allowNameChange it would let a patch change the name of an object.
+// reserved lists annotations that a tenant must not use: whole names, and prefixes that end with "/". kustomize stores its own state in
+// annotations. With previousNames, for example, it would search all objects for references, which can need minutes, and with
+// allowNameChange, it would let a patch change the name of an object.
 var reserved = []string{originAnnotation, "internal.config.kubernetes.io/", "config.kubernetes.io/", "kustomize.config.k8s.io/", "config.k8s.io/", "alpha.config.kubernetes.io/"}
 
+// isReserved reports whether a key is the name of a reserved annotation.
 func isReserved(key string) bool {
 	return slices.ContainsFunc(reserved, func(prefix string) bool {
 		return key == prefix || strings.HasSuffix(prefix, "/") && strings.HasPrefix(key, prefix)
 	})
 }
 
-// findForbidden returns the first of these mistakes, or nil:
+// findForbidden searches a YAML node and everything in it for the following, and returns the first one as a mistake, or nil:
 //   - the operation "copy" of JSON patches, because each of them can double the size of an object
 //   - the key "<<", which kustomize drops even if it is in quotes
 //   - the name of a reserved annotation, as a key or in a JSON pointer
@@ -37,7 +39,7 @@ func findForbidden(node *yaml.Node) *safeyaml.MistakeError {
 	return nil
 }
 
-// findForbiddenKey is findForbidden for the keys of one mapping.
+// findForbiddenKey searches only the keys of one mapping.
 func findForbiddenKey(mapping *yaml.Node) *safeyaml.MistakeError {
 	if textOf(mapping, "op") == "copy" && valueOf(mapping, "path") != nil {
 		return &safeyaml.MistakeError{Line: max(mapping.Line, 1), Message: "the operation copy is not allowed in JSON patches"}

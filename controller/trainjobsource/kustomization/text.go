@@ -99,8 +99,8 @@ func encode(file string, document *yaml.Node, mark markFunc) ([]byte, error) {
 // escaped matches characters that JSON can contain, but that the YAML library of kustomize refuses or changes.
 var escaped = regexp.MustCompile("[\u007f-\u009f\ufffe\uffff]")
 
-// checkNode refuses YAML that programs may read in different ways, and everything that findForbidden finds. It returns the number of YAML
-// values that it checked.
+// checkNode returns an error for YAML that programs may read in different ways (see package safeyaml), and for what findForbidden finds.
+// Otherwise, it returns the number of values in the YAML.
 func checkNode(file string, node *yaml.Node) (values int64, err error) {
 	count, err := safeyaml.Check(node)
 	if mistake := (*safeyaml.MistakeError)(nil); errors.As(err, &mistake) {
@@ -154,14 +154,14 @@ func checkResource(object *yaml.Node) error {
 	return checkFields(object)
 }
 
-// Fields of an object and of its metadata. A patch can also contain the directive $patch.
+// objectFields and metadataFields list the allowed fields of a TrainJob and of its metadata. $patch is a directive in patches.
 var (
 	objectFields   = []string{"apiVersion", "kind", "metadata", "spec", "status", "$patch"}
 	metadataFields = []string{"name", "namespace", "labels", "annotations", "$patch"}
 )
 
-// checkFields refuses other fields of an object or a patch, because kustomize searches all of them again and again. It also limits the
-// names.
+// checkFields refuses fields of an object or a patch that are not in objectFields or metadataFields: kustomize searches all fields very
+// often, so many fields make it slow. It also limits the lengths of the name and the namespace.
 func checkFields(object *yaml.Node) error {
 	if err := checkFieldNames("", object, objectFields); err != nil {
 		return err
@@ -224,7 +224,7 @@ func CheckKind(version, kind string) error {
 	return nil
 }
 
-// checkPatch refuses patches of objects other than TrainJobs, and JSON patches that change the kind or the name of an object.
+// checkPatch refuses patches of objects other than TrainJobs, and operations that checkOperations refuses.
 func checkPatch(patch *yaml.Node) error {
 	if patch.Kind == yaml.SequenceNode {
 		return checkOperations(patch)
@@ -265,8 +265,7 @@ func checkLengths(object *yaml.Node) error {
 	return nil
 }
 
-// checkOperations refuses operations of a JSON patch that change the kind, the name or the namespace of an object, or that replace all its
-// metadata. It also refuses operations that move annotations elsewhere, because they contain the origin of the object.
+// checkOperations checks the pointers of all operations of a JSON patch, except for the operation "test", which changes nothing.
 func checkOperations(operations *yaml.Node) error {
 	for _, operation := range operations.Content {
 		for _, field := range []string{"path", "from"} {
@@ -282,7 +281,8 @@ func checkOperations(operations *yaml.Node) error {
 	return nil
 }
 
-// checkPointer checks the field "path" or "from" of an operation.
+// checkPointer checks the field "path" or "from" of an operation. A patch may change only the spec, the status, labels and annotations, so
+// that an object keeps its kind, name and namespace. It may not move annotations, because they contain the origin of the object.
 func checkPointer(field string, value *yaml.Node) error {
 	pointer := value.Value
 	switch part := parts(pointer); {
@@ -298,7 +298,7 @@ func checkPointer(field string, value *yaml.Node) error {
 	return nil
 }
 
-// canChange reports whether a JSON patch may change the field to which a JSON pointer leads.
+// canChange reports whether a JSON patch may change a field. The argument contains the parts of the JSON pointer to the field.
 func canChange(part []string) bool {
 	if part[0] == "metadata" {
 		return len(part) > 1 && (part[1] == "labels" || part[1] == "annotations")

@@ -11,7 +11,8 @@ import (
 // libraryError matches the errors of the YAML library.
 var libraryError = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
 
-// parserError matches the errors of the parser of the YAML library. Errors of its scanner begin with similar words.
+// parserError matches errors of the YAML library's parser. It must not match errors of the library's scanner, which count lines from 1;
+// some of them also begin with "did not find expected".
 var parserError = regexp.MustCompile(`^did not find expected (<stream-start>|<document start>|node content|key|'-' indicator|',' or '[\]}]')|^found (undefined tag handle|duplicate %|incompatible YAML)`)
 
 // ParseError converts an error that the YAML library returned for a text.

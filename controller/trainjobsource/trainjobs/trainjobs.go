@@ -48,7 +48,7 @@ func Job(inGit *unstructured.Unstructured) (plan.Job, error) {
 	return plan.Job{Name: inGit.GetName(), Spec: spec, Metadata: metadata, Retry: ShortText(inGit.GetAnnotations()[RetryAnnotation])}, nil
 }
 
-// maxText is the maximum length of a text that ShortText does not change, in bytes of JSON.
+// maxText is the length up to which ShortText leaves a text unchanged. It counts the bytes of the text as a JSON string.
 const maxText = 64
 
 // ShortText returns a short text unchanged, and the digest of a long text. A record contains texts of users, and must fit
