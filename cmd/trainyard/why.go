@@ -137,7 +137,7 @@ func printCause(w io.Writer, c jobs.Cause, phase jobs.Phase) {
 	case phase == jobs.Running:
 		label = "Possible problem, although the TrainJob runs"
 	case c.Level == diagnosis.Symptom:
-		label = "Only a symptom was found"
+		label = "The cause is unknown. Only a symptom was found"
 	}
 	fmt.Fprintf(w, "\n%s: %s (%s)\n", label, c.Cause, c.Code)
 	fmt.Fprintf(w, "  Evidence, in %s:\n    %s\n", c.Source, c.Evidence)

@@ -41,7 +41,7 @@ func TestPrintExplanation(t *testing.T) {
 		}},
 		"failed, and only a symptom was found": {jobs.Failed, []jobs.Cause{symptom}, []jobs.Excerpt{excerpt}, []string{
 			"TrainJob team/bert", "Phase:   Failed", "Summary: the summary", "",
-			"Only a symptom was found: A Job failed. (JobFailed)",
+			"The cause is unknown. Only a symptom was found: A Job failed. (JobFailed)",
 			"  Evidence, in condition Failed of TrainJob bert:", "    JobsFailed: jobset failed",
 			"  To do: Look at the pod that failed first.", "  Running the same TrainJob again will probably not help.", "",
 			"The end of the log of container node of pod bert-node-0-0-abcde:", "  step 1", "  my own error", "",

@@ -17,7 +17,8 @@ const (
 	Cause Level = "cause"
 	// General is a failure that has many possible causes. Diagnose returns failures of level Cause before it.
 	General Level = "general"
-	// Symptom is a failure that was caused by another failure. Its message does not name the other failure.
+	// Symptom is a failure whose message does not say why it happened, such as the end of a process. In most cases, another
+	// failure caused it.
 	Symptom Level = "symptom"
 )
 

@@ -60,7 +60,7 @@ func (s *scan) readLine(i int) {
 // addTraceback adds the failure f for the traceback that begins in lines[start]. If another failure matches the last line of
 // the traceback, addTraceback changes nothing, because search finds that failure when it reaches this line. It also changes nothing
 // if the exception is the consequence of an exception that was found before. Otherwise, addTraceback also removes the general
-// failures found so far, because the program continued after these failures.
+// failures and the tracebacks found so far, because the program continued after them.
 func (s *scan) addTraceback(f Failure, start int) {
 	end := start + endOfTraceback(s.lines[start:])
 	if end > start {
@@ -70,7 +70,7 @@ func (s *scan) addTraceback(f Failure, start int) {
 		if len(s.found) > 0 && isConsequence(s.lines[:start]) {
 			return
 		}
-		s.found = slices.DeleteFunc(s.found, func(d Diagnosis) bool { return d.Level == General && !isWarningOfNCCL(d.Evidence) })
+		s.found = slices.DeleteFunc(s.found, func(d Diagnosis) bool { return (d.Level == General || d.Traceback) && !isWarningOfNCCL(d.Evidence) })
 	}
 	if last := len(s.found) - 1; last >= 0 && s.found[last].Line == end+1 {
 		return
@@ -129,7 +129,7 @@ func firstMatch(failures []Failure, line string) (best *Failure, at int) {
 	lower := strings.ToLower(line)
 	for i := range failures {
 		f := &failures[i]
-		if best != nil && (f.Traceback || levelOf(f) >= levelOf(best)) {
+		if best != nil && !best.Traceback && (f.Traceback || levelOf(f) >= levelOf(best)) {
 			continue
 		}
 		if match := f.find(line, lower); match >= 0 {
