@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -29,15 +28,14 @@ func (j Job) Name() string { return j.Object.GetName() }
 // readObjects reads the TrainJobs of a file, and counts the values in the file. If the file is not valid YAML, no object of the
 // file is read. After more than maxProblems problems, readObjects does not read the rest of the file.
 func readObjects(file string, text []byte, namespace string, maxProblems int) (jobs []Job, problems []Problem, values int) {
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	reader := safeyaml.NewReader(text)
 	for len(problems) <= maxProblems {
-		var node yaml.Node
-		err := decoder.Decode(&node)
+		node, err := reader.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return nil, []Problem{describe(file, 1, safeyaml.ParseError(text, err))}, values
+			return nil, []Problem{describe(file, 1, err)}, values
 		}
 		if len(node.Content) == 0 || node.Content[0].Tag == "!!null" {
 			continue

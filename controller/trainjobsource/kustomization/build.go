@@ -60,7 +60,7 @@ var building sync.Mutex
 // Build builds the kustomization in a folder of the tree. It returns the objects in the order of the resources. The error
 // names the file, and the line where possible.
 func Build(tree fs.FS, folder string, limits Limits) ([]Object, error) {
-	w := &walk{tree: tree, limits: limits, copied: filesys.MakeFsInMemory(), origins: map[string]origin{}, folders: map[string]*total{}}
+	w := &walk{tree: tree, limits: limits, copied: filesys.MakeFsInMemory(), origins: map[string]origin{}, marked: map[string]bool{}, folders: map[string]*total{}}
 	if _, err := w.folder(folder); err != nil {
 		return nil, err
 	}

@@ -124,6 +124,14 @@ func TestBuild(t *testing.T) {
 			[]string{"app/kustomization.yaml", "resources: [a.yaml]\nnamePrefix: bert-", "app/a.yaml", job("bert") + "---\n" + job("a")},
 			"bert-bert at app/a.yaml:1, <nil>, map[numNodes:2]\nbert-a at app/a.yaml:6, <nil>, map[numNodes:2]",
 		},
+		"a resource and a patch": {[]string{"app/kustomization.yaml", "resources: [a.yaml, b.yaml]\npatches: [{target: {kind: TrainJob}, path: b.yaml}]", "app/a.yaml", job("a"), "app/b.yaml", job("b")}, "error: app/kustomization.yaml:2: app/b.yaml is used as a resource and as a patch: write two files"},
+		"an unknown operation":   {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: \"- {op: test, path: /a}\\n- {op: Add, path: /spec/a}\"}]"}, `error: app/kustomization.yaml:1: patch:2: the op of an operation must be one of add, remove, replace, move, test, not "Add"`},
+		"an invalid expression":  {[]string{"app/kustomization.yaml", "patches: [{target: {name: '('}, patch: '[]'}]"}, "error: app/kustomization.yaml:1: target: name: error parsing regexp: missing closing ): `(`"},
+		"an invalid selector":    {[]string{"app/kustomization.yaml", "patches: [{target: {labelSelector: a in b}, patch: '[]'}]"}, "error: app/kustomization.yaml:1: target: labelSelector: unable to parse requirement: found 'b' expected: '('"},
+		"an unknown target":      {[]string{"app/kustomization.yaml", "patches:\n- {target: {nam: a}, patch: '[]'}"}, `error: app/kustomization.yaml:2: the field "nam" is not allowed in the target of a patch`},
+		"a path and a patch":     {[]string{"app/kustomization.yaml", "patches:\n- {target: {name: a}, path: a.yaml, patch: '[]'}"}, "error: app/kustomization.yaml:2: an item of patches needs either path or patch"},
+		"two patches in one":     {[]string{"app/kustomization.yaml", "patches:\n- {target: {name: a}, patch: \"[]\\n---\\n[]\"}"}, "error: app/kustomization.yaml:2: a patch with a target must be one YAML document"},
+		"tags":                   {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "%TAG !a! b\n---\n" + job("a")}, "error: app/a.yaml:1: the directive %TAG is not allowed"},
 		"an unusual field":       {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", job("a") + "extra: 1\n"}, "error: app/a.yaml:1: the field extra is not allowed"},
 		"an owner":               {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", strings.Replace(job("a"), "{name: a}", "{name: a, uid: x}", 1)}, "error: app/a.yaml:1: the field metadata.uid is not allowed"},
 		"a patch of a new field": {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '- {op: add, path: /extra, value: b}'}]"}, `error: app/kustomization.yaml:1: patch:1: a JSON patch may change only spec, status, metadata.labels and metadata.annotations, not "/extra"`},
@@ -247,7 +255,7 @@ func TestLimits(t *testing.T) {
 	for level := range 25 {
 		chain = append(chain, fmt.Sprintf("l%d/kustomization.yaml", level), fmt.Sprintf("resources: [../l%d]\n", level+1))
 	}
-	const expression = "want at most 200 characters, and no {, because kustomize reads this value as a regular expression"
+	const expression = `target: name: want at most 200 ASCII characters, without { and } and without (? and \p of regular expressions`
 	var many strings.Builder
 	for i := range 250 {
 		many.WriteString(job(fmt.Sprintf("job-%d", i)) + "---\n")
@@ -256,6 +264,11 @@ func TestLimits(t *testing.T) {
 	for i := range 110 {
 		components[1] += fmt.Sprintf("- ../c%d\n", i)
 		components = append(components, fmt.Sprintf("c%d/kustomization.yaml", i), "kind: Component")
+	}
+	levels := []string{"app/kustomization.yaml", "resources: [../l4]"}
+	for level := range 4 { // each level adds 600 values to the same object, whose name grows
+		patch := strings.Replace(job(strings.Repeat("p-", level)+"a"), "{trainer: {numNodes: 2}}", fmt.Sprintf("{a%d: [%s]}", level, strings.Repeat("1, ", 600)), 1)
+		levels = append(levels, fmt.Sprintf("l%d/kustomization.yaml", level+1), fmt.Sprintf("resources: [../l%d]\nnamePrefix: p-\npatches: [{path: p.yaml}]", level), fmt.Sprintf("l%d/p.yaml", level+1), patch)
 	}
 	long := fmt.Sprintf("spec: {a: %s}\n", strings.Repeat("a", 1<<19-200))
 	longValues := []string{
@@ -285,6 +298,10 @@ func TestLimits(t *testing.T) {
 		"a long chain":               {chain, "app: l9: the folders are nested too deeply: a chain of kustomizations may have at most 10 folders"},
 		"an expression":              {[]string{"app/kustomization.yaml", "patches: [{target: {name: '(a|a?){1000}'}, patch: '[]'}]"}, "app: app/kustomization.yaml:1: " + expression},
 		"a long expression":          {[]string{"app/kustomization.yaml", "patches: [{target: {name: '" + strings.Repeat("(a?)", 100) + "'}, patch: '[]'}]"}, "app: app/kustomization.yaml:1: " + expression},
+		"a class of letters":         {[]string{"app/kustomization.yaml", "patches: [{target: {name: '[\\pL]'}, patch: '[]'}]"}, "app: app/kustomization.yaml:1: " + expression},
+		"a class without case":       {[]string{"app/kustomization.yaml", "patches: [{target: {name: '(?i)[B-Z]'}, patch: '[]'}]"}, "app: app/kustomization.yaml:1: " + expression},
+		"a class of all characters":  {[]string{"app/kustomization.yaml", "patches: [{target: {name: '[B-\U000fffff]'}, patch: '[]'}]"}, "app: app/kustomization.yaml:1: " + expression},
+		"patches of one object":      {append(levels, "l0/kustomization.yaml", "resources: [a.yaml]", "l0/a.yaml", job("a")), "app: l4: the labels, annotations and patches can add more than 2000 values to an object"},
 		"a long name":                {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", job(strings.Repeat("a", 254))}, "app: app/a.yaml:1: metadata.name: want at most 253 characters"},
 		"a long prefix":              {[]string{"app/kustomization.yaml", "namePrefix: " + strings.Repeat("a", 254)}, "app: app/kustomization.yaml:1: namePrefix: want at most 253 characters"},
 		"a large object":             {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", job("a") + "status: [" + strings.Repeat("a, ", 2000) + "]"}, "app: app/a.yaml:1: the object or patch has more than 2000 values"},
@@ -314,7 +331,7 @@ func TestOnePatchPerJob(t *testing.T) {
 	}
 	w := &walk{
 		tree:   tree("app/kustomization.yaml", "resources: [a.yaml]\nnamePrefix: x-\nlabels: [{pairs: {a: b}}]\npatches:\n"+patches.String(), "app/a.yaml", jobs.String()),
-		limits: DefaultLimits, copied: filesys.MakeFsInMemory(), origins: map[string]origin{}, folders: map[string]*total{},
+		limits: DefaultLimits, copied: filesys.MakeFsInMemory(), origins: map[string]origin{}, marked: map[string]bool{}, folders: map[string]*total{},
 	}
 	if _, err := w.folder("app"); err != nil {
 		t.Error(err)

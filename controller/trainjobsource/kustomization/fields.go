@@ -1,7 +1,6 @@
 package kustomization
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -68,16 +67,15 @@ type reference struct {
 
 // parse reads a kustomization, and refuses fields that are not allowed.
 func parse(file string, text []byte) (parsed, error) {
-	var document, second yaml.Node
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	if err := decoder.Decode(&document); err != nil && !errors.Is(err, io.EOF) {
-		mistake := safeyaml.ParseError(text, err)
-		return parsed{}, fmt.Errorf("%s:%d: %s", file, mistake.Line, mistake.Message)
+	reader := safeyaml.NewReader(text)
+	document, err := reader.Next()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return parsed{}, locate(file, 1, err)
 	}
-	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) && (err != nil || !isEmpty(&second)) {
+	if second, err := reader.Next(); !errors.Is(err, io.EOF) && (err != nil || !isEmpty(second)) {
 		return parsed{}, fmt.Errorf("%s: want only one YAML document", file)
 	}
-	if _, err := checkNode(file, &document); err != nil {
+	if _, err := checkNode(file, document); err != nil {
 		return parsed{}, err
 	}
 	if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
@@ -91,7 +89,7 @@ func parse(file string, text []byte) (parsed, error) {
 	if err := k.readLists(file, root); err != nil {
 		return parsed{}, err
 	}
-	if err := k.encode(file, &document); err != nil {
+	if err := k.encode(file, document); err != nil {
 		return parsed{}, err
 	}
 	return k, k.compare(file)
@@ -247,19 +245,22 @@ func (k *parsed) addPatches(file string, items []*yaml.Node) error {
 		}
 		target := valueOf(item, "target")
 		single := isNull(target)
-		if target != nil {
-			if err := checkExpressions(file, target); err != nil {
-				return err
-			}
+		if err := checkTarget(file, target); err != nil {
+			return err
 		}
-		if path := valueOf(item, "path"); path != nil && path.Value != "" {
+		path, inline := valueOf(item, "path"), valueOf(item, "patch")
+		hasPath, hasInline := path != nil && path.Value != "", inline != nil && inline.Value != ""
+		if hasPath == hasInline {
+			return fmt.Errorf("%s:%d: an item of patches needs either path or patch", file, item.Line)
+		}
+		if hasPath {
 			k.patchFiles = append(k.patchFiles, patchFile{reference{path.Value, path.Line}, single})
-		}
-		inline := valueOf(item, "patch")
-		if inline == nil || inline.Value == "" {
 			continue
 		}
 		patches, err := checkText(fmt.Sprintf("%s:%d: patch", file, inline.Line), []byte(inline.Value), checkFor(single), nil)
+		if err == nil {
+			err = checkCount(file, inline.Line, patches, single)
+		}
 		if err != nil {
 			return err
 		}
@@ -268,6 +269,14 @@ func (k *parsed) addPatches(file string, items []*yaml.Node) error {
 		if single {
 			k.own.bytes -= int64(len(inline.Value))
 		}
+	}
+	return nil
+}
+
+// checkCount refuses several patches in one item of "patches" with a target, as kustomize does.
+func checkCount(file string, line int, patches content, single bool) error {
+	if patches.objects > 1 && !single {
+		return fmt.Errorf("%s:%d: a patch with a target must be one YAML document", file, line)
 	}
 	return nil
 }

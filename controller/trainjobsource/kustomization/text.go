@@ -29,40 +29,41 @@ const (
 
 // content is the checked text of a file or a patch.
 type content struct {
-	objects, values int64 // the number of objects or patches, and of the values in them
+	objects, values int64            // the number of objects or patches, and of the values in them
+	named           map[string]int64 // the number of values by the metadata.name of the object or patch
 	text            []byte
 }
 
 // checkText checks the YAML of a file or a patch, and writes it again for kustomize: as JSON without comments, because kustomize reads
 // instructions in comments. The function "check" checks each object or patch, and "mark" can change it before it is written.
 func checkText(file string, text []byte, check checkFunc, mark markFunc) (found content, err error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	reader := safeyaml.NewReader(text)
+	found.named = map[string]int64{}
 	found.text = []byte("# kustomize accepts no empty file\n")
 	for {
-		var node yaml.Node
-		err := decoder.Decode(&node)
+		node, err := reader.Next()
 		if errors.Is(err, io.EOF) {
 			return found, nil
 		}
 		if err != nil {
-			mistake := safeyaml.ParseError(text, err)
-			return content{}, fmt.Errorf("%s:%d: %s", file, mistake.Line, mistake.Message)
+			return content{}, locate(file, 1, err)
 		}
-		values, err := checkDocument(file, &node, check)
+		values, err := checkDocument(file, node, check)
 		if err != nil {
 			return content{}, err
 		}
 		if found.values += values; found.values > maxFileValues {
 			return content{}, fmt.Errorf("%s: more than %d values in one file", file, maxFileValues)
 		}
-		if isEmpty(&node) {
+		if isEmpty(node) {
 			continue
 		}
-		encoded, err := encode(file, &node, mark)
+		encoded, err := encode(file, node, mark)
 		if err != nil {
 			return content{}, err
 		}
 		found.objects++
+		found.named[textOf(valueOf(node.Content[0], "metadata"), "name")] += values
 		if found.objects == 1 {
 			found.text = encoded
 		} else {
@@ -80,8 +81,8 @@ type markFunc func(object map[string]any, line int)
 // encode returns a YAML document as JSON.
 func encode(file string, document *yaml.Node, mark markFunc) ([]byte, error) {
 	value, err := safeyaml.Decode(document)
-	if mistake := (*safeyaml.MistakeError)(nil); errors.As(err, &mistake) {
-		return nil, fmt.Errorf("%s:%d: %s", file, mistake.Line, mistake.Message)
+	if err != nil {
+		return nil, locate(file, 1, err)
 	}
 	if object, isMapping := value.(map[string]any); isMapping && mark != nil {
 		mark(object, max(document.Content[0].Line, 1))
@@ -99,15 +100,23 @@ func encode(file string, document *yaml.Node, mark markFunc) ([]byte, error) {
 // escaped matches characters that JSON can contain, but that the YAML library of kustomize refuses or changes.
 var escaped = regexp.MustCompile("[\u007f-\u009f\ufffe\uffff]")
 
+// locate puts the name of the file and the line before an error. The argument "line" is for errors that do not contain their line.
+func locate(file string, line int, err error) error {
+	if mistake := (*safeyaml.MistakeError)(nil); errors.As(err, &mistake) {
+		return fmt.Errorf("%s:%d: %s", file, mistake.Line, mistake.Message)
+	}
+	return fmt.Errorf("%s:%d: %w", file, line, err)
+}
+
 // checkNode returns an error for YAML that programs may read in different ways (see package safeyaml), and for what findForbidden finds.
 // Otherwise, it returns the number of values in the YAML.
 func checkNode(file string, node *yaml.Node) (values int64, err error) {
 	count, err := safeyaml.Check(node)
-	if mistake := (*safeyaml.MistakeError)(nil); errors.As(err, &mistake) {
-		return 0, fmt.Errorf("%s:%d: %s", file, mistake.Line, mistake.Message)
+	if err != nil {
+		return 0, locate(file, 1, err)
 	}
 	if found := findForbidden(node); found != nil {
-		return 0, fmt.Errorf("%s:%d: %s", file, found.Line, found.Message)
+		return 0, locate(file, 1, found)
 	}
 	return int64(count), nil
 }
@@ -129,7 +138,7 @@ func checkDocument(file string, document *yaml.Node, check checkFunc) (values in
 		return 0, fmt.Errorf("%s:%d: the object or patch has more than %d values", file, max(node.Line, 1), maxObjectValues)
 	}
 	if err := check(node); err != nil {
-		return 0, fmt.Errorf("%s:%d: %w", file, max(node.Line, 1), err)
+		return 0, locate(file, max(node.Line, 1), err)
 	}
 	return values, nil
 }
@@ -265,17 +274,37 @@ func checkLengths(object *yaml.Node) error {
 	return nil
 }
 
-// checkOperations checks the pointers of all operations of a JSON patch, except for the operation "test", which changes nothing.
-func checkOperations(operations *yaml.Node) error {
-	for _, operation := range operations.Content {
-		for _, field := range []string{"path", "from"} {
-			value := valueOf(operation, field)
-			if isNull(value) || textOf(operation, "op") == "test" {
-				continue
-			}
-			if err := checkPointer(field, value); err != nil {
-				return err
-			}
+// operations lists the allowed operations of JSON patches (RFC 6902).
+var operations = []string{"add", "remove", "replace", "move", "test"}
+
+// checkOperations checks the operations of a JSON patch and their pointers, except for the pointers of the operation "test", which
+// changes nothing.
+func checkOperations(patch *yaml.Node) error {
+	for _, operation := range patch.Content {
+		if err := checkOperation(operation); err != nil {
+			return &safeyaml.MistakeError{Line: max(operation.Line, 1), Message: err.Error()}
+		}
+	}
+	return nil
+}
+
+func checkOperation(operation *yaml.Node) error {
+	name := textOf(operation, "op")
+	switch {
+	case !slices.Contains(operations, name):
+		return fmt.Errorf("the op of an operation must be one of %s, not %q", strings.Join(operations, ", "), name)
+	case isNull(valueOf(operation, "path")):
+		return errors.New("an operation needs a path")
+	case name == "move" && isNull(valueOf(operation, "from")):
+		return errors.New("the operation move needs the field from")
+	}
+	for _, field := range []string{"path", "from"} {
+		value := valueOf(operation, field)
+		if isNull(value) || name == "test" {
+			continue
+		}
+		if err := checkPointer(field, value); err != nil {
+			return err
 		}
 	}
 	return nil

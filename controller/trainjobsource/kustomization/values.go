@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/trainyard/trainyard/controller/trainjobsource/safeyaml"
 )
@@ -95,14 +96,49 @@ func checkString(file, where string, value *yaml.Node) error {
 	return fmt.Errorf("%s:%d: %s: want a string: put the value in quotes", file, value.Line, where)
 }
 
-// checkExpressions limits the strings of the target of a patch, which kustomize reads as regular expressions. A short expression with
-// a counted repetition, such as (a|a?){1000}, can need seconds and gigabytes.
-func checkExpressions(file string, target *yaml.Node) error {
+// targetFields lists the fields of the target of a patch.
+var targetFields = map[string]bool{
+	"group": true, "version": true, "kind": true, "name": true, "namespace": true, "labelSelector": true, "annotationSelector": true,
+}
+
+// expressions matches the allowed values of the target of a patch. kustomize reads most of them as regular expressions, and some short
+// expressions need seconds and gigabytes: counted repetitions such as (a|a?){1000}, and large classes of characters such as (?i)\pL.
+var expressions = regexp.MustCompile(`^([ -Z\[\]-z|~]|\\[ -OQ-oq-~])*$`)
+
+// checkTarget checks the fields of the target of a patch.
+func checkTarget(file string, target *yaml.Node) error {
 	const most = 200
-	for _, value := range target.Content {
-		if len(value.Value) > most || strings.Contains(value.Value, "{") {
-			return fmt.Errorf("%s:%d: want at most %d characters, and no {, because kustomize reads this value as a regular expression", file, value.Line, most)
+	if isNull(target) {
+		return nil
+	}
+	if target.Kind != yaml.MappingNode {
+		return fmt.Errorf("%s:%d: target: want a mapping", file, target.Line)
+	}
+	if err := checkKeys(file, target, targetFields, "the target of a patch"); err != nil {
+		return err
+	}
+	if err := checkStrings(file, "target", target); err != nil {
+		return err
+	}
+	for i := 0; i+1 < len(target.Content); i += 2 {
+		field, value := target.Content[i].Value, target.Content[i+1]
+		where := fmt.Sprintf("%s:%d: target: %s", file, value.Line, field)
+		if len(value.Value) > most || !expressions.MatchString(value.Value) || strings.Contains(value.Value, "(?") {
+			return fmt.Errorf("%s: want at most %d ASCII characters, without { and } and without (? and \\p of regular expressions", where, most)
+		}
+		if err := checkSelection(field, value.Value); err != nil {
+			return fmt.Errorf("%s: %w", where, err)
 		}
 	}
 	return nil
+}
+
+// checkSelection checks that a value of a target has the syntax that kustomize expects: a selector, or a regular expression.
+func checkSelection(field, value string) (err error) {
+	if strings.HasSuffix(field, "Selector") {
+		_, err = labels.Parse(value)
+	} else {
+		_, err = regexp.Compile(value)
+	}
+	return err
 }

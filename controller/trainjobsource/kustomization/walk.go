@@ -18,6 +18,7 @@ type walk struct {
 	depth   int64 // the number of folders between the first folder and the one that is read now
 	copied  filesys.FileSystem
 	origins map[string]origin
+	marked  map[string]bool   // for each file that was read, whether its objects are marked with their origin
 	folders map[string]*total // the work of each folder that was entered; nil until the folder is finished
 }
 
@@ -27,7 +28,8 @@ type total struct {
 
 	each    int64 // the largest number of transformations of one object
 	hops    int64 // the largest number of components in a chain
-	grown   int64 // the largest number of values that transformations can add to one object
+	grown   int64 // the largest number of values that transformations of all objects can add to one object
+	once    added // values of the patches without a target
 	depth   int64
 	folders int64 // uses of folders
 	own     own
@@ -37,7 +39,7 @@ type total struct {
 type own struct {
 	transformations int64 // the number of transformations
 	values, bytes   int64 // that they can add to each object of the folder
-	once            int64 // values that they can add to only one object
+	once            added // values of the patches without a target
 	merges          int64 // how often kustomize merges all objects: for the folder, a namespace, and each component and patch with target
 }
 
@@ -46,7 +48,7 @@ type own struct {
 func (o *own) addPatches(c content, single bool) {
 	o.transformations += max(c.objects, 1)
 	if single {
-		o.once += c.values
+		o.once = o.once.plus(c.named)
 	} else {
 		o.values += c.values
 		o.merges += max(c.objects, 1)
@@ -58,7 +60,7 @@ func (o *own) addComponent(c own) {
 	o.transformations += c.transformations
 	o.values += c.values
 	o.bytes += c.bytes
-	o.once += c.once
+	o.once = o.once.plus(c.once)
 	o.merges += c.merges
 }
 
@@ -71,6 +73,7 @@ func (t *total) add(used total) {
 	t.work += used.work
 	t.each = max(t.each, used.each)
 	t.grown = max(t.grown, used.grown)
+	t.once = t.once.larger(used.once)
 	t.hops = max(t.hops, used.hops)
 	t.depth = max(t.depth, used.depth)
 	t.folders += used.folders
@@ -84,15 +87,18 @@ const bytesPerValue, comparisonsPerValue = 50, 80
 func (t *total) transform(o own) {
 	const enough = 1 << 30 // far above all limits, so that the products do not overflow
 	t.own = o
-	t.values = min(t.values+o.values*t.objects+o.once, enough)
+	t.values = min(t.values+o.values*t.objects+o.once.sum(), enough)
 	t.added += o.bytes * t.objects
 	t.each += o.transformations
 	t.grown += o.values
+	t.once = t.once.plus(o.once)
 	objects := min(t.objects, 1<<15)
 	t.work += o.transformations*(max(t.values, (t.bytes+t.added)/bytesPerValue)+min(objects*t.each, enough)) + o.merges*objects*objects/comparisonsPerValue
 	t.depth++
 	t.folders++
 }
+
+var tooManyAdded = fmt.Errorf("the labels, annotations and patches can add more than %d values to an object", maxObjectValues)
 
 // check returns an error if the size exceeds a limit.
 func (t *total) check(limits Limits) error {
@@ -108,13 +114,15 @@ func (t *total) check(limits Limits) error {
 	case t.hops > limits.Components:
 		return fmt.Errorf("a chain of components may have at most %d components", limits.Components)
 	case t.grown > maxObjectValues:
-		return fmt.Errorf("the labels, annotations and patches can add more than %d values to an object", maxObjectValues)
+		return tooManyAdded
 	case t.values > limits.Values:
 		return fmt.Errorf("the objects can have more than %d values together", limits.Values)
 	case t.added > limits.Added:
 		return fmt.Errorf("the labels, annotations and patches can add more than %d MiB to the objects", limits.Added>>20)
 	case t.work > limits.Work:
 		return errors.New("the build would take too long: use fewer patches, labels, images or objects")
+	case t.grown+t.once.largest() > maxObjectValues: // last, because the limit of the work bounds the time of this check
+		return tooManyAdded
 	}
 	return nil
 }
@@ -173,6 +181,9 @@ func (w *walk) copyUsed(file string, k parsed) (sum total, err error) {
 	}
 	for _, patch := range k.patchFiles {
 		size, found, err := w.file(file, patch.reference, checkFor(patch.single), nil)
+		if err == nil {
+			err = checkCount(file, patch.line, found, patch.single)
+		}
 		if err != nil {
 			return total{}, err
 		}
@@ -229,6 +240,10 @@ func (w *walk) file(from string, r reference, check checkFunc, mark markFunc) (s
 	if found, err = checkText(file, text, check, mark); err != nil {
 		return 0, content{}, err
 	}
+	if marked, used := w.marked[file]; used && marked != (mark != nil) {
+		return 0, content{}, fmt.Errorf("%s:%d: %s is used as a resource and as a patch: write two files", from, r.line, file)
+	}
+	w.marked[file] = mark != nil
 	if w.values += found.values; w.values > w.limits.Values {
 		return 0, content{}, fmt.Errorf("the files have more than %d values together", w.limits.Values)
 	}

@@ -15,10 +15,10 @@ var libraryError = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
 // some of them also begin with "did not find expected".
 var parserError = regexp.MustCompile(`^did not find expected (<stream-start>|<document start>|node content|key|'-' indicator|',' or '[\]}]')|^found (undefined tag handle|duplicate %|incompatible YAML)`)
 
-// ParseError converts an error that the YAML library returned for a text.
+// parseError converts an error that the YAML library returned for a text.
 //
 // The parser of the library counts lines from 0. The library leaves out the line if it is 0, and if the text has invalid characters.
-func ParseError(text []byte, err error) *MistakeError {
+func parseError(text []byte, err error) *MistakeError {
 	parts := libraryError.FindStringSubmatch(err.Error())
 	if parts == nil {
 		return &MistakeError{1, err.Error()}

@@ -1,7 +1,9 @@
 package safeyaml
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -86,8 +88,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestParseError checks the lines of errors of the YAML library.
-func TestParseError(t *testing.T) {
+// TestReader checks the errors of Reader and their lines.
+func TestReader(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: [":                            "line 1: did not find expected node content",
 		"a: 1\nb: 2\nc: {d: e\nf: g":      "line 3: did not find expected ',' or '}'",
@@ -101,11 +103,23 @@ func TestParseError(t *testing.T) {
 		"a: 1\nb: 2\nc: \"\xed\xa0\x80\"": "line 3: invalid Unicode character",
 		"a: 1\nb: 2\nc: \"\xff\"":         "line 3: invalid leading UTF-8 octet",
 		"a: 1\nb: 2\nc: \"\x01\"\nd: e\n": "line 3: control characters are not allowed",
+		"a: 1\n--- {b: 2}\n---\n":         "<nil>",
+		"# 1\n%TAG !a! b\n--- {c: d}":     "line 2: the directive %TAG is not allowed",
+		"\ufeff%TAG !a! b\n--- {c: d}":    "line 1: the directive %TAG is not allowed",
+		"# 1\u2028%TAG !a! b\n--- {c: d}": "line 1: the directive %TAG is not allowed",
+		"a: |\n  %TAG\nb: x %TAG":         "<nil>",
+		"%YAML 1.1\n---\na: b":            "<nil>",
+		"\xff\xfea\x00:\x00 \x00b\x00":    "line 1: the text must be UTF-8",
 	} {
-		err := yaml.Unmarshal([]byte(text), &yaml.Node{})
-		if err == nil {
-			t.Errorf("%q: no error", text)
-		} else if got := ParseError([]byte(text), err).Error(); got != want {
+		reader := NewReader([]byte(text))
+		_, err := reader.Next()
+		for err == nil {
+			_, err = reader.Next()
+		}
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		if got := fmt.Sprint(err); got != want {
 			t.Errorf("%q: got %s, want %s", text, got, want)
 		}
 	}
