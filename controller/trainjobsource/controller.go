@@ -36,8 +36,9 @@ type Controller struct {
 	// Limits bounds the folder of each TrainJobSource. New sets it to decode.DefaultLimits.
 	Limits decode.Limits
 
-	memory memory
-	slots  slots
+	memory   memory
+	slots    slots
+	readings readings
 }
 
 // New returns a Controller that connects to a cluster through a manager.

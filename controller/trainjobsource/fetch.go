@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +20,10 @@ func (r *round) fetch(ctx context.Context) bool {
 	r.commit, r.failure = r.memory.known(r.state), r.state.failure
 	if !r.fetchIsDue() {
 		return r.commit != nil
+	}
+	if until, wait := r.readings.mustWait(r.source.Namespace, r.now); wait {
+		return r.fail(failure{reason: v1alpha1.ReasonFetchFailed, message: fmt.Sprintf(
+			"reading the last commit of this namespace took very long, so the next fetch begins after %s: use fewer or smaller files and patches", until.UTC().Format(time.RFC3339))})
 	}
 	if r.busy = !r.slots.take(r.source.Namespace); r.busy {
 		return false
@@ -59,7 +64,7 @@ func (r *round) fetchCommit(ctx context.Context) *failure {
 	}
 	if fetched.Files != nil {
 		r.commit = &commit{hash: fetched.Commit, ref: fetched.Ref}
-		r.readCommit(fetched.Files)
+		r.readings.read(r.source.Namespace, func() { r.readCommit(fetched.Files) })
 		r.state.keys = digestOf(request.Keys)
 		r.memory.keep(r.state, r.commit)
 	}

@@ -131,6 +131,7 @@ func TestBuild(t *testing.T) {
 		"an unknown target":      {[]string{"app/kustomization.yaml", "patches:\n- {target: {nam: a}, patch: '[]'}"}, `error: app/kustomization.yaml:2: the field "nam" is not allowed in the target of a patch`},
 		"a path and a patch":     {[]string{"app/kustomization.yaml", "patches:\n- {target: {name: a}, path: a.yaml, patch: '[]'}"}, "error: app/kustomization.yaml:2: an item of patches needs either path or patch"},
 		"two patches in one":     {[]string{"app/kustomization.yaml", "patches:\n- {target: {name: a}, patch: \"[]\\n---\\n[]\"}"}, "error: app/kustomization.yaml:2: a patch with a target must be one YAML document"},
+		"a list as a spec":       {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: a}, spec: []}'}]"}, "error: app/kustomization.yaml:1: patch:1: spec: want a mapping"},
 		"tags":                   {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "%TAG !a! b\n---\n" + job("a")}, "error: app/a.yaml:1: the directive %TAG is not allowed"},
 		"an unusual field":       {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", job("a") + "extra: 1\n"}, "error: app/a.yaml:1: the field extra is not allowed"},
 		"an owner":               {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", strings.Replace(job("a"), "{name: a}", "{name: a, uid: x}", 1)}, "error: app/a.yaml:1: the field metadata.uid is not allowed"},

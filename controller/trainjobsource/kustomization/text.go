@@ -178,6 +178,9 @@ func checkFields(object *yaml.Node) error {
 	if err := checkFieldNames("metadata.", valueOf(object, "metadata"), metadataFields); err != nil {
 		return err
 	}
+	if spec := valueOf(object, "spec"); !isNull(spec) && spec.Kind != yaml.MappingNode {
+		return errors.New("spec: want a mapping")
+	}
 	return checkLengths(object)
 }
 

@@ -98,7 +98,7 @@ func (t *total) transform(o own) {
 	t.folders++
 }
 
-var tooManyAdded = fmt.Errorf("the labels, annotations and patches can add more than %d values to an object", maxObjectValues)
+var errTooManyAdded = fmt.Errorf("the labels, annotations and patches can add more than %d values to an object", maxObjectValues)
 
 // check returns an error if the size exceeds a limit.
 func (t *total) check(limits Limits) error {
@@ -114,7 +114,7 @@ func (t *total) check(limits Limits) error {
 	case t.hops > limits.Components:
 		return fmt.Errorf("a chain of components may have at most %d components", limits.Components)
 	case t.grown > maxObjectValues:
-		return tooManyAdded
+		return errTooManyAdded
 	case t.values > limits.Values:
 		return fmt.Errorf("the objects can have more than %d values together", limits.Values)
 	case t.added > limits.Added:
@@ -122,7 +122,7 @@ func (t *total) check(limits Limits) error {
 	case t.work > limits.Work:
 		return errors.New("the build would take too long: use fewer patches, labels, images or objects")
 	case t.grown+t.once.largest() > maxObjectValues: // last, because the limit of the work bounds the time of this check
-		return tooManyAdded
+		return errTooManyAdded
 	}
 	return nil
 }
