@@ -89,7 +89,7 @@ func TestOrder(t *testing.T) {
 		"a clean log":                {[]Text{log("epoch 1", "loss 0.3")}, nil},
 		"a symptom before its cause": {[]Text{log("ORTE was unable to reliably start one or more daemons.", "bash: line 1: orted: command not found")}, []string{"MPINotFound", "DaemonNotStarted"}},
 		"a general failure":          {[]Text{log("Traceback (most recent call last):", "torch.OutOfMemoryError: CUDA out of memory.")}, []string{"GPUOutOfMemory"}},
-		"another source":             {[]Text{log("container node terminated: reason=OOMKilled exitCode=137")}, nil},
+		"another source":             {[]Text{log("MountVolume.SetUp failed for volume data")}, nil},
 		"one failure in two texts":   {[]Text{log("exec format error"), log("exec format error")}, []string{"WrongArchitecture"}},
 		"infrastructure first": {
 			[]Text{log("ModuleNotFoundError: No module named 'a'"), {Source: Cluster, Message: "Pod was terminated in response to imminent node shutdown."}},

@@ -24,8 +24,12 @@ func search(text Text) []Diagnosis {
 			s.readLine(i)
 		}
 	}
-	if len(s.found) == 0 && len(s.incomplete) > 0 {
-		return s.incomplete[:1] // a traceback without its end does not name the exception, so every other failure explains more
+	// A traceback without its end does not name the exception, and a program continues after a warning, so every other failure
+	// explains more.
+	for _, weak := range [][]Diagnosis{s.incomplete, s.warnings} {
+		if len(s.found) == 0 && len(weak) > 0 {
+			return weak[:1]
+		}
 	}
 	return s.found
 }
@@ -37,17 +41,21 @@ type scan struct {
 	candidates []Failure
 	found      []Diagnosis
 	incomplete []Diagnosis // tracebacks whose end is missing
+	warnings   []Diagnosis // general failures in warnings
 }
 
 // readLine adds the failure that lines[i] shows, if any.
 func (s *scan) readLine(i int) {
 	line := s.lines[i]
 	f, at := firstMatch(s.candidates, line)
-	if f == nil || s.text.Source == Log && f.Level == General && isWarning(line) {
+	if f == nil {
 		return
 	}
 	d := Diagnosis{Failure: *f, Text: s.text, Line: i + 1, Evidence: evidence(line, at), Count: 1}
 	switch {
+	case s.text.Source == Log && f.Level == General && isWarning(line):
+		d.Level = Symptom
+		s.warnings = append(s.warnings, d)
 	case f.Traceback && isIncomplete(s.lines[i:]):
 		s.incomplete = append(s.incomplete, d)
 	case f.Traceback:
