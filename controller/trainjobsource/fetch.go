@@ -22,8 +22,7 @@ func (r *round) fetch(ctx context.Context) bool {
 		return r.commit != nil
 	}
 	if until, wait := r.readings.mustWait(r.source.Namespace, r.now); wait {
-		return r.fail(failure{reason: v1alpha1.ReasonFetchFailed, message: fmt.Sprintf(
-			"reading the last commit of this namespace took very long, so the next fetch begins after %s: use fewer or smaller files and patches", until.UTC().Format(time.RFC3339))})
+		return r.postponeFetch(ctx, until)
 	}
 	if r.busy = !r.slots.take(r.source.Namespace); r.busy {
 		return false
@@ -39,14 +38,33 @@ func (r *round) fetch(ctx context.Context) bool {
 	return r.commit != nil
 }
 
-// fetchIsDue reports whether the round must fetch. A fetch is due if the TrainJobSource or its annotation trainyard.dev/sync
-// has changed, if the time of the next fetch has come, or if the commit is not in memory. A fetch is also due if the time of
-// the next fetch is further away than the longest possible interval: the clock was then set back.
+// postponeFetch postpones the fetch, because reading the commits of the namespace has taken too much time. The round goes on with the
+// previous commit, unless that may be a commit of another repository. If somebody waits for the fetch, the status says why it is late.
+func (r *round) postponeFetch(ctx context.Context, until time.Time) bool {
+	r.postponed = until
+	_, _ = r.readKeys(ctx) // discards the commit if the keys have changed, or cannot be read
+	if r.state.generation != r.source.Generation {
+		r.commit = nil
+	}
+	if r.commit == nil || r.isRequested() {
+		r.failure = &failure{reason: v1alpha1.ReasonFetchFailed, postponed: true, message: fmt.Sprintf(
+			"reading the commits of this namespace took very long, so the next fetch begins after %s: use fewer or smaller files and patches", until.UTC().Format(time.RFC3339))}
+	}
+	return r.commit != nil
+}
+
+// isRequested reports whether the TrainJobSource or its annotation trainyard.dev/sync has changed since the last fetch.
+func (r *round) isRequested() bool {
+	return r.state.generation != r.source.Generation || r.state.sync != r.source.Annotations[v1alpha1.SyncAnnotation]
+}
+
+// fetchIsDue reports whether the round must fetch. A fetch is due if somebody has requested it, if the time of the next fetch has come,
+// or if the commit is not in memory. A fetch is also due if the time of the next fetch is further away than the longest possible
+// interval: the clock was then set back.
 func (r *round) fetchIsDue() bool {
-	changed := r.state.generation != r.source.Generation || r.state.sync != r.source.Annotations[v1alpha1.SyncAnnotation]
 	dropped := r.commit == nil && r.state.failure == nil
 	left := r.state.due.Sub(r.now)
-	return changed || dropped || left <= 0 || left > longestSpread(r.source.Spec.Interval.Duration)
+	return r.isRequested() || dropped || left <= 0 || left > longestSpread(r.source.Spec.Interval.Duration)
 }
 
 // fetchCommit fetches the commit. It returns why the fetch failed, or nil.

@@ -6,19 +6,20 @@ import (
 )
 
 const (
-	// slowReading is the time to read a commit after which the namespace must wait. Usual commits need less than a second.
-	slowReading = 5 * time.Second
-	// restFactor is the length of the wait, as a multiple of the time to read the commit.
-	restFactor = 20
+	// freeReading is the time for which the commits of a namespace may be read before the namespace must wait.
+	freeReading = 10 * time.Second
+	// readingPrice is the time after which the controller may read commits of a namespace for one more second, in seconds. A namespace
+	// can therefore use 1/20 of the time in the long run.
+	readingPrice = 20
 )
 
-// readings bounds the share of the controller's time in which it reads the commits of one namespace. The limits of package decode bound
+// readings bounds the share of the time in which the controller reads the commits of one namespace. The limits of package decode bound
 // the time for one commit only as far as the costs of its libraries are known.
 type readings struct {
 	reading sync.Mutex // locked while a commit is read, so that the time does not depend on other commits
 
 	sync.Mutex
-	rests map[string]time.Time // the time until which a namespace must wait
+	paid map[string]time.Time // for each namespace, when all its reading time so far will be paid for
 }
 
 // read calls a function that reads a commit of the namespace.
@@ -26,25 +27,32 @@ func (r *readings) read(namespace string, function func()) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
 	began := time.Now()
+	defer func() { r.charge(namespace, time.Now(), time.Since(began)) }()
 	function()
-	if spent := time.Since(began); spent >= slowReading {
-		r.Lock()
-		defer r.Unlock()
-		if r.rests == nil {
-			r.rests = map[string]time.Time{}
-		}
-		r.rests[namespace] = time.Now().Add(restFactor * spent)
-	}
 }
 
-// mustWait returns the time until which no commit of the namespace may be read, and whether this time is in the future.
+// charge adds reading time to the account of a namespace.
+func (r *readings) charge(namespace string, now time.Time, spent time.Duration) {
+	r.Lock()
+	defer r.Unlock()
+	if r.paid == nil {
+		r.paid = map[string]time.Time{}
+	}
+	paid := r.paid[namespace]
+	if paid.Before(now) {
+		paid = now
+	}
+	r.paid[namespace] = paid.Add(readingPrice * spent)
+}
+
+// mustWait returns the time until which the namespace must wait before the next fetch, and whether this time is in the future.
 func (r *readings) mustWait(namespace string, now time.Time) (until time.Time, wait bool) {
 	r.Lock()
 	defer r.Unlock()
-	until = r.rests[namespace]
-	if !now.Before(until) {
-		delete(r.rests, namespace)
-		return until, false
+	paid := r.paid[namespace]
+	if paid.Before(now) {
+		delete(r.paid, namespace)
 	}
-	return until, true
+	until = paid.Add(-readingPrice * freeReading)
+	return until, now.Before(until)
 }

@@ -20,24 +20,29 @@ type round struct {
 	state  *state
 	now    time.Time
 
-	events   int               // memory.eventCount before the round
-	fetched  bool              // whether the round fetched, or tried to
-	busy     bool              // the round ended early, because it would have waited for other rounds
-	unlock   func()            // ends the reservation of the namespace; nil if the round has not reserved it
-	commit   *commit           // nil if no commit is known
-	complete bool              // whether the round compares the cluster with Git
-	denied   map[string]string // the jobs that the rules forbid, with the reasons
-	result   reconcile.Result
-	problems []problem
-	failure  *failure // why the cluster does not match Git; nil if it matches
+	events    int               // memory.eventCount before the round
+	fetched   bool              // whether the round fetched, or tried to
+	postponed time.Time         // when the next fetch may begin; zero if the round need not wait for this time
+	busy      bool              // the round ended early, because it would have waited for other rounds
+	unlock    func()            // ends the reservation of the namespace; nil if the round has not reserved it
+	commit    *commit           // nil if no commit is known
+	complete  bool              // whether the round compares the cluster with Git
+	denied    map[string]string // the jobs that the rules forbid, with the reasons
+	result    reconcile.Result
+	problems  []problem
+	failure   *failure // why the cluster does not match Git; nil if it matches
 }
 
 // failure is the reason why a round failed, completely or in part.
 type failure struct {
-	reason  string // one of the reasons in api/v1alpha1
-	stalled bool   // whether somebody must fix it; otherwise it may be temporary
-	message string
+	reason    string // one of the reasons in api/v1alpha1
+	stalled   bool   // whether somebody must fix it; otherwise it may be temporary
+	postponed bool   // the fetch has not failed, but must wait
+	message   string
 }
+
+// isTemporary reports whether there was a failure that may be temporary, so that the round should be repeated soon.
+func (f *failure) isTemporary() bool { return f != nil && !f.stalled && !f.postponed }
 
 // problem is a mistake in a file, or a job that could not be applied.
 type problem struct {

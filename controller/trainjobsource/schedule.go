@@ -27,7 +27,7 @@ func (r *round) next() time.Duration {
 	if r.source.Spec.Suspend {
 		return 0
 	}
-	failed := r.failure != nil && !r.failure.stalled
+	failed := r.failure.isTemporary()
 	if !r.busy || failed { // a busy round has not applied anything, so it ends no series of failures
 		r.countFailure(failed)
 	}
@@ -35,11 +35,11 @@ func (r *round) next() time.Duration {
 	delay := backoff(r.state.failures, interval)
 	if r.fetched {
 		r.state.due = r.now.Add(spread(interval))
-		if f := r.state.failure; f != nil && !f.stalled {
+		if r.state.failure.isTemporary() {
 			r.state.due = r.now.Add(delay)
 		}
 	}
-	left := max(r.state.due.Sub(r.now), time.Millisecond)
+	left := r.timeToFetch()
 	switch {
 	case r.busy:
 		return busyDelay
@@ -49,6 +49,14 @@ func (r *round) next() time.Duration {
 		return min(left, settleDelay)
 	}
 	return left
+}
+
+// timeToFetch returns the time until the next planned fetch.
+func (r *round) timeToFetch() time.Duration {
+	if !r.postponed.IsZero() {
+		return max(r.postponed.Sub(r.now), 0) + spread(settleDelay)
+	}
+	return max(r.state.due.Sub(r.now), time.Millisecond)
 }
 
 // countFailure counts the failures of rounds. A round without a fetch does not count if it only repeats the failure of an
