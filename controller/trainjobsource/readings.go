@@ -6,20 +6,20 @@ import (
 )
 
 const (
-	// freeReading is the time for which the commits of a namespace may be read before the namespace must wait.
+	// waitPerReading is the number of seconds that a namespace must wait after each second of reading. In the long run, the commits of a
+	// namespace can therefore occupy the controller for about 1/20 of the time.
+	waitPerReading = 20
+	// freeReading is the reading time that requires no wait. The namespace can use it again after a time without reading.
 	freeReading = 10 * time.Second
-	// readingPrice is the time after which the controller may read commits of a namespace for one more second, in seconds. A namespace
-	// can therefore use 1/20 of the time in the long run.
-	readingPrice = 20
 )
 
-// readings bounds the share of the time in which the controller reads the commits of one namespace. The limits of package decode bound
-// the time for one commit only as far as the costs of its libraries are known.
+// readings limits how much time the controller spends on reading the commits of each namespace. Package decode has limits, too, but
+// YAML and kustomize can be slow in ways that nobody knows yet.
 type readings struct {
 	reading sync.Mutex // locked while a commit is read, so that the time does not depend on other commits
 
 	sync.Mutex
-	paid map[string]time.Time // for each namespace, when all its reading time so far will be paid for
+	ends map[string]time.Time // for each namespace, the end of the wait if no reading were free
 }
 
 // read calls a function that reads a commit of the namespace.
@@ -27,32 +27,32 @@ func (r *readings) read(namespace string, function func()) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
 	began := time.Now()
-	defer func() { r.charge(namespace, time.Now(), time.Since(began)) }()
+	defer func() { r.add(namespace, time.Now(), time.Since(began)) }()
 	function()
 }
 
-// charge adds reading time to the account of a namespace.
-func (r *readings) charge(namespace string, now time.Time, spent time.Duration) {
+// add adds the wait for a time of reading.
+func (r *readings) add(namespace string, now time.Time, spent time.Duration) {
 	r.Lock()
 	defer r.Unlock()
-	if r.paid == nil {
-		r.paid = map[string]time.Time{}
+	if r.ends == nil {
+		r.ends = map[string]time.Time{}
 	}
-	paid := r.paid[namespace]
-	if paid.Before(now) {
-		paid = now
+	end := r.ends[namespace]
+	if end.Before(now) {
+		end = now
 	}
-	r.paid[namespace] = paid.Add(readingPrice * spent)
+	r.ends[namespace] = end.Add(waitPerReading * spent)
 }
 
 // mustWait returns the time until which the namespace must wait before the next fetch, and whether this time is in the future.
 func (r *readings) mustWait(namespace string, now time.Time) (until time.Time, wait bool) {
 	r.Lock()
 	defer r.Unlock()
-	paid := r.paid[namespace]
-	if paid.Before(now) {
-		delete(r.paid, namespace)
+	end := r.ends[namespace]
+	if end.Before(now) {
+		delete(r.ends, namespace)
 	}
-	until = paid.Add(-readingPrice * freeReading)
+	until = end.Add(-waitPerReading * freeReading)
 	return until, now.Before(until)
 }

@@ -26,17 +26,18 @@ func TestReadings(t *testing.T) {
 		}
 		read("a", 9*time.Second)
 		if got := left("a"); got != 0 {
-			t.Errorf("a must wait %v after 9 seconds of reading", got)
+			t.Errorf("after 9 seconds of reading, namespace a must wait for %v, want 0", got)
 		}
 		read("a", 3*time.Second)
 		read("b", 4*time.Second)
-		const want = 33 * time.Second // 12 seconds cost 240 seconds, of which 200 seconds are free, and 3 and 4 seconds have passed
+		// Reading for 12 seconds requires a wait of 240 seconds. The first 200 seconds are free, and 3 + 4 seconds have passed.
+		const want = 33 * time.Second
 		if a, b := left("a"), left("b"); a != want || b != 0 {
-			t.Errorf("a must wait %v, and b %v, want %v and 0", a, b, want)
+			t.Errorf("wait of namespace a: %v, want %v; wait of namespace b: %v, want 0", a, want, b)
 		}
-		time.Sleep(want + freeReading*readingPrice + time.Second)
-		if got := left("a") + left("b"); got != 0 || len(r.paid) > 0 {
-			t.Errorf("wait %v, and %d entries after all time has passed", got, len(r.paid))
+		time.Sleep(want + waitPerReading*freeReading + time.Second)
+		if got := left("a") + left("b"); got != 0 || len(r.ends) > 0 {
+			t.Errorf("after the wait, a further wait of %v and %d namespaces are left, want 0 and 0", got, len(r.ends))
 		}
 	})
 }
@@ -55,14 +56,14 @@ func TestPostponedFetch(t *testing.T) {
 		"nothing was fetched ever": {0, nil, false, true},
 	} {
 		c, now := &Controller{}, time.Now()
-		c.readings.charge("team", now, 20*time.Second)
+		c.readings.add("team", now, 20*time.Second)
 		source := &v1alpha1.TrainJobSource{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Generation: 1}}
 		source.Spec.Interval.Duration = time.Minute
 		r := &round{Controller: c, source: source, state: &state{generation: tc.fetched, commit: tc.commit}, now: now}
 		if got := r.fetch(t.Context()); got != tc.continues || (r.failure != nil) != tc.explains || r.fetched {
 			t.Errorf("%s: the round goes on: %v, fetched: %v, failure %v", name, got, r.fetched, r.failure)
 		}
-		const wait = 200 * time.Second // 20 seconds cost 400 seconds, of which 200 seconds are free
+		const wait = 200 * time.Second // reading for 20 seconds requires a wait of 400 seconds, of which 200 seconds are free
 		if got := r.next(); got < wait || got > wait+2*settleDelay || r.state.failures > 0 {
 			t.Errorf("%s: the next round begins after %v, %d failures, want %v and no failure", name, got, r.state.failures, wait)
 		}

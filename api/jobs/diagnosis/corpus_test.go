@@ -22,10 +22,10 @@ type report struct {
 	Text   string   `yaml:"text"`
 }
 
-// TestCorpus measures how many reports Diagnose recognizes. A report counts as right if Diagnose returns its failure first, and as
-// wrong if Diagnose returns another cause or general failure first. If Diagnose returns only symptoms, `trainyard why` says that the
-// cause is unknown and prints the end of the log, so such an answer counts as unknown. The authors of the catalogue know these
-// reports, so the result says little about other reports.
+// TestCorpus measures how many reports Diagnose recognizes. Only the first failure that Diagnose returns counts. The answer is right if
+// it is the failure of the report. It is unknown if it is a symptom, or if Diagnose returns nothing: `trainyard why` then says that the
+// cause is unknown, and prints the end of the log. All other answers are wrong. The authors of the catalogue know these reports, so the
+// result says little about other reports.
 func TestCorpus(t *testing.T) {
 	const minimumRight, maximumWrong = 0.95, 0.03
 	all := readReports(t)

@@ -24,8 +24,8 @@ func search(text Text) []Diagnosis {
 			s.readLine(i)
 		}
 	}
-	// A traceback without its end does not name the exception, and a program continues after a warning, so every other failure
-	// explains more.
+	// Prefer every other failure to these two: a traceback without its end does not name the exception, and a program continues
+	// after a warning.
 	for _, weak := range [][]Diagnosis{s.incomplete, s.warnings} {
 		if len(s.found) == 0 && len(weak) > 0 {
 			return weak[:1]

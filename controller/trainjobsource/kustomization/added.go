@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// added contains numbers of values that patches without a target can add to objects, by the name of the object in the patch.
+// added is the number of values that patches without a target can add to an object. The key is the object's name in the patch.
 //
-// An object can have several names, because a patch may use the name of the object before or after namePrefix and nameSuffix were added.
-// Each of these names contains the earlier ones.
+// Patches can use several names for the same object, because namePrefix and nameSuffix change the name. Each new name contains the
+// earlier ones.
 type added map[string]int64
 
 // plus returns the sum of both for each name.

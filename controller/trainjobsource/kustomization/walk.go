@@ -121,7 +121,7 @@ func (t *total) check(limits Limits) error {
 		return fmt.Errorf("the labels, annotations and patches can add more than %d MiB to the objects", limits.Added>>20)
 	case t.work > limits.Work:
 		return errors.New("the build would take too long: use fewer patches, labels, images or objects")
-	case t.grown+t.once.largest() > maxObjectValues: // last, because the limit of the work bounds the time of this check
+	case t.grown+t.once.largest() > maxObjectValues: // slow for many patches, so the limit of the work must be checked before
 		return errTooManyAdded
 	}
 	return nil
