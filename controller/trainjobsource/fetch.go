@@ -85,6 +85,8 @@ func (r *round) fetchCommit(ctx context.Context) *failure {
 		r.readings.read(r.source.Namespace, func() { r.readCommit(fetched.Files) })
 		r.state.keys = digestOf(request.Keys)
 		r.memory.keep(r.state, r.commit)
+	} else if r.commit != nil {
+		r.commit.ref = fetched.Ref // for example, the commit has a new tag
 	}
 	r.state.fetched = r.now
 	r.source.Status.Fetched = r.revision(r.source.Status.Fetched, fetched.Commit, fetched.Ref)

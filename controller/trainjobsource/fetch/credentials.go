@@ -1,7 +1,9 @@
 package fetch
 
 import (
+	"bytes"
 	"crypto/x509"
+	"encoding/pem"
 	"strings"
 	"unicode"
 
@@ -90,6 +92,9 @@ func readSSHCredentials(secret map[string][]byte) (c credentials, err error) {
 	case len(secret["known_hosts"]) == 0:
 		return c, configErrorf("the Secret has no key known_hosts: ssh needs the public key of the server, for example from ssh-keyscan")
 	}
+	if err := checkIdentity(secret["identity"]); err != nil {
+		return c, err
+	}
 	if password := text(secret, "password"); password != "" {
 		c.identity, err = ssh.ParsePrivateKeyWithPassphrase(secret["identity"], []byte(password))
 	} else {
@@ -100,6 +105,32 @@ func readSSHCredentials(secret map[string][]byte) (c credentials, err error) {
 	}
 	c.knownHosts = secret["known_hosts"]
 	return c, nil
+}
+
+// checkIdentity refuses a private key that is too large, or whose password would need much time: the key says how many rounds of bcrypt
+// the password needs. The default of ssh-keygen is 24 rounds, which need about 0.2 s.
+func checkIdentity(key []byte) error {
+	const maxIdentity, maxRounds, magic = 16 << 10, 100, "openssh-key-v1\x00"
+	if len(key) > maxIdentity {
+		return configErrorf("the private key in identity of the Secret has more than %s", size(maxIdentity))
+	}
+	block, _ := pem.Decode(key)
+	if block == nil || !bytes.HasPrefix(block.Bytes, []byte(magic)) {
+		return nil // another format, or not a key
+	}
+	var header struct {
+		Cipher, Function, Options string
+		Rest                      []byte `ssh:"rest"`
+	}
+	var options struct {
+		Salt   string
+		Rounds uint32
+	}
+	hasOptions := ssh.Unmarshal(block.Bytes[len(magic):], &header) == nil && ssh.Unmarshal([]byte(header.Options), &options) == nil
+	if hasOptions && options.Rounds > maxRounds {
+		return configErrorf("the private key in identity of the Secret needs more than %d rounds of bcrypt: write it again with ssh-keygen -p -a %d", maxRounds, maxRounds)
+	}
+	return nil
 }
 
 // text returns a value of a Secret without the line break at its end, which many tools add.

@@ -1,7 +1,11 @@
 package fetch
 
 import (
+	"bytes"
+	"crypto/ed25519"
 	"encoding/base64"
+	"encoding/binary"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +14,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"golang.org/x/crypto/ssh"
 
 	"github.com/trainyard/trainyard/test/gitserver"
 )
@@ -49,6 +55,9 @@ func TestCredentials(t *testing.T) {
 		"no certificate":        {s.HTTPS(r.Name), "+", values("bearerToken", canary, "ca.crt", "none"), "ca.crt of the Secret contains no certificate in PEM format", false},
 		"a large value":         {s.HTTPS(r.Name), "+", values("bearerToken", canary, "ca.crt", strings.Repeat("x", maxValue+1)), `the value "ca.crt" of the Secret has more than 256 KiB`, false},
 		"ssh without Secret":    {s.SSH(r.Name), "", nil, "spec.secretRef is missing: ssh needs a Secret with the keys identity and known_hosts", false},
+		"many rounds of bcrypt": {s.SSH(r.Name), "+", values("identity", encrypted(t, 101), "known_hosts", "x", "password", canary), "the private key in identity of the Secret needs more than 100 rounds of bcrypt: write it again with ssh-keygen -p -a 100", false},
+		"100 rounds of bcrypt":  {s.SSH(r.Name), "+", values("identity", encrypted(t, 100), "known_hosts", "x", "password", canary), "the private key in identity of the Secret cannot be read: x509: decryption password incorrect", false},
+		"a large private key":   {s.SSH(r.Name), "+", values("identity", strings.Repeat("x", 16<<10+1), "known_hosts", "x"), "the private key in identity of the Secret has more than 16 KiB", false},
 		"ssh without a key":     {s.SSH(r.Name), "+", values("password", canary), "the Secret has no key identity: ssh needs a private key", false},
 		"ssh without hosts":     {s.SSH(r.Name), "+", values("identity", key), "the Secret has no key known_hosts: ssh needs the public key of the server, for example from ssh-keyscan", false},
 		"ssh with garbage":      {s.SSH(r.Name), "+", values("identity", canary, "known_hosts", "x"), "the private key in identity of the Secret cannot be read: no key found", false},
@@ -224,4 +233,18 @@ func TestA8Echoes(t *testing.T) {
 			wantNoCanary(t, err)
 		})
 	}
+}
+
+// encrypted returns a private key whose password needs the given number of rounds of bcrypt. The password is not the canary.
+func encrypted(t *testing.T, rounds uint32) string {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(nil)
+	check(t, err)
+	block, err := ssh.MarshalPrivateKeyWithPassphrase(key, "", []byte("password"))
+	check(t, err)
+	const function, saltBytes = "bcrypt", 16
+	// The options follow the name of the function: their length, the length of the salt, the salt, and the rounds.
+	at := bytes.Index(block.Bytes, []byte(function)) + len(function) + 4 + 4 + saltBytes
+	binary.BigEndian.PutUint32(block.Bytes[at:], rounds)
+	return string(pem.EncodeToMemory(block))
 }

@@ -3,13 +3,9 @@ package fetch
 import (
 	"bytes"
 	"errors"
-	"io"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
-	"github.com/ProtonMail/go-crypto/openpgp/armor"
 	openpgperrors "github.com/ProtonMail/go-crypto/openpgp/errors"
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -17,38 +13,6 @@ import (
 )
 
 const beginSignature = "-----BEGIN PGP SIGNATURE-----"
-
-// readKeys reads the key rings in the Secret that spec.verify names. A value can contain several armored blocks.
-func readKeys(rings map[string][]byte) (openpgp.EntityList, error) {
-	var keys openpgp.EntityList
-	for _, name := range slices.Sorted(maps.Keys(rings)) {
-		if len(rings[name]) > maxValue {
-			return nil, configErrorf("the value %q of the Secret of spec.verify has more than %s", name, size(maxValue))
-		}
-		before := len(keys)
-		for r := bytes.NewReader(rings[name]); ; {
-			block, err := armor.Decode(r)
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return nil, configErrorf("the value %q of the Secret of spec.verify is not an armored OpenPGP key ring: %v", name, err)
-			}
-			ring, err := openpgp.ReadKeyRing(block.Body)
-			if err != nil {
-				return nil, configErrorf("the value %q of the Secret of spec.verify is not an OpenPGP key ring: %v", name, err)
-			}
-			keys = append(keys, ring...)
-		}
-		if len(keys) == before {
-			return nil, configErrorf("the value %q of the Secret of spec.verify contains no OpenPGP key", name)
-		}
-	}
-	if len(keys) == 0 {
-		return nil, configErrorf("the Secret of spec.verify contains no OpenPGP key")
-	}
-	return keys, nil
-}
 
 // verifySignature checks that a commit, or the annotated tag that was selected, is signed with one of the keys. The
 // signature of a tag counts only if the tag still has the name that was signed. Otherwise somebody could give an old tag

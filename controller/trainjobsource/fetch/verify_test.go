@@ -2,7 +2,12 @@ package fetch
 
 import (
 	"bytes"
+	"crypto/dsa" //nolint:staticcheck // the test checks that such keys are refused
+	"crypto/rsa"
 	"errors"
+	"io"
+	"math/big"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +42,19 @@ func publicKey(t *testing.T, signers ...*openpgp.Entity) string {
 	}
 	check(t, w.Close())
 	return b.String() + "\n"
+}
+
+// ring returns packets of OpenPGP as an armored key ring.
+func ring(t *testing.T, packets ...packet.Packet) string {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := armor.Encode(&b, openpgp.PublicKeyType, nil)
+	check(t, err)
+	for _, p := range packets {
+		check(t, p.(interface{ Serialize(w io.Writer) error }).Serialize(w))
+	}
+	check(t, w.Close())
+	return b.String()
 }
 
 func sign(t *testing.T, signer *openpgp.Entity, text string) string {
@@ -194,7 +212,11 @@ func TestTagSignatures(t *testing.T) {
 func TestKeys(t *testing.T) {
 	s := gitserver.New(t)
 	r, _ := newRepository(t, s)
-	key := publicKey(t, newSigner(t, 0, 0))
+	signer := newSigner(t, 0, 0)
+	key, certification := publicKey(t, signer), signer.PrimaryIdentity().SelfSignature
+	large := new(big.Int).Lsh(big.NewInt(1), 9000)
+	largeRSA := packet.NewRSAPublicKey(time.Now(), &rsa.PublicKey{N: large, E: 65537})
+	oldKey := packet.NewDSAPublicKey(time.Now(), &dsa.PublicKey{Parameters: dsa.Parameters{P: large, Q: large, G: large}, Y: large})
 	for name, tc := range map[string]struct {
 		keys map[string][]byte
 		want string
@@ -203,6 +225,9 @@ func TestKeys(t *testing.T) {
 		"an empty value":          {values("a", key, "b", ""), `the value "b" of the Secret of spec.verify contains no OpenPGP key`},
 		"garbage":                 {values("a", "garbage"), `the value "a" of the Secret of spec.verify contains no OpenPGP key`},
 		"a block without content": {values("a", "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nabcd\n-----END PGP PUBLIC KEY BLOCK-----\n"), `the value "a" of the Secret of spec.verify is not an OpenPGP key ring: `},
+		"a DSA key":               {values("a", key, "b", ring(t, oldKey)), `the value "b" of the Secret of spec.verify is not an OpenPGP key ring: it has a DSA or ElGamal key: use RSA or an elliptic curve`},
+		"a large RSA key":         {values("a", ring(t, largeRSA)), `the value "a" of the Secret of spec.verify is not an OpenPGP key ring: it has an RSA key of more than 8192 bits`},
+		"many signatures":         {values("a", ring(t, slices.Repeat([]packet.Packet{certification}, 501)...)), `the value "a" of the Secret of spec.verify is not an OpenPGP key ring: it has more than 500 signatures`},
 		"a large value":           {values("a", strings.Repeat("x", maxValue+1)), `the value "a" of the Secret of spec.verify has more than 256 KiB`},
 	} {
 		t.Run(name, func(t *testing.T) {
