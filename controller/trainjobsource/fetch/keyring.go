@@ -15,59 +15,66 @@ import (
 
 // readKeys reads the key rings in the Secret that spec.verify names. A value can contain several armored blocks.
 func readKeys(rings map[string][]byte) (openpgp.EntityList, error) {
-	var keys openpgp.EntityList
+	keys := keyring{}
 	for _, name := range slices.Sorted(maps.Keys(rings)) {
 		if len(rings[name]) > maxValue {
 			return nil, configErrorf("the value %q of the Secret of spec.verify has more than %s", name, size(maxValue))
 		}
-		before := len(keys)
-		for r := bytes.NewReader(rings[name]); ; {
-			block, err := armor.Decode(r)
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return nil, configErrorf("the value %q of the Secret of spec.verify is not an armored OpenPGP key ring: %v", name, err)
-			}
-			ring, err := readKeyRing(block.Body)
-			if err != nil {
-				return nil, configErrorf("the value %q of the Secret of spec.verify is not an OpenPGP key ring: %v", name, err)
-			}
-			keys = append(keys, ring...)
+		before := len(keys.keys)
+		if err := keys.add(rings[name]); err != nil {
+			return nil, configErrorf("the value %q of the Secret of spec.verify is not an armored OpenPGP key ring, or is too large: %v", name, err)
 		}
-		if len(keys) == before {
+		if len(keys.keys) == before {
 			return nil, configErrorf("the value %q of the Secret of spec.verify contains no OpenPGP key", name)
 		}
 	}
-	if len(keys) == 0 {
+	if len(keys.keys) == 0 {
 		return nil, configErrorf("the Secret of spec.verify contains no OpenPGP key")
 	}
-	return keys, nil
+	return keys.keys, nil
 }
 
-// Limits of a key ring. The OpenPGP library checks the signatures in a key ring while it reads the ring, which can need hours for large
-// keys.
+// Limits of the keys of a TrainJobSource. The OpenPGP library checks the signatures of keys while it reads the keys, which can need hours
+// for large keys.
 const (
 	maxSignatures = 500
 	maxRSABits    = 8192
 )
 
-// readKeyRing reads a key ring within the limits.
-func readKeyRing(r io.Reader) (openpgp.EntityList, error) {
-	ring, err := io.ReadAll(r)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkKeyRing(ring); err != nil {
-		return nil, err
-	}
-	return openpgp.ReadKeyRing(bytes.NewReader(ring))
+// keyring collects keys within the limits.
+type keyring struct {
+	keys       openpgp.EntityList
+	signatures int // of the keys
 }
 
-// checkKeyRing checks the limits of a key ring without the check of any signature.
-func checkKeyRing(ring []byte) error {
-	signatures := 0
-	for reader := packet.NewOpaqueReader(bytes.NewReader(ring)); ; {
+// add reads the armored blocks of a text.
+func (k *keyring) add(text []byte) error {
+	for r := bytes.NewReader(text); ; {
+		block, err := armor.Decode(r)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		packets, err := io.ReadAll(block.Body)
+		if err != nil {
+			return err
+		}
+		if err := k.check(packets); err != nil {
+			return err
+		}
+		keys, err := openpgp.ReadKeyRing(bytes.NewReader(packets))
+		if err != nil {
+			return err
+		}
+		k.keys = append(k.keys, keys...)
+	}
+}
+
+// check checks the limits without a check of any signature.
+func (k *keyring) check(packets []byte) error {
+	for reader := packet.NewOpaqueReader(bytes.NewReader(packets)); ; {
 		opaque, err := reader.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -81,8 +88,8 @@ func checkKeyRing(ring []byte) error {
 		}
 		switch p := parsed.(type) {
 		case *packet.Signature:
-			if signatures++; signatures > maxSignatures {
-				return fmt.Errorf("it has more than %d signatures", maxSignatures)
+			if k.signatures++; k.signatures > maxSignatures {
+				return fmt.Errorf("the keys have more than %d signatures together", maxSignatures)
 			}
 		case *packet.PublicKey:
 			err = checkKey(p)
@@ -100,11 +107,11 @@ func checkKey(key *packet.PublicKey) error {
 	switch key.PubKeyAlgo {
 	case packet.PubKeyAlgoRSA, packet.PubKeyAlgoRSAEncryptOnly, packet.PubKeyAlgoRSASignOnly:
 		if bits, err := key.BitLength(); err != nil || bits > maxRSABits {
-			return fmt.Errorf("it has an RSA key of more than %d bits", maxRSABits)
+			return fmt.Errorf("an RSA key has more than %d bits", maxRSABits)
 		}
 		return nil
 	case packet.PubKeyAlgoElGamal, packet.PubKeyAlgoDSA:
-		return errors.New("it has a DSA or ElGamal key: use RSA or an elliptic curve")
+		return errors.New("a key is for DSA or ElGamal: use RSA or an elliptic curve")
 	}
 	return nil
 }

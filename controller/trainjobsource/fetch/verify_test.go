@@ -224,10 +224,10 @@ func TestKeys(t *testing.T) {
 		"no key":                  {values(), "the Secret of spec.verify contains no OpenPGP key"},
 		"an empty value":          {values("a", key, "b", ""), `the value "b" of the Secret of spec.verify contains no OpenPGP key`},
 		"garbage":                 {values("a", "garbage"), `the value "a" of the Secret of spec.verify contains no OpenPGP key`},
-		"a block without content": {values("a", "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nabcd\n-----END PGP PUBLIC KEY BLOCK-----\n"), `the value "a" of the Secret of spec.verify is not an OpenPGP key ring: `},
-		"a DSA key":               {values("a", key, "b", ring(t, oldKey)), `the value "b" of the Secret of spec.verify is not an OpenPGP key ring: it has a DSA or ElGamal key: use RSA or an elliptic curve`},
-		"a large RSA key":         {values("a", ring(t, largeRSA)), `the value "a" of the Secret of spec.verify is not an OpenPGP key ring: it has an RSA key of more than 8192 bits`},
-		"many signatures":         {values("a", ring(t, slices.Repeat([]packet.Packet{certification}, 501)...)), `the value "a" of the Secret of spec.verify is not an OpenPGP key ring: it has more than 500 signatures`},
+		"a block without content": {values("a", "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nabcd\n-----END PGP PUBLIC KEY BLOCK-----\n"), `the value "a" of the Secret of spec.verify is not an armored OpenPGP key ring, or is too large: `},
+		"a DSA key":               {values("a", key, "b", ring(t, oldKey)), `the value "b" of the Secret of spec.verify is not an armored OpenPGP key ring, or is too large: a key is for DSA or ElGamal: use RSA or an elliptic curve`},
+		"a large RSA key":         {values("a", ring(t, largeRSA)), `the value "a" of the Secret of spec.verify is not an armored OpenPGP key ring, or is too large: an RSA key has more than 8192 bits`},
+		"many signatures":         {values("a", key, "b", ring(t, slices.Repeat([]packet.Packet{certification}, 500)...)), `the value "b" of the Secret of spec.verify is not an armored OpenPGP key ring, or is too large: the keys have more than 500 signatures together`},
 		"a large value":           {values("a", strings.Repeat("x", maxValue+1)), `the value "a" of the Secret of spec.verify has more than 256 KiB`},
 	} {
 		t.Run(name, func(t *testing.T) {
