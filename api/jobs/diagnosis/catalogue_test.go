@@ -90,7 +90,11 @@ func TestOrder(t *testing.T) {
 		"a symptom before its cause": {[]Text{log("ORTE was unable to reliably start one or more daemons.", "bash: line 1: orted: command not found")}, []string{"MPINotFound", "DaemonNotStarted"}},
 		"a general failure":          {[]Text{log("Traceback (most recent call last):", "torch.OutOfMemoryError: CUDA out of memory.")}, []string{"GPUOutOfMemory"}},
 		"another source":             {[]Text{log("MountVolume.SetUp failed for volume data")}, nil},
-		"one failure in two texts":   {[]Text{log("exec format error"), log("exec format error")}, []string{"WrongArchitecture"}},
+		"an unknown exception": {
+			[]Text{{Source: Cluster, Message: "jobset failed due to one or more job failures"}, {Source: Cluster, Message: "Error: exit code 1"}, log("NCCL error: unhandled system error"), log("Traceback (most recent call last):", "ValueError: x")},
+			[]string{"PythonException", "JobFailed", "NCCLFailed"},
+		},
+		"one failure in two texts": {[]Text{log("exec format error"), log("exec format error")}, []string{"WrongArchitecture"}},
 		"infrastructure first": {
 			[]Text{log("ModuleNotFoundError: No module named 'a'"), {Source: Cluster, Message: "Pod was terminated in response to imminent node shutdown."}},
 			[]string{"NodeShutdown", "PythonModuleMissing"},

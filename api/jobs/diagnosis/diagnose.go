@@ -72,8 +72,9 @@ func rank(text int, found []Diagnosis) []ranked {
 	return all
 }
 
-// compare sorts diagnoses by level, then by time, and then by origin, so that the most probable cause comes first. Diagnoses
-// of the same text are sorted by their line, or by their position in the catalogue if they are no causes.
+// compare sorts diagnoses by level, then by time, and then by origin, so that the most probable cause comes first. An unknown exception
+// comes before all other symptoms, because it tells more about the cause. Diagnoses of the same text are sorted by their line, or by
+// their position in the catalogue if they are no causes.
 func compare(a, b ranked) int {
 	inText := cmp.Compare(a.Line, b.Line)
 	if a.Level != Cause {
@@ -81,6 +82,7 @@ func compare(a, b ranked) int {
 	}
 	return cmp.Or(
 		cmp.Compare(levelOf(&a.Failure), levelOf(&b.Failure)),
+		cmp.Compare(boolToInt(b.Traceback), boolToInt(a.Traceback)),
 		compareTimes(a.Text.Time, b.Text.Time),
 		cmp.Compare(a.origin, b.origin),
 		cmp.Compare(a.text, b.text),
