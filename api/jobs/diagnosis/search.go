@@ -20,7 +20,8 @@ func search(text Text) []Diagnosis {
 	s.lines = text.lines()
 	code := codeLines(s.lines)
 	for i, line := range s.lines {
-		if !code[i] && !harmless.MatchString(line) {
+		isCommand := text.Source == Log && prompt.MatchString(line)
+		if !code[i] && !isCommand && !harmless.MatchString(line) {
 			s.readLine(i)
 		}
 	}
@@ -116,7 +117,10 @@ func (t Text) lines() []string {
 
 // harmless matches lines that look like failures, but have no effect.
 var harmless = regexp.MustCompile(`\bulimit: |\(ignored\)|hostfile_replace_entries|add the host to the list of known|[Ii]gnoring corrupt|` +
-	`SHMEM allocation limit|tail: inotify|Setting TMPDIR|an expected, transient error`)
+	`SHMEM allocation limit|tail: inotify|Setting TMPDIR|an expected, transient error|\bmodule: command not found`)
+
+// prompt matches commands after the prompt of a shell, which are no output of a program.
+var prompt = regexp.MustCompile(`^(\(\S+\) ?)?[\w.-]+@[\w.-]+:[^$#]*[$#] |^\$ `)
 
 // warning matches log lines after which a program continues, such as warnings. isWarning excludes the warnings of NCCL,
 // because they report failures.
