@@ -77,6 +77,19 @@ func TestPatternsAreFast(t *testing.T) {
 	}
 }
 
+// TestOwnTextsHaveNoFailures checks that the causes and remedies in the catalogue are not recognized as other failures. The controller
+// writes them into events of TrainJobs, which Diagnose reads later.
+func TestOwnTextsHaveNoFailures(t *testing.T) {
+	for _, f := range Catalogue() {
+		text := "TrainingFailed: " + f.Code + " (pod train-node-0-0-abcde): " + f.Cause + " " + f.Remedy
+		for _, found := range Diagnose([]Text{{Source: Cluster, Message: text}}) {
+			if found.Code != f.Code { // some patterns contain the code, because Kubernetes uses the same word
+				t.Errorf("%s is found in %q", found.Code, text)
+			}
+		}
+	}
+}
+
 // TestOrder checks which failures Diagnose returns, and in which order: a cause comes before its symptom, and a failure of
 // the infrastructure comes before other failures of the same time.
 func TestOrder(t *testing.T) {
