@@ -21,8 +21,8 @@ func (r *round) fetch(ctx context.Context) bool {
 	if !r.fetchIsDue() {
 		return r.commit != nil
 	}
-	if until, wait := r.readings.mustWait(r.source.Namespace, r.now); wait {
-		return r.postponeFetch(ctx, until)
+	if left := r.readings.left(r.source.Namespace); left > 0 {
+		return r.postponeFetch(ctx, r.now.Add(left))
 	}
 	if r.busy = !r.slots.take(r.source.Namespace); r.busy {
 		return false

@@ -27,32 +27,34 @@ func (r *readings) read(namespace string, function func()) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
 	began := time.Now()
-	defer func() { r.add(namespace, time.Now(), time.Since(began)) }()
+	defer func() { r.add(namespace, time.Since(began)) }()
 	function()
 }
 
 // add adds the wait for a time of reading.
-func (r *readings) add(namespace string, now time.Time, spent time.Duration) {
+func (r *readings) add(namespace string, spent time.Duration) {
 	r.Lock()
 	defer r.Unlock()
 	if r.ends == nil {
 		r.ends = map[string]time.Time{}
 	}
-	end := r.ends[namespace]
+	end, now := r.ends[namespace], time.Now()
 	if end.Before(now) {
 		end = now
 	}
 	r.ends[namespace] = end.Add(waitPerReading * spent)
 }
 
-// mustWait returns the time until which the namespace must wait before the next fetch, and whether this time is in the future.
-func (r *readings) mustWait(namespace string, now time.Time) (until time.Time, wait bool) {
+// left returns how long the namespace must wait before the next fetch, or 0. A change of the clock does not change the result, because
+// time.Now also reads a monotonic clock.
+func (r *readings) left(namespace string) time.Duration {
 	r.Lock()
 	defer r.Unlock()
-	end := r.ends[namespace]
-	if end.Before(now) {
+	end, known := r.ends[namespace]
+	left := time.Until(end)
+	if !known || left <= 0 {
 		delete(r.ends, namespace)
+		return 0
 	}
-	until = end.Add(-waitPerReading * freeReading)
-	return until, now.Before(until)
+	return max(left-waitPerReading*freeReading, 0)
 }

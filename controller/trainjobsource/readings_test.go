@@ -17,26 +17,22 @@ func TestReadings(t *testing.T) {
 		read := func(namespace string, spent time.Duration) {
 			r.read(namespace, func() { time.Sleep(spent) })
 		}
-		left := func(namespace string) time.Duration {
-			until, wait := r.mustWait(namespace, time.Now())
-			if !wait {
-				return 0
-			}
-			return time.Until(until)
+		if got := r.left("a"); got != 0 {
+			t.Errorf("before the first reading, namespace a must wait for %v, want 0", got)
 		}
 		read("a", 9*time.Second)
-		if got := left("a"); got != 0 {
+		if got := r.left("a"); got != 0 {
 			t.Errorf("after 9 seconds of reading, namespace a must wait for %v, want 0", got)
 		}
 		read("a", 3*time.Second)
 		read("b", 4*time.Second)
 		// Reading for 12 seconds requires a wait of 240 seconds. The first 200 seconds are free, and 3 + 4 seconds have passed.
 		const want = 33 * time.Second
-		if a, b := left("a"), left("b"); a != want || b != 0 {
+		if a, b := r.left("a"), r.left("b"); a != want || b != 0 {
 			t.Errorf("wait of namespace a: %v, want %v; wait of namespace b: %v, want 0", a, want, b)
 		}
-		time.Sleep(want + waitPerReading*freeReading + time.Second)
-		if got := left("a") + left("b"); got != 0 || len(r.ends) > 0 {
+		time.Sleep(want + waitPerReading*freeReading)
+		if got := r.left("a") + r.left("b"); got != 0 || len(r.ends) > 0 {
 			t.Errorf("after the wait, a further wait of %v and %d namespaces are left, want 0 and 0", got, len(r.ends))
 		}
 	})
@@ -56,7 +52,7 @@ func TestPostponedFetch(t *testing.T) {
 		"nothing was fetched ever": {0, nil, false, true},
 	} {
 		c, now := &Controller{}, time.Now()
-		c.readings.add("team", now, 20*time.Second)
+		c.readings.add("team", 20*time.Second)
 		source := &v1alpha1.TrainJobSource{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Generation: 1}}
 		source.Spec.Interval.Duration = time.Minute
 		r := &round{Controller: c, source: source, state: &state{generation: tc.fetched, commit: tc.commit}, now: now}
