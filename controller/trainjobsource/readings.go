@@ -13,8 +13,8 @@ const (
 	freeReading = 10 * time.Second
 )
 
-// readings limits how much time the controller spends on reading the commits of each namespace. Package decode has limits, too, but
-// YAML and kustomize can be slow in ways that nobody knows yet.
+// readings limits the time in which the controller reads the commits of one namespace. The limits of package decode are not enough,
+// because the YAML library and kustomize can be slow for inputs that nobody has tried yet.
 type readings struct {
 	reading sync.Mutex // locked while a commit is read, so that the time does not depend on other commits
 
@@ -22,7 +22,7 @@ type readings struct {
 	ends map[string]time.Time // for each namespace, the end of the wait if no reading were free
 }
 
-// read calls a function that reads a commit of the namespace.
+// read calls the given function, which must read a commit of the namespace, and measures its time.
 func (r *readings) read(namespace string, function func()) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
@@ -31,7 +31,7 @@ func (r *readings) read(namespace string, function func()) {
 	function()
 }
 
-// add adds the wait for a time of reading.
+// add makes the wait of the namespace longer, after the controller has read a commit for the given time.
 func (r *readings) add(namespace string, spent time.Duration) {
 	r.Lock()
 	defer r.Unlock()

@@ -51,7 +51,7 @@ func (r *round) next() time.Duration {
 	return left
 }
 
-// timeToFetch returns the time until the next planned fetch.
+// timeToFetch returns how long it takes until the next fetch is due.
 func (r *round) timeToFetch() time.Duration {
 	if !r.postponed.IsZero() {
 		return max(r.postponed.Sub(r.now), 0) + spread(settleDelay)

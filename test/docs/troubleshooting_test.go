@@ -37,10 +37,9 @@ The command works with any TrainJob, including those whose runtime trainyard did
 to list pods; without permission to list events or to get logs, it uses the rest. Secrets in the output are replaced by
 ` + "`[secret]`" + `. With ` + "`-o json`" + `, scripts can read the result; the codes are stable.
 
-Some entries of the tables below have the word "symptom": the message does not show why this failure happened. Others have the word
-"general": this failure has many possible causes. The command prefers a failure without these words as the cause, and after that a
-general failure. If it finds only symptoms, it says that the cause is unknown, and prints the end of the log of the container that failed
-first.
+In the tables below, the word "symptom" marks a failure whose message does not show why it happened. The word "general" marks a failure
+with many possible causes. The command first looks for a failure without these words, and then for a general failure. If it finds only
+symptoms, it says that the cause is unknown, and prints the end of the log of the container that failed first.
 
 ` + "`make update`" + ` generates this page from the [catalogue](../api/jobs/diagnosis/catalogue.yaml). To add a failure, add it to the catalogue,
 and add a line that shows it to ` + "`testdata/samples.yaml`" + ` beside the catalogue.

@@ -107,6 +107,9 @@ func TestOrder(t *testing.T) {
 			[]Text{{Source: Cluster, Message: "jobset failed due to one or more job failures"}, {Source: Cluster, Message: "Error: exit code 1"}, log("NCCL error: unhandled system error"), log("Traceback (most recent call last):", "ValueError: x")},
 			[]string{"PythonException", "JobFailed", "NCCLFailed"},
 		},
+		"only a warning":             {[]Text{log("WARNING: No GPU/TPU found, falling back to CPU.")}, []string{"GPUNotVisible"}},
+		"a warning before a failure": {[]Text{log("WARNING: No GPU/TPU found, falling back to CPU.", "exec format error")}, []string{"WrongArchitecture"}},
+		"a command of a user":        {[]Text{log("me@host:~$ docker run --ulimit memlock=-1 train", "$ echo exec format error")}, nil},
 		"one failure in two texts": {[]Text{log("exec format error"), log("exec format error")}, []string{"WrongArchitecture"}},
 		"infrastructure first": {
 			[]Text{log("ModuleNotFoundError: No module named 'a'"), {Source: Cluster, Message: "Pod was terminated in response to imminent node shutdown."}},

@@ -72,9 +72,9 @@ func rank(text int, found []Diagnosis) []ranked {
 	return all
 }
 
-// compare sorts diagnoses by level, then by time, and then by origin, so that the most probable cause comes first. An unknown exception
-// comes before all other symptoms, because it tells more about the cause. Diagnoses of the same text are sorted by their line, or by
-// their position in the catalogue if they are no causes.
+// compare puts the most probable cause first. It compares the levels, then the times, and then the origins. There is one exception to
+// this order: a Python exception that is not in the catalogue comes before all other symptoms, because it tells more about the cause.
+// Causes in the same text are in the order of their lines, and other failures in the same text are in the order of the catalogue.
 func compare(a, b ranked) int {
 	inText := cmp.Compare(a.Line, b.Line)
 	if a.Level != Cause {

@@ -68,8 +68,8 @@ func (s *scan) readLine(i int) {
 
 // addTraceback adds the failure f for the traceback that begins in lines[start]. If another failure matches the last line of
 // the traceback, addTraceback changes nothing, because search finds that failure when it reaches this line. It also changes nothing
-// if the exception is the consequence of an exception that was found before. Otherwise, addTraceback also removes the general
-// failures and the tracebacks found so far, because the program continued after them.
+// if the exception is the consequence of an exception that was found before. Otherwise, addTraceback also removes the general failures
+// and the other tracebacks that were found above this traceback, because the program continued after them.
 func (s *scan) addTraceback(f Failure, start int) {
 	end := start + endOfTraceback(s.lines[start:])
 	if end > start {

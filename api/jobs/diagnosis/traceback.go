@@ -18,8 +18,8 @@ var digits = regexp.MustCompile(`\d+`)
 // exception matches the last line of a traceback: the name of the exception, and its message if it has one.
 var exception = regexp.MustCompile(`^[A-Za-z_][\w.]*(:|\s*$)`)
 
-// frame matches a line of a traceback that names a file. The line after it is source code. This is also true if the log begins in the
-// middle of a traceback.
+// frame matches a line of a traceback that names a file. The next line of the log is source code, also if the log does not contain the
+// beginning of the traceback.
 var frame = regexp.MustCompile(`File "[^"]+", line \d+, in `)
 
 // endOfTraceback returns the index of the last line of a traceback, which names the exception. lines[0] is the first line of

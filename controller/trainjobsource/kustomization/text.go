@@ -236,7 +236,7 @@ func CheckKind(version, kind string) error {
 	return nil
 }
 
-// checkPatch refuses patches of objects other than TrainJobs, and operations that checkOperations refuses.
+// checkPatch refuses a patch of an object that is no TrainJob, and a JSON patch with an operation that is not allowed.
 func checkPatch(patch *yaml.Node) error {
 	if patch.Kind == yaml.SequenceNode {
 		return checkOperations(patch)

@@ -134,7 +134,8 @@ func checkTarget(file string, target *yaml.Node) error {
 	return nil
 }
 
-// checkSelection checks that a value of a target has the syntax that kustomize expects: a selector, or a regular expression.
+// checkSelection checks the syntax of one field of a target. kustomize reads labelSelector and annotationSelector as selectors of
+// Kubernetes, and all other fields as regular expressions.
 func checkSelection(field, value string) (err error) {
 	if strings.HasSuffix(field, "Selector") {
 		_, err = labels.Parse(value)

@@ -41,8 +41,9 @@ func (r *Reader) Next() (*yaml.Node, error) {
 // tagDirective matches the directive %TAG at the start of a line. In YAML, other characters than \n can end a line, too.
 var tagDirective = regexp.MustCompile(`(?:^|[\n\r\x{85}\x{2028}\x{2029}\x{feff}])%TAG`)
 
-// checkDirectives refuses a text with a directive %TAG, because tags are not allowed, and because the time of the YAML library grows with
-// the square of the number of these directives. It also refuses a text that is not UTF-8, because it could not find directives there.
+// checkDirectives refuses a text with the directive %TAG. Tags are not allowed, and the YAML library is very slow if there are many of
+// these directives: its time grows with the square of their number. checkDirectives searches for the directive in UTF-8, so it also
+// refuses a text in UTF-16.
 func checkDirectives(text []byte) error {
 	if at := tagDirective.FindIndex(text); at != nil {
 		return &MistakeError{1 + bytes.Count(text[:at[1]], []byte("\n")), "the directive %TAG is not allowed"}

@@ -88,7 +88,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestReader checks the errors of Reader and their lines.
+// TestReader checks which texts Reader refuses, and that each error names the right line.
 func TestReader(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: [":                            "line 1: did not find expected node content",
