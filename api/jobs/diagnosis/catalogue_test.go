@@ -110,7 +110,7 @@ func TestOrder(t *testing.T) {
 		"only a warning":             {[]Text{log("WARNING: No GPU/TPU found, falling back to CPU.")}, []string{"GPUNotVisible"}},
 		"a warning before a failure": {[]Text{log("WARNING: No GPU/TPU found, falling back to CPU.", "exec format error")}, []string{"WrongArchitecture"}},
 		"a command of a user":        {[]Text{log("me@host:~$ docker run --ulimit memlock=-1 train", "$ echo exec format error")}, nil},
-		"one failure in two texts": {[]Text{log("exec format error"), log("exec format error")}, []string{"WrongArchitecture"}},
+		"one failure in two texts":   {[]Text{log("exec format error"), log("exec format error")}, []string{"WrongArchitecture"}},
 		"infrastructure first": {
 			[]Text{log("ModuleNotFoundError: No module named 'a'"), {Source: Cluster, Message: "Pod was terminated in response to imminent node shutdown."}},
 			[]string{"NodeShutdown", "PythonModuleMissing"},
