@@ -41,7 +41,7 @@ func TestExplain(t *testing.T) {
 		cluster, logs []diagnosis.Text
 		want          string
 	}{
-		"a cause":                {isFailed, append(oom, jobFailed...), logText("An MPI communication peer process has unexpectedly disconnected."), "OutOfMemory x1; JobFailed x1; PeerDisconnected x1"},
+		"a cause":                {isFailed, append(oom, jobFailed...), logText("An MPI communication peer process has unexpectedly disconnected."), "OutOfMemory x1; PeerDisconnected x1; JobFailed x1"},
 		"nothing is wrong":       {newSnapshot(nil), nil, nil, ""},
 		"a TrainJob that passed": {isComplete, oom, nil, ""},
 		"one failure twice":      {isFailed, append(oom, oom...), nil, "OutOfMemory x2"},

@@ -105,7 +105,11 @@ func TestOrder(t *testing.T) {
 		"another source":             {[]Text{log("MountVolume.SetUp failed for volume data")}, nil},
 		"an unknown exception": {
 			[]Text{{Source: Cluster, Message: "jobset failed due to one or more job failures"}, {Source: Cluster, Message: "Error: exit code 1"}, log("NCCL error: unhandled system error"), log("Traceback (most recent call last):", "ValueError: x")},
-			[]string{"PythonException", "JobFailed", "NCCLFailed"},
+			[]string{"PythonException", "NCCLFailed", "JobFailed"},
+		},
+		"a killed process": {
+			[]Text{{Source: Cluster, Message: "jobset failed due to one or more job failures"}, log("mpirun noticed that process rank 1 with PID 12 on node a exited on signal 9 (Killed).")},
+			[]string{"ProcessKilled", "JobFailed"},
 		},
 		"only a warning":             {[]Text{log("WARNING: No GPU/TPU found, falling back to CPU.")}, []string{"GPUNotVisible"}},
 		"a warning before a failure": {[]Text{log("WARNING: No GPU/TPU found, falling back to CPU.", "exec format error")}, []string{"WrongArchitecture"}},

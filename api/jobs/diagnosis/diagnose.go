@@ -72,17 +72,22 @@ func rank(text int, found []Diagnosis) []ranked {
 	return all
 }
 
-// compare puts the most probable cause first. It compares the levels, then the times, and then the origins. There is one exception to
-// this order: a Python exception that is not in the catalogue comes before all other symptoms, because it tells more about the cause.
-// Causes in the same text are in the order of their lines, and other failures in the same text are in the order of the catalogue.
+// compare puts the most probable cause first. It compares the levels, then the times, and then the origins. Causes in the same text are
+// in the order of their lines, and general failures in the same text are in the order of the catalogue. Symptoms are always in the order
+// of the catalogue, which lists first the symptoms that tell more. A Python exception that is not in the catalogue comes before all other
+// symptoms.
 func compare(a, b ranked) int {
 	inText := cmp.Compare(a.Line, b.Line)
 	if a.Level != Cause {
 		inText = cmp.Compare(a.position, b.position)
 	}
+	symptoms := 0
+	if a.Level == Symptom {
+		symptoms = cmp.Or(cmp.Compare(boolToInt(b.Traceback), boolToInt(a.Traceback)), cmp.Compare(a.position, b.position))
+	}
 	return cmp.Or(
 		cmp.Compare(levelOf(&a.Failure), levelOf(&b.Failure)),
-		cmp.Compare(boolToInt(b.Traceback), boolToInt(a.Traceback)),
+		symptoms,
 		compareTimes(a.Text.Time, b.Text.Time),
 		cmp.Compare(a.origin, b.origin),
 		cmp.Compare(a.text, b.text),
