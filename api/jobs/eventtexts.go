@@ -9,6 +9,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/trainyard/trainyard/api/jobs/diagnosis"
 )
@@ -39,11 +40,12 @@ func (s Snapshot) eventTexts(ctx context.Context, reader Reader) ([]diagnosis.Te
 func (s Snapshot) failures(events []corev1.Event) []corev1.Event {
 	type subject struct{ kind, name, reason string }
 	seen := map[subject]bool{}
+	solved := solutions(events)
 	var found []corev1.Event
 	for _, e := range slices.Backward(events) {
 		isFailure := e.Type == corev1.EventTypeWarning || slices.Contains(stopReasons, e.Reason)
 		about := subject{e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Reason}
-		if isFailure && s.concerns(e) && !s.isOver(e) && !seen[about] {
+		if isFailure && s.concerns(e) && !s.isOver(e) && !s.isSolved(e, solved) && !seen[about] {
 			seen[about] = true
 			found = append(found, e)
 		}
@@ -94,6 +96,37 @@ func (s Snapshot) isOver(e corev1.Event) bool {
 		return s.Pods[i].hasStarted()
 	}
 	return s.Pods[i].isReady()
+}
+
+// podEvent identifies the events about one pod with the same reason.
+type podEvent struct {
+	pod    types.UID
+	reason string
+}
+
+// solutions returns the last time of each event about a pod that the function isSolved needs.
+func solutions(events []corev1.Event) map[podEvent]time.Time {
+	last := map[podEvent]time.Time{}
+	for _, e := range events {
+		if e.Reason == "Scheduled" || e.Reason == "Started" {
+			last[podEvent{e.InvolvedObject.UID, e.Reason}] = lastSeen(e)
+		}
+	}
+	return last
+}
+
+// isSolved reports whether a later event shows that a deleted pod did not have the problem in an event anymore: it was scheduled, or a
+// container of it has started. isOver decides the same for existing pods.
+func (s Snapshot) isSolved(e corev1.Event, solved map[podEvent]time.Time) bool {
+	isGone := !slices.ContainsFunc(s.Pods, func(p Pod) bool { return p.UID == e.InvolvedObject.UID })
+	solution := "Started"
+	if e.Reason == "FailedScheduling" {
+		solution = "Scheduled"
+	} else if !slices.Contains(startReasons, e.Reason) || e.Reason == "BackOff" { // a container can start and fail again
+		return false
+	}
+	at, found := solved[podEvent{e.InvolvedObject.UID, solution}]
+	return isGone && found && !at.Before(lastSeen(e))
 }
 
 // startedAt returns the time at which the training started: the start of the launcher's main container or, without a

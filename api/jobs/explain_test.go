@@ -132,3 +132,37 @@ func TestLatestEventOfASubjectCounts(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// TestSolvedProblemsOfDeletedPods checks which problems of a deleted pod are solved, as later events about the same pod show.
+func TestSolvedProblemsOfDeletedPods(t *testing.T) {
+	event := func(second int, uid types.UID, kind, reason string) corev1.Event {
+		return corev1.Event{
+			Type: kind, Reason: reason, LastTimestamp: metav1.NewTime(created.Add(time.Duration(second) * time.Second)),
+			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "bert-node-0-0-abcde", UID: uid},
+		}
+	}
+	const warning, normal = corev1.EventTypeWarning, corev1.EventTypeNormal
+	for name, tc := range map[string]struct {
+		events []corev1.Event
+		want   []string
+	}{
+		"scheduled later":   {[]corev1.Event{event(1, "a", warning, "FailedScheduling"), event(1, "a", normal, "Scheduled")}, nil},
+		"never scheduled":   {[]corev1.Event{event(1, "a", warning, "FailedScheduling"), event(2, "b", normal, "Scheduled")}, []string{"FailedScheduling"}},
+		"started later":     {[]corev1.Event{event(1, "a", warning, "FailedMount"), event(2, "a", normal, "Started")}, nil},
+		"only scheduled":    {[]corev1.Event{event(1, "a", warning, "FailedMount"), event(2, "a", normal, "Scheduled")}, []string{"FailedMount"}},
+		"started before":    {[]corev1.Event{event(1, "a", normal, "Started"), event(2, "a", warning, "Failed")}, []string{"Failed"}},
+		"failed many times": {[]corev1.Event{event(1, "a", warning, "BackOff"), event(2, "a", normal, "Started")}, []string{"BackOff"}},
+		"another reason":    {[]corev1.Event{event(1, "a", warning, "Evicted"), event(2, "a", normal, "Started")}, []string{"Evicted"}},
+		"an existing pod":   {[]corev1.Event{event(1, "1", warning, "FailedMount"), event(2, "1", normal, "Started")}, []string{"FailedMount"}},
+	} {
+		waits := newPod(Node, "a", waiting)
+		waits.UID = "1"
+		var got []string
+		for _, e := range newSnapshot(nil, waits).failures(tc.events) {
+			got = append(got, e.Reason)
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", name, diff)
+		}
+	}
+}
