@@ -104,7 +104,7 @@ type podEvent struct {
 	reason string
 }
 
-// solutions returns the last time of each event about a pod that the function isSolved needs.
+// solutions returns when each pod was scheduled last, and when a container of each pod started last.
 func solutions(events []corev1.Event) map[podEvent]time.Time {
 	last := map[podEvent]time.Time{}
 	for _, e := range events {
@@ -115,14 +115,14 @@ func solutions(events []corev1.Event) map[podEvent]time.Time {
 	return last
 }
 
-// isSolved reports whether a later event shows that a deleted pod did not have the problem in an event anymore: it was scheduled, or a
-// container of it has started. isOver decides the same for existing pods.
+// isSolved reports whether the problem in an event about a deleted pod was solved later, because the pod was scheduled or one of its
+// containers started. For existing pods, isSolved returns false, because isOver reads their status.
 func (s Snapshot) isSolved(e corev1.Event, solved map[podEvent]time.Time) bool {
 	isGone := !slices.ContainsFunc(s.Pods, func(p Pod) bool { return p.UID == e.InvolvedObject.UID })
 	solution := "Started"
 	if e.Reason == "FailedScheduling" {
 		solution = "Scheduled"
-	} else if !slices.Contains(startReasons, e.Reason) || e.Reason == "BackOff" { // a container can start and fail again
+	} else if !slices.Contains(startReasons, e.Reason) || e.Reason == "BackOff" { // BackOff: the container can fail again after its start
 		return false
 	}
 	at, found := solved[podEvent{e.InvolvedObject.UID, solution}]

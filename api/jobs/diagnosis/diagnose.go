@@ -73,9 +73,9 @@ func rank(text int, found []Diagnosis) []ranked {
 }
 
 // compare puts the most probable cause first. It compares the levels, then the times, and then the origins. Causes in the same text are
-// in the order of their lines, and general failures in the same text are in the order of the catalogue. Symptoms are always in the order
-// of the catalogue, which lists first the symptoms that tell more. A Python exception that is not in the catalogue comes before all other
-// symptoms.
+// in the order of their lines, and general failures in the same text are in the order of the catalogue. Symptoms are in the order of the
+// catalogue, also if they are in different texts: the symptoms that explain least are its last entries. A Python exception that is not in
+// the catalogue comes before all other symptoms.
 func compare(a, b ranked) int {
 	inText := cmp.Compare(a.Line, b.Line)
 	if a.Level != Cause {
