@@ -111,6 +111,10 @@ func TestOrder(t *testing.T) {
 			[]Text{{Source: Cluster, Message: "jobset failed due to one or more job failures"}, log("mpirun noticed that process rank 1 with PID 12 on node a exited on signal 9 (Killed).")},
 			[]string{"ProcessKilled", "JobFailed"},
 		},
+		"a killed process, Intel MPI": {
+			[]Text{log("=   KILLED BY SIGNAL: 9 (Killed)", "[mpiexec@launcher] Error: Downstream from host node-0 exited abnormally")},
+			[]string{"ProcessKilled", "HydraProcessEnded"},
+		},
 		"only a warning":             {[]Text{log("WARNING: No GPU/TPU found, falling back to CPU.")}, []string{"GPUNotVisible"}},
 		"a warning before a failure": {[]Text{log("WARNING: No GPU/TPU found, falling back to CPU.", "exec format error")}, []string{"WrongArchitecture"}},
 		"a command of a user":        {[]Text{log("me@host:~$ docker run --ulimit memlock=-1 train", "$ echo exec format error")}, nil},
