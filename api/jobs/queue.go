@@ -83,10 +83,10 @@ func (j Jobs) Workloads(ctx context.Context, namespace string) (map[types.UID]Wo
 	return found, nil
 }
 
-// compareWaiting orders Workloads as Kueue admits them by default: by priority, and then by the time at which they began to
-// wait.
+// compareWaiting orders Workloads as Kueue admits them by default: by priority, and then by the time at which they began to wait. For
+// equal times, Kueue 0.19 compares the UIDs, and earlier versions have no defined order.
 func compareWaiting(a, b workloadItem) int {
-	return cmp.Or(cmp.Compare(b.Spec.Priority, a.Spec.Priority), a.waitsSince().Compare(b.waitsSince()), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(cmp.Compare(b.Spec.Priority, a.Spec.Priority), a.waitsSince().Compare(b.waitsSince()), cmp.Compare(a.UID, b.UID))
 }
 
 // waitsSince returns the time at which a Workload began to wait: its creation or, if Kueue evicted it because its pods were

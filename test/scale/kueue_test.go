@@ -138,7 +138,7 @@ func (s *sandbox) expectTurns(t *testing.T) {
 
 // expectPositions submits several jobs to a queue whose quota is enough for only one job. The annotations, the events and
 // the metrics of trainyard's controller must show the position of each job. The test covers the case that several users
-// submit jobs to the same queue at about the same time.
+// submit jobs to the same queue shortly after each other.
 func (s *sandbox) expectPositions(t *testing.T) {
 	s.startController(t)
 	running := queued("running", "openmpi", "team", hostCount, "1h")
@@ -146,7 +146,7 @@ func (s *sandbox) expectPositions(t *testing.T) {
 	s.await(t, running, runs)
 	names := []string{"next", "later", "last"}
 	for i, name := range names {
-		time.Sleep(time.Second) // Kueue compares creation times, which have whole seconds, so jobs of the same second have no defined order
+		time.Sleep(time.Second) // the creation time has whole seconds, and Kueue orders jobs of the same second by their random UIDs
 		s.submit(t, queued(name, "openmpi", "team", hostCount, "1h"))
 		ahead := fmt.Sprintf("Waiting in queue team; %d job", i)
 		poll.Until(t, waitTimeout, func(ctx context.Context) error {
