@@ -40,12 +40,12 @@ func (s Snapshot) eventTexts(ctx context.Context, reader Reader) ([]diagnosis.Te
 func (s Snapshot) failures(events []corev1.Event) []corev1.Event {
 	type subject struct{ kind, name, reason string }
 	seen := map[subject]bool{}
-	solved := solutions(events)
+	progress := progressOf(events)
 	var found []corev1.Event
 	for _, e := range slices.Backward(events) {
 		isFailure := e.Type == corev1.EventTypeWarning || slices.Contains(stopReasons, e.Reason)
 		about := subject{e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Reason}
-		if isFailure && s.concerns(e) && !s.isOver(e) && !s.isSolved(e, solved) && !seen[about] {
+		if isFailure && s.concerns(e) && !s.isOver(e, progress) && !seen[about] {
 			seen[about] = true
 			found = append(found, e)
 		}
@@ -81,15 +81,16 @@ func (s Snapshot) concerns(e corev1.Event) bool {
 var startReasons = []string{"Failed", "BackOff", "ErrImageNeverPull", "InspectFailed", "FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox"}
 
 // isOver reports whether the problem in an event is solved. It is solved if the training started after the event. A problem
-// of a pod is also solved when the pod is scheduled, has started or is ready, depending on the reason of the event.
-func (s Snapshot) isOver(e corev1.Event) bool {
+// of a pod is also solved when the pod is scheduled, has started or is ready, depending on the reason of the event. The status of a
+// deleted pod is unknown, so its later events decide.
+func (s Snapshot) isOver(e corev1.Event, progress map[podEvent]time.Time) bool {
 	if started := s.startedAt(); !started.IsZero() && lastSeen(e).Before(started) {
 		return true
 	}
 	i := slices.IndexFunc(s.Pods, func(p Pod) bool { return p.UID == e.InvolvedObject.UID })
 	switch {
 	case i < 0:
-		return false
+		return isFollowedByProgress(e, progress)
 	case e.Reason == "FailedScheduling":
 		return s.Pods[i].isScheduled()
 	case slices.Contains(startReasons, e.Reason):
@@ -98,35 +99,35 @@ func (s Snapshot) isOver(e corev1.Event) bool {
 	return s.Pods[i].isReady()
 }
 
-// podEvent identifies the events about one pod with the same reason.
+// podEvent identifies all events about one pod that have the same reason.
 type podEvent struct {
 	pod    types.UID
 	reason string
 }
 
-// solutions returns when each pod was scheduled last, and when a container of each pod started last.
-func solutions(events []corev1.Event) map[podEvent]time.Time {
-	last := map[podEvent]time.Time{}
+// progressOf returns the latest time of the events Scheduled and Started of each pod.
+func progressOf(events []corev1.Event) map[podEvent]time.Time {
+	latest := map[podEvent]time.Time{}
 	for _, e := range events {
 		if e.Reason == "Scheduled" || e.Reason == "Started" {
-			last[podEvent{e.InvolvedObject.UID, e.Reason}] = lastSeen(e)
+			latest[podEvent{e.InvolvedObject.UID, e.Reason}] = lastSeen(e)
 		}
 	}
-	return last
+	return latest
 }
 
-// isSolved reports whether the problem in an event about a deleted pod was solved later, because the pod was scheduled or one of its
-// containers started. For existing pods, isSolved returns false, because isOver reads their status.
-func (s Snapshot) isSolved(e corev1.Event, solved map[podEvent]time.Time) bool {
-	isGone := !slices.ContainsFunc(s.Pods, func(p Pod) bool { return p.UID == e.InvolvedObject.UID })
-	solution := "Started"
-	if e.Reason == "FailedScheduling" {
-		solution = "Scheduled"
-	} else if !slices.Contains(startReasons, e.Reason) || e.Reason == "BackOff" { // BackOff: the container can fail again after its start
+// isFollowedByProgress reports whether a later event shows that the pod was scheduled or that one of its containers started, so that the
+// problem in the event e was solved. It returns false for BackOff, because a container can start and then fail again.
+func isFollowedByProgress(e corev1.Event, progress map[podEvent]time.Time) bool {
+	wanted := "Started"
+	switch {
+	case e.Reason == "FailedScheduling":
+		wanted = "Scheduled"
+	case e.Reason == "BackOff" || !slices.Contains(startReasons, e.Reason):
 		return false
 	}
-	at, found := solved[podEvent{e.InvolvedObject.UID, solution}]
-	return isGone && found && !at.Before(lastSeen(e))
+	at, found := progress[podEvent{e.InvolvedObject.UID, wanted}]
+	return found && !at.Before(lastSeen(e))
 }
 
 // startedAt returns the time at which the training started: the start of the launcher's main container or, without a

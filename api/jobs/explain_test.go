@@ -108,7 +108,7 @@ func TestEventsOfTheTrainJob(t *testing.T) {
 			if got := tc.snapshot.concerns(e); got != tc.concerns {
 				t.Errorf("concerns() = %t", got)
 			}
-			if got := tc.snapshot.isOver(e); got != tc.isOver {
+			if got := tc.snapshot.isOver(e, nil); got != tc.isOver {
 				t.Errorf("isOver() = %t", got)
 			}
 		})
@@ -133,7 +133,7 @@ func TestLatestEventOfASubjectCounts(t *testing.T) {
 	}
 }
 
-// TestSolvedProblemsOfDeletedPods checks which problems of a deleted pod are solved, as later events about the same pod show.
+// TestSolvedProblemsOfDeletedPods checks that a problem of a deleted pod is left out if a later event shows that it was solved.
 func TestSolvedProblemsOfDeletedPods(t *testing.T) {
 	event := func(second int, uid types.UID, kind, reason string) corev1.Event {
 		return corev1.Event{
