@@ -31,7 +31,7 @@ func (r *readings) read(namespace string, function func()) {
 	function()
 }
 
-// add makes the wait of the namespace longer, after the controller has read a commit for the given time.
+// add makes the namespace wait longer before its next fetch. The argument "spent" is how long the controller has read a commit.
 func (r *readings) add(namespace string, spent time.Duration) {
 	r.Lock()
 	defer r.Unlock()
@@ -45,8 +45,8 @@ func (r *readings) add(namespace string, spent time.Duration) {
 	r.ends[namespace] = end.Add(waitPerReading * spent)
 }
 
-// left returns how long the namespace must wait before the next fetch, or 0. A change of the clock does not change the result, because
-// time.Now also reads a monotonic clock.
+// left returns how long the namespace must still wait before its next fetch, or 0 if it need not wait. If somebody sets the clock of the
+// machine, the result stays the same, because time.Now also reads a monotonic clock.
 func (r *readings) left(namespace string) time.Duration {
 	r.Lock()
 	defer r.Unlock()

@@ -61,7 +61,7 @@ func (r *Report) compareWithTargets() section {
 	}
 	for _, e := range r.Exponents() {
 		worst := max(e.Whole, e.WithoutStart)
-		add("exponent, "+e.Title, "at most 1.1", fmt.Sprintf("%.2f", worst), worst <= 1.1)
+		add("growth with "+e.Title, "at most 1.1", fmt.Sprintf("%.2f", worst), worst <= 1.1)
 	}
 	for _, ratio := range r.Ratios() {
 		if ratio.Best {
@@ -98,7 +98,7 @@ func (r *Report) cases() section {
 }
 
 func (r *Report) growth() section {
-	s := section{title: "Growth", header: []string{"series", "exponent", "without the time of `examples/minimal`"}}
+	s := section{title: "Growth", header: []string{"series", "slope", "without the time of `examples/minimal`"}}
 	for _, e := range r.Exponents() {
 		s.rows = append(s.rows, []string{e.Title, fmt.Sprintf("%.2f", e.Whole), fmt.Sprintf("%.2f", e.WithoutStart)})
 	}

@@ -46,9 +46,12 @@ func TestSealedCorpus(t *testing.T) {
 	measure(t, readReports(t, "testdata/sealed.yaml"), 0.85, 0.03)
 }
 
-// measure compares the shares of right and wrong answers with limits, and returns the reports without a right answer. The answer is the
-// first failure that Diagnose returns. It is right if it is the failure of the report. If it is another symptom, or if Diagnose returns
-// nothing, it is neither right nor wrong: `trainyard why` then says that the cause is unknown, and prints the end of the log.
+// measure fails the test if too few answers are right or too many are wrong. It returns the reports without a right answer. Only the first
+// failure that Diagnose returns for a report counts as its answer:
+//   - The answer is right if it is the failure of the report.
+//   - Another cause or general failure is wrong.
+//   - Another symptom, or no failure at all, means that the cause is unknown. `trainyard why` then says so, and prints the end of the log.
+//     This is right only if the failure of the report is not in the catalogue.
 func measure(t *testing.T, all []report, minimumRight, maximumWrong float64) (others []report) {
 	t.Helper()
 	right, wrong := 0, 0

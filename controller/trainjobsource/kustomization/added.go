@@ -7,8 +7,8 @@ import (
 
 // added is the number of values that patches without a target can add to an object. The key is the object's name in the patch.
 //
-// The same object can have different names in different patches, because namePrefix and nameSuffix change its name between the patches.
-// A later name always contains the earlier names.
+// namePrefix and nameSuffix can change the name of an object after a patch. The next patch then uses the new name, which contains the
+// old one.
 type added map[string]int64
 
 // plus returns the sum of both for each name.

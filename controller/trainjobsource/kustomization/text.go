@@ -236,7 +236,8 @@ func CheckKind(version, kind string) error {
 	return nil
 }
 
-// checkPatch refuses a patch of an object that is no TrainJob, and a JSON patch with an operation that is not allowed.
+// checkPatch returns an error if a patch is for another kind of object than TrainJob, or if it is a JSON patch with an operation that is
+// not allowed.
 func checkPatch(patch *yaml.Node) error {
 	if patch.Kind == yaml.SequenceNode {
 		return checkOperations(patch)
