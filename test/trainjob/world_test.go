@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"sync/atomic"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,8 +38,26 @@ type world struct {
 	*testing.T
 	cp        *controlplane.ControlPlane
 	namespace string
-	writes    atomic.Int64 // requests of the controller that change objects
+	writes    requestLog // requests of the controller that change objects
 	stop      func()
+}
+
+// requestLog is a list of requests, each with its method and path.
+type requestLog struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (l *requestLog) add(r *http.Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, r.Method+" "+r.URL.Path)
+}
+
+func (l *requestLog) all() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.list)
 }
 
 // newWorld starts a control plane and the controller.
@@ -68,7 +87,7 @@ func (w *world) start(change func(*controller.Options)) {
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return tripper(func(r *http.Request) (*http.Response, error) {
 			if r.Method != http.MethodGet {
-				w.writes.Add(1)
+				w.writes.add(r)
 			}
 			return next.RoundTrip(r)
 		})
