@@ -44,6 +44,9 @@ func (l Lane) ignores(path string) bool {
 	return neverRuns || slices.ContainsFunc(l.Except, isIn)
 }
 
+// readsComments reports whether comments in Go files are an input of a lane. Only tests of the whole repository read them.
+func (l Lane) readsComments() bool { return slices.Contains(l.Inputs, ".") }
+
 // benchTests lists tests of the benchmarks' own code. The benchmarks do not run these tests.
 var benchTests = []string{"test/bench/bench_test.go", "test/bench/parity_test.go", "test/bench/report_test.go"}
 

@@ -14,21 +14,20 @@ const moduleFile = "go.mod"
 // usesModules reports whether only the versions in the module file are an input of a lane, and not the whole file.
 func (l Lane) usesModules() bool { return slices.Contains(l.Inputs, moduleFile) }
 
-// keepsModules reports whether the last commit requires the same version of Go as another commit, and all modules of the
-// other commit in the same versions. The last commit may require additional modules, because they change no package of a
-// lane. If a package imported one of them, the package would have changed too. If one of them raised the version of another
+// keepsModules reports whether the commit "after" requires the same version of Go as the commit "before", and all modules of "before" in
+// the same versions. The commit "after" may require additional modules, because they change no package of a lane. If a package imported one of them, the package would have changed too. If one of them raised the version of another
 // module, the module file would contain the new version (https://go.dev/ref/mod#go-mod-file-go).
-func (r Repository) keepsModules(ctx context.Context, commit string) (bool, error) {
-	before, err := r.readModules(ctx, commit)
+func (r Repository) keepsModules(ctx context.Context, before, after string) (bool, error) {
+	old, err := r.readModules(ctx, before)
 	if err != nil {
 		return false, err
 	}
-	after, err := r.readModules(ctx, "HEAD")
+	current, err := r.readModules(ctx, after)
 	if err != nil {
 		return false, err
 	}
-	for path, version := range before {
-		if after[path] != version {
+	for path, version := range old {
+		if current[path] != version {
 			return false, nil
 		}
 	}

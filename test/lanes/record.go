@@ -3,8 +3,6 @@ package lanes
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,25 +47,37 @@ func (r Repository) Records() (map[string]Record, error) {
 	return records, nil
 }
 
-// Digest returns a digest of a lane's inputs in a commit, and of the lane's recipe in the Makefile. It leaves out the files
-// that contain the records, because each recorded run changes them. If the lane depends only on the versions in the module
-// file, Digest also leaves out this file, and keepsModules compares the versions.
-func (r Repository) Digest(ctx context.Context, lane Lane, commit string) (string, error) {
-	text, err := r.git(ctx, append([]string{"ls-tree", "-r", commit, "--"}, lane.Inputs...)...)
+// keepsInputs reports whether the inputs of a lane are the same in two commits, and also the lane's recipe in the Makefile. The comparison
+// leaves out the files that contain the records, because each recorded run changes them, and comments in Go files. If the lane depends
+// only on the versions in the module file, it compares these versions.
+func (r Repository) keepsInputs(ctx context.Context, lane Lane, before, after string) (bool, error) {
+	text, err := r.git(ctx, append([]string{"diff", "--name-only", "--no-renames", before, after, "--"}, lane.Inputs...)...)
 	if err != nil {
-		return "", err
+		return false, err
 	}
-	hash := sha256.New()
-	for line := range strings.Lines(text) {
-		path := strings.TrimSpace(line[strings.IndexByte(line, '\t')+1:])
-		isLeftOut := path == RecordFile || path == Page || path == moduleFile && lane.usesModules() || lane.ignores(path)
-		if !isLeftOut {
-			_, _ = hash.Write([]byte(line)) // a hash accepts any input
+	var goFiles []string
+	for path := range strings.Lines(text) {
+		path = strings.TrimSuffix(path, "\n")
+		switch {
+		case path == RecordFile || path == Page || path == moduleFile && lane.usesModules() || lane.ignores(path):
+		case strings.HasSuffix(path, ".go") && !lane.readsComments():
+			goFiles = append(goFiles, path)
+		default:
+			return false, nil
 		}
 	}
-	makefile, _ := r.git(ctx, "show", commit+":Makefile") // the repositories in some tests have no Makefile
-	_, _ = hash.Write([]byte(recipe(makefile, lane.Name)))
-	return hex.EncodeToString(hash.Sum(nil))[:16], nil
+	oldMakefile, _ := r.git(ctx, "show", before+":Makefile") // the repositories in some tests have no Makefile
+	makefile, _ := r.git(ctx, "show", after+":Makefile")
+	if recipe(oldMakefile, lane.Name) != recipe(makefile, lane.Name) {
+		return false, nil
+	}
+	if keeps, err := r.keepsCode(ctx, before, after, goFiles); err != nil || !keeps {
+		return false, err
+	}
+	if !lane.usesModules() {
+		return true, nil
+	}
+	return r.keepsModules(ctx, before, after)
 }
 
 // isWithin reports whether a path is the path of the file or folder "parent", or is below this folder.
@@ -78,28 +88,22 @@ func isWithin(path, parent string) bool {
 // IsStale reports whether the inputs of a lane differ between the recorded commit and the last commit. A lane is also
 // stale if it has no record, or if this clone does not contain the recorded commit.
 func (r Repository) IsStale(ctx context.Context, lane Lane, record Record) (bool, error) {
-	digest, err := r.Digest(ctx, lane, "HEAD")
-	if err != nil || record.Commit == "" {
+	if _, err := r.git(ctx, "rev-parse", "--verify", "HEAD"); err != nil || record.Commit == "" {
 		return true, err
 	}
-	recorded, err := r.Digest(ctx, lane, record.Commit)
-	if err != nil || digest != recorded {
+	if _, err := r.git(ctx, "rev-parse", "--verify", record.Commit+"^{commit}"); err != nil {
 		return true, nil //nolint:nilerr // a shallow clone does not contain old commits
 	}
-	if !lane.usesModules() {
-		return false, nil
-	}
-	keeps, err := r.keepsModules(ctx, record.Commit)
+	keeps, err := r.keepsInputs(ctx, lane, record.Commit, "HEAD")
 	return !keeps, err
 }
 
 // Run executes the command of a lane, and writes a record if the command succeeds. If an input of the lane is not
 // committed, Run writes no record, because the recorded commit would not contain the tested files.
 func (r Repository) Run(ctx context.Context, lane Lane, command []string) error {
-	// Digest fails if the repository has no commit. In this case, the lane runs nevertheless, and describeObstacle reports
-	// the error afterwards.
-	before, _ := r.Digest(ctx, lane, "HEAD")
+	// If the repository has no commit, the lane runs nevertheless, and describeObstacle reports the error afterwards.
 	commit, _ := r.git(ctx, "rev-parse", "--short=8", "HEAD")
+	commit = strings.TrimSpace(commit)
 	start := time.Now()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = r.Root, os.Stdout, os.Stderr
@@ -107,21 +111,21 @@ func (r Repository) Run(ctx context.Context, lane Lane, command []string) error 
 		return fmt.Errorf("lane %s: %w", lane.Name, err)
 	}
 	duration := time.Since(start)
-	if obstacle := r.describeObstacle(ctx, lane, before); obstacle != "" {
+	if obstacle := r.describeObstacle(ctx, lane, commit); obstacle != "" {
 		_, _ = fmt.Fprintf(os.Stderr, "lane %s passed, and is not recorded: %s\n", lane.Name, obstacle)
 		return nil
 	}
-	return r.write(lane, Record{strings.TrimSpace(commit), start.Format(time.DateOnly), int(duration.Seconds())})
+	return r.write(lane, Record{commit, start.Format(time.DateOnly), int(duration.Seconds())})
 }
 
-// describeObstacle returns the reason why a run cannot be recorded, or "". The argument "before" is the digest at the
-// start of the run.
-func (r Repository) describeObstacle(ctx context.Context, lane Lane, before string) string {
-	after, err := r.Digest(ctx, lane, "HEAD")
+// describeObstacle returns the reason why a run cannot be recorded, or "". The argument "commit" is the last commit at the start of the
+// run.
+func (r Repository) describeObstacle(ctx context.Context, lane Lane, commit string) string {
+	keeps, err := r.keepsInputs(ctx, lane, commit, "HEAD")
 	if err != nil {
 		return err.Error()
 	}
-	if after != before {
+	if !keeps {
 		return "its inputs changed during the run"
 	}
 	uncommitted, err := r.git(ctx, append([]string{"status", "--porcelain", "--"}, append(slices.Clone(lane.Inputs), ":!"+RecordFile, ":!"+Page)...)...)

@@ -1,0 +1,90 @@
+package lanes
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"go/scanner"
+	"go/token"
+	"io"
+	"os/exec"
+	"strings"
+)
+
+// keepsCode reports whether Go files contain the same code in two commits. Files may differ in comments, because comments do not change
+// the compiled program. A path that a commit does not contain is a difference.
+func (r Repository) keepsCode(ctx context.Context, before, after string, paths []string) (bool, error) {
+	if len(paths) == 0 {
+		return true, nil
+	}
+	var names strings.Builder
+	for _, path := range paths {
+		fmt.Fprintf(&names, "%s:%s\n%s:%s\n", before, path, after, path)
+	}
+	cmd := exec.CommandContext(ctx, "git", "-C", r.Root, "cat-file", "--batch")
+	cmd.Stdin = strings.NewReader(names.String())
+	out, err := cmd.Output()
+	if err != nil {
+		return false, fmt.Errorf("git cat-file: %w", err)
+	}
+	files := bufio.NewReader(bytes.NewReader(out))
+	for range paths {
+		old, hasOld, err := readBlob(files)
+		if err != nil {
+			return false, err
+		}
+		current, hasCurrent, err := readBlob(files)
+		if err != nil {
+			return false, err
+		}
+		if !hasOld || !hasCurrent || code(old) != code(current) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// readBlob reads the next file from the output of `git cat-file --batch`. The bool is false if the commit does not contain the file.
+func readBlob(output *bufio.Reader) ([]byte, bool, error) {
+	header, err := output.ReadString('\n')
+	if err != nil {
+		return nil, false, err
+	}
+	if strings.HasSuffix(header, " missing\n") {
+		return nil, false, nil
+	}
+	var digest, kind string
+	var size int
+	if _, err := fmt.Sscan(header, &digest, &kind, &size); err != nil {
+		return nil, false, fmt.Errorf("git cat-file printed %q: %w", header, err)
+	}
+	content := make([]byte, size+1) // a line break follows the content
+	_, err = io.ReadFull(output, content)
+	return content[:size], true, err
+}
+
+// code returns the tokens of a Go file without its comments, except for directives such as //go:embed. A file with an example test is
+// returned unchanged, because the comment "Output:" of an example test is the expected result.
+func code(source []byte) string {
+	if bytes.Contains(source, []byte("// Output:")) {
+		return string(source)
+	}
+	var (
+		s     scanner.Scanner
+		b     strings.Builder
+		files = token.NewFileSet()
+	)
+	s.Init(files.AddFile("", files.Base(), len(source)), source, nil, scanner.ScanComments)
+	for {
+		_, kind, literal := s.Scan()
+		switch {
+		case kind == token.EOF:
+			return b.String()
+		case kind != token.COMMENT:
+			fmt.Fprintf(&b, "%s %s\n", kind, literal)
+		case strings.HasPrefix(literal, "//go:"):
+			fmt.Fprintln(&b, literal)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package lanes
+
+import "testing"
+
+// TestCommentsAreNoInput checks that a changed comment of a Go file makes only lanes stale that read the whole repository, and that
+// changed code and changed directives make all lanes stale.
+func TestCommentsAreNoInput(t *testing.T) {
+	const file = "//go:build linux\n\npackage a\n\n// A is one.\nconst A = 1 // one\n"
+	for name, test := range map[string]struct {
+		path, content string
+		want          bool
+	}{
+		"a comment changes":                     {"a/a.go", "//go:build linux\n\npackage a\n\n// A is a number.\n// Its value is one.\nconst A = 1\n", false},
+		"a value changes":                       {"a/a.go", "//go:build linux\n\npackage a\n\n// A is one.\nconst A = 2 // one\n", true},
+		"a directive changes":                   {"a/a.go", "//go:build unix\n\npackage a\n\n// A is one.\nconst A = 1 // one\n", true},
+		"the text of a constant is no Go":       {"a/a.go", "//go:build linux\n\npackage a\n\n// A is one.\nconst A = `// 1`\n", true},
+		"a file is added":                       {"a/b.go", "package a\n", true},
+		"an example expects another output":     {"a/example_test.go", "package a\n\nfunc ExampleA() {\n\tprintln(A)\n\t// Output: 2\n}\n", true},
+		"a comment of another language changes": {"a/a.cue", "// two\na: 1\n", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t)
+			write(t, r, "a/a.go", file)
+			write(t, r, "a/a.cue", "// one\na: 1\n")
+			write(t, r, "a/example_test.go", "package a\n\nfunc ExampleA() {\n\tprintln(A)\n\t// Output: 1\n}\n")
+			commit(t, r)
+			lane, everything := Lane{Name: "e2e", Inputs: []string{"a"}}, Lane{Name: "test", Inputs: []string{"."}}
+			for _, l := range []Lane{lane, everything} {
+				if err := r.Run(t.Context(), l, []string{"true"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write(t, r, test.path, test.content)
+			commit(t, r)
+			if got := isStale(t, r, lane); got != test.want {
+				t.Errorf("IsStale() = %t, want %t", got, test.want)
+			}
+			if !isStale(t, r, everything) {
+				t.Error("a lane whose input is the whole repository is not stale")
+			}
+		})
+	}
+}
