@@ -31,7 +31,7 @@ const (
 	Page       = "docs/lanes.md"
 )
 
-// Records reads the last record of each lane, by name.
+// Records returns the last record of each lane. The keys of the map are the names of the lanes.
 func (r Repository) Records() (map[string]Record, error) {
 	records := map[string]Record{}
 	text, err := os.ReadFile(filepath.Join(r.Root, RecordFile))
@@ -47,24 +47,14 @@ func (r Repository) Records() (map[string]Record, error) {
 	return records, nil
 }
 
-// keepsInputs reports whether the inputs of a lane are the same in two commits, and also the lane's recipe in the Makefile. The comparison
-// leaves out the files that contain the records, because each recorded run changes them, and comments in Go files. If the lane depends
-// only on the versions in the module file, it compares these versions.
+// keepsInputs reports whether the inputs of a lane, and the lane's recipe in the Makefile, are the same in two commits. The
+// comparison leaves out the files that contain the records, because each recorded run changes them, and comments in Go
+// files. If the lane depends only on the versions in the module file, the comparison reads only the versions in the module
+// file.
 func (r Repository) keepsInputs(ctx context.Context, lane Lane, before, after string) (bool, error) {
-	text, err := r.git(ctx, append([]string{"diff", "--name-only", "--no-renames", before, after, "--"}, lane.Inputs...)...)
-	if err != nil {
+	goFiles, others, err := r.changedInputs(ctx, lane, before, after)
+	if err != nil || len(others) > 0 {
 		return false, err
-	}
-	var goFiles []string
-	for path := range strings.Lines(text) {
-		path = strings.TrimSuffix(path, "\n")
-		switch {
-		case path == RecordFile || path == Page || path == moduleFile && lane.usesModules() || lane.ignores(path):
-		case strings.HasSuffix(path, ".go") && !lane.readsComments():
-			goFiles = append(goFiles, path)
-		default:
-			return false, nil
-		}
 	}
 	oldMakefile, _ := r.git(ctx, "show", before+":Makefile") // the repositories in some tests have no Makefile
 	makefile, _ := r.git(ctx, "show", after+":Makefile")
@@ -78,6 +68,23 @@ func (r Repository) keepsInputs(ctx context.Context, lane Lane, before, after st
 		return true, nil
 	}
 	return r.keepsModules(ctx, before, after)
+}
+
+// changedInputs lists the inputs of a lane that differ between two commits: first Go files whose comments the lane does not read, then all
+// other files.
+func (r Repository) changedInputs(ctx context.Context, lane Lane, before, after string) (goFiles, others []string, err error) {
+	text, err := r.git(ctx, append([]string{"diff", "--name-only", "--no-renames", before, after, "--"}, lane.Inputs...)...)
+	for path := range strings.Lines(text) {
+		path = strings.TrimSuffix(path, "\n")
+		switch {
+		case path == RecordFile || path == Page || path == moduleFile && lane.usesModules() || lane.ignores(path):
+		case strings.HasSuffix(path, ".go") && !lane.readsComments():
+			goFiles = append(goFiles, path)
+		default:
+			others = append(others, path)
+		}
+	}
+	return goFiles, others, err
 }
 
 // isWithin reports whether a path is the path of the file or folder "parent", or is below this folder.
