@@ -13,12 +13,12 @@ import (
 	"syscall"
 )
 
-// fill writes the tree to the staging folder, which will replace the present folder. fill creates hard links to unchanged
-// files, and to unknown files, which the manifest does not list. fill writes all other files. Existing files and folders
-// keep their modes.
+// fill writes the tree to the staging folder, which will replace the present folder. For unchanged files, and for unknown
+// files (files that the manifest does not list), fill creates hard links. fill writes every file that is neither
+// unchanged nor unknown as a new file. Existing files and folders keep their modes.
 //
-// fill does not flush files to the disk. With flushing, a run with 3,000 files would take two to eight times as long.
-// After a power failure, lost files can be generated again.
+// fill does not flush files to the disk. If fill flushed files to the disk, a run with 3,000 files would take two to
+// eight times as long. After a power failure, lost files can be generated again.
 func (p *Plan) fill(ctx context.Context, s *staging) error {
 	folders := p.listFolders()
 	for _, folder := range folders {
@@ -37,8 +37,8 @@ func (p *Plan) fill(ctx context.Context, s *staging) error {
 	if err := p.linkUnknown(ctx, s); err != nil {
 		return err
 	}
-	// Subfolders get their mode before their parent folder, because the mode of the parent folder can make its
-	// subfolders unreachable.
+	// The mode of a folder can make its subfolders unreachable. Therefore subfolders get their mode before
+	// their parent folder.
 	for _, folder := range slices.Backward(folders) {
 		if e, ok := p.present[folder]; ok && e.info.IsDir() {
 			if err := s.root.Chmod(inNew(folder), e.info.Mode()); err != nil {
@@ -58,7 +58,7 @@ func (p *Plan) linkUnknown(ctx context.Context, s *staging) error {
 			return rootCause(ctx.Err())
 		}
 		if err := p.link(s, name); err != nil {
-			return fmt.Errorf("%s: an unknown file can be kept only with a hard link: %w: move the file away, or write to another folder", name, rootCause(err))
+			return fmt.Errorf("unknown file %s can be kept only with a hard link, which failed: %w: move the file away, or write to another folder", name, rootCause(err))
 		}
 	}
 	return nil
@@ -95,16 +95,17 @@ func (p *Plan) put(s *staging, f hashedFile) error {
 	return s.write(f.File, before)
 }
 
-var errMounted = errors.New("lies in a mount, which the new folder would not contain: unmount it, or write to a folder inside the mount")
+var errMounted = errors.New("lies in a mounted folder, which the new folder would not contain: unmount the mounted folder, or write to a folder inside it")
 
-// link creates a hard link, so that the old and the new folder share a file. If somebody edits the file during the run,
-// the edit is in both folders, and is not lost. The run writes changed files only as new files, so the old folder stays
-// intact until the swap.
+// link creates a hard link, so that the old and the new folder share a file. If somebody edits a shared file during the
+// run, the edit is visible in both folders, and is not lost. The run writes changed files only as new files, so the old
+// folder stays intact until the swap of the two folders.
 func (p *Plan) link(s *staging, name string) error {
 	return p.parent.link(p.parent.root, path.Join(p.name, name), path.Join(s.name, inNew(name)))
 }
 
-// write creates a file. If the new file replaces a generated file, it gets the mode of the old file.
+// write creates a file. If the new file replaces a generated file, the new file gets the mode of the
+// old file.
 func (s *staging) write(f File, before entry) (err error) {
 	file, err := s.root.OpenFile(inNew(f.Path), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {

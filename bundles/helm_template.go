@@ -40,11 +40,11 @@ func (c *helmChart) addObjects(ctx context.Context) error {
 	return nil
 }
 
-// includeCondition returns the template condition under which a release contains an object. For most objects, the condition
-// is empty. Helm creates RoleBindings before admission policies. Without a condition, a new tenant would therefore have
-// rights before the tenant's admission policy is in force. For this reason, a release contains the tenant's RoleBindings
-// only if the tenant's ValidatingAdmissionPolicyBinding already exists in the cluster. The condition reads the template
-// variable $inForce, which each template of a component sets.
+// includeCondition returns the template condition under which a release contains an object. For most objects,
+// includeCondition returns an empty condition. Helm creates RoleBindings before admission policies. Without a condition, a
+// new tenant would have rights before the tenant's admission policy is in force. For this reason, a release contains the
+// tenant's RoleBindings only if the tenant's ValidatingAdmissionPolicyBinding already exists in the cluster. The condition
+// reads the template variable $inForce, which each template of a component sets.
 func (c *helmChart) includeCondition(o object.Object) string {
 	tenant := o.Label(v1alpha1.TenantLabel)
 	if !o.ID().GrantsRights() || !c.restricted[tenant] {
@@ -65,12 +65,13 @@ func (c *helmComponent) add(text, condition string) {
 	c.content = append(c.content, []byte(text))
 }
 
-// publishedComponents maps renamed CUE folders to their former names. A component keeps the former name of its folder,
-// because users set this name in the values of existing releases.
+// publishedComponents maps renamed CUE folders to their former names. After a CUE folder is renamed, its component
+// keeps the former name of the folder, because users set the former name in the values of existing releases.
 var publishedComponents = map[string]string{"monitoring": "observe"}
 
-// componentFolder returns the name of an object's component. This is the name of the folder of the CUE file that defines the
-// object, such as quota for policies/quota/resource_quota.cue.
+// componentFolder returns the name of the component to which an object belongs. The name of the component is the name of the
+// folder with the CUE file that defines the object. For example, an object that policies/quota/resource_quota.cue defines
+// belongs to the component "quota".
 func componentFolder(o object.Object) string {
 	folder := path.Base(path.Dir(o.Origin().Definition))
 	return cmp.Or(publishedComponents[folder], folder)
@@ -110,9 +111,10 @@ func escapeTemplate(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte("{{"), []byte(`{{ "{{" }}`))
 }
 
-// keepAnnotation returns an annotation that makes Helm keep an object when a release is deleted. For other objects,
-// the result is empty. Helm must keep namespaces, because they contain objects of other owners. Helm must also keep
-// objects with the label trainyard.dev/keep, because several platforms share these objects.
+// keepAnnotation returns an annotation that makes Helm keep an object when a release is deleted. For objects that
+// Helm may delete, the result of keepAnnotation is empty. Helm must keep namespaces, because they contain objects
+// of other owners. Helm must also keep objects with the label trainyard.dev/keep, because several platforms share
+// these objects.
 func keepAnnotation(o object.Object) string {
 	if o.ID().Kind == "Namespace" && o.ID().Group == "" || o.Label(v1alpha1.KeepLabel) == "true" {
 		return "    helm.sh/resource-policy: keep\n"
@@ -120,8 +122,8 @@ func keepAnnotation(o object.Object) string {
 	return ""
 }
 
-// metadataText matches the start of the metadata in the YAML of an object. The match contains annotations, labels, and
-// the key "name".
+// metadataText matches the start of the metadata in the YAML of an object. metadataText matches the annotations, the
+// labels, and the key "name".
 var metadataText = regexp.MustCompile(`(?ms)^metadata:\n(?:^  annotations:\n(.*?))?(?:^  labels:\n(.*?))?^  name:`)
 
 // withMetadata adds an annotation to the text of an object, and also adds templates for the values commonLabels and
@@ -129,7 +131,7 @@ var metadataText = regexp.MustCompile(`(?ms)^metadata:\n(?:^  annotations:\n(.*?
 func (c *helmChart) withMetadata(text, annotation string) (string, error) {
 	m := metadataText.FindStringSubmatch(text)
 	if m == nil {
-		return "", errors.New("want metadata in which only annotations and labels precede the name")
+		return "", errors.New("metadata: want only annotations and labels before the name")
 	}
 	with := "metadata:\n" + c.metadataBlock("annotations", m[1]+annotation) + c.metadataBlock("labels", m[2]) + "  name:"
 	return strings.Replace(text, m[0], with, 1), nil
@@ -146,8 +148,8 @@ func (c *helmChart) metadataBlock(field, own string) string {
 	return head + "    {{- with " + added + " }}{{ . | nindent 4 }}{{ end }}\n" + own
 }
 
-// noteOwnKeys records the keys of an object's own labels and annotations. The values commonLabels and commonAnnotations
-// must not contain these keys.
+// noteOwnKeys records the keys of an object's own labels and annotations. The chart's values commonLabels and
+// commonAnnotations must not contain keys that an object already has.
 func (c *helmChart) noteOwnKeys(fields map[string]any) {
 	for field, keys := range c.ownKeys {
 		own, _ := object.At(fields, []any{"metadata", field}).(map[string]any)
@@ -158,8 +160,8 @@ func (c *helmChart) noteOwnKeys(fields map[string]any) {
 }
 
 // templateFields returns the fields that an object's template computes: the parameters, and the images of all
-// containers. The template computes the name of each image, because a release can load images from a mirror.
-// templateFields also adds the parameters to the chart's values.
+// containers. The template computes the names of images, because a release can load images from a mirror. In
+// addition, templateFields adds the parameters to the chart's values.
 func (c *helmChart) templateFields(o object.Object, fields map[string]any) ([]templateField, error) {
 	var filled []templateField
 	for _, p := range o.Parameters() {

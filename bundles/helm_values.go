@@ -12,7 +12,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// helmValues is the tree of a chart's values. The keys of this tree are the keys below spec in the document.
+// helmValues is the tree of a chart's values. The keys in the tree of values are the same as the keys below
+// spec in the document.
 type helmValues map[string]*helmValue
 
 type helmValue struct {
@@ -24,8 +25,8 @@ type helmValue struct {
 	minimum, maximum any // bounds in addition to the parameter's schema; nil if there is no bound
 }
 
-// splitKeys splits a path of the document into its keys, and omits the first key, which is "spec". In the path, keys
-// with dots are quoted, see problem.Path.
+// splitKeys returns the keys in a path of the document, without the first key, which is "spec". Keys that contain
+// dots are quoted in the path, as problem.Path describes.
 func splitKeys(path string) []string {
 	var keys []string
 	for rest := strings.TrimPrefix(path, "spec."); rest != ""; {
@@ -53,8 +54,8 @@ func (v helmValues) valueAt(path string) (value *helmValue) {
 }
 
 // add adds a parameter to the chart's values. The argument "value" is the value that the parameter has in an object
-// of the component. If the parameter is a number, and the object contains this number as a string, add converts the
-// string to a number.
+// of the component. If the parameter is a number, but the object contains this number as a string, the method
+// converts the string to a number.
 func (v helmValues) add(p object.Parameter, value any, component string) error {
 	keys := splitKeys(p.Key)
 	last := len(keys) - 1
@@ -73,7 +74,7 @@ func (v helmValues) add(p object.Parameter, value any, component string) error {
 		v[keys[last]] = known
 	}
 	if known.value != value {
-		return fmt.Errorf("%s is %v here, and %v in another object", p.Key, value, known.value)
+		return fmt.Errorf("the Helm value %s is %v in this object, but %v in another object", p.Key, value, known.value)
 	}
 	known.components[component] = true
 	return nil
@@ -83,8 +84,8 @@ func (v helmValues) add(p object.Parameter, value any, component string) error {
 // number.
 func (v *helmValue) isWhole() bool { return v != nil && schemaType(v.parameter) == "integer" }
 
-// parseNumber converts a string such as "10" or "0.5" to a number. Any other string, such as "010", is returned
-// unchanged.
+// parseNumber converts a string such as "10" or "0.5" to a number. parseNumber does not change strings in
+// another form, such as "010".
 func parseNumber(text string) any {
 	if whole, err := strconv.ParseInt(text, 10, 64); err == nil && strconv.FormatInt(whole, 10) == text {
 		return whole

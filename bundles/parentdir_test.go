@@ -59,11 +59,11 @@ func TestRefusedFolders(t *testing.T) {
 		},
 		"the working directory": {
 			at:   func(t *testing.T, dir string) string { t.Helper(); t.Chdir(dir); return "." },
-			want: "the working directory is this folder or lies in it",
+			want: "the command would remove the working directory",
 		},
 		"the working directory by its name": {
 			at:   func(t *testing.T, dir string) string { t.Helper(); t.Chdir(dir); return dir },
-			want: "the working directory is this folder or lies in it",
+			want: "the command would remove the working directory",
 		},
 		"a folder above the working directory": {
 			at: func(t *testing.T, dir string) string {
@@ -71,7 +71,7 @@ func TestRefusedFolders(t *testing.T) {
 				t.Chdir(filepath.Join(dir, "sub"))
 				return ".."
 			},
-			want: "the working directory is this folder or lies in it",
+			want: "the command would remove the working directory",
 		},
 	}
 	for name, tc := range cases {
@@ -124,8 +124,9 @@ func TestParentMayBeALink(t *testing.T) {
 	checkFiles(t, dir, withManifest(t, map[string]string{"a": "2"}))
 }
 
-// TestLinksAreNotFollowed checks the case that somebody replaces a generated folder by a symbolic link. The link counts
-// as an unknown file. Even with the field Force, a run does not write to the target of the link.
+// TestLinksAreNotFollowed checks the case that somebody replaces a generated folder by a symbolic link. A symbolic link
+// in the place of a generated folder counts as an unknown file. Even with the field Force, a run does not write to the
+// target of the link.
 func TestLinksAreNotFollowed(t *testing.T) {
 	dir := writeBundle(t, map[string]string{"deep/a": "1"})
 	replaceByLink("deep")(t, dir)
@@ -152,8 +153,8 @@ func TestGitIsNotEntered(t *testing.T) {
 	}
 }
 
-// TestReadOnlyWriter checks that a read-only Writer creates nothing when it compares a missing folder with a tree, and that
-// its plan cannot be written.
+// TestReadOnlyWriter compares a missing folder with a tree. The read-only Writer must not create directories, and must
+// refuse to write its plan.
 func TestReadOnlyWriter(t *testing.T) {
 	base := t.TempDir()
 	w := &Writer{ReadOnly: true}

@@ -22,8 +22,9 @@ type Change struct {
 	Removed  []string // runtimes, tenants and queues that the user allows the run to remove
 }
 
-// Check returns a *RemovalError if an immutable field would change, or if a runtime, tenant or queue that is not in Removed
-// would be removed. The result "used" contains the members of Removed that allow the removal of at least one object.
+// Check returns a *RemovalError if an immutable field would change. Check also returns a *RemovalError if a runtime,
+// tenant or queue would be removed, and the field Removed does not list it. The result "used" contains some entries of
+// the field Removed: the entries that allow the removal of at least one object.
 func (c Change) Check() (used []string, err error) {
 	next := c.next()
 	var problems []string
@@ -60,7 +61,7 @@ func (c Change) next() map[string]Entry {
 func (c Change) removalMessage(old Entry) string {
 	switch tenant := "tenant/" + old.Tenant; {
 	case old.Tenant != "" && !slices.Contains(c.Document, tenant):
-		return fmt.Sprintf("%[1]s would be removed, with all objects generated for it: allow this with --remove %[1]s", tenant)
+		return fmt.Sprintf("%[1]s would be removed, with all objects generated for this tenant: allow this with --remove %[1]s", tenant)
 	case old.Runtime != "":
 		return fmt.Sprintf("%s would be removed, and TrainJobs that name it would fail: allow this with --remove runtime/%s", old.describeEntry(), old.Runtime)
 	case old.queueName() != "":
@@ -98,7 +99,7 @@ func immutableChanges(old, next Entry) []string {
 		if old.queueName() != "" {
 			field, advice = "spec."+path, fmt.Sprintf("keep this queue, add a queue with a new key, such as %[1]s-v2, and remove %[1]s when no TrainJob waits in it", strings.TrimPrefix(old.queueName(), old.Tenant+"/"))
 		}
-		problems = append(problems, fmt.Sprintf("%s: %s would change, which the API server refuses: %s", old.describeEntry(), field, advice))
+		problems = append(problems, fmt.Sprintf("%s: %s would change, but the API server refuses this change: %s", old.describeEntry(), field, advice))
 	}
 	return problems
 }

@@ -31,7 +31,7 @@ func createFiles(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// staged and staged2 are staging folders for "dir".
+// staged and staged2 are the names of staging folders for the folder "dir".
 const (
 	staged  = stagedPrefix + "dir-abcdefghij/"
 	staged2 = stagedPrefix + "dir-klmnopqrst/"
@@ -42,7 +42,7 @@ const (
 func TestRecover(t *testing.T) {
 	cases := map[string]struct {
 		// The field "compared" lists the files that must exist after a read-only Writer has run. If the field
-		// "compared" is nil, this run must not change any file.
+		// "compared" is nil, the run of the read-only Writer must not change any file.
 		before, after, compared map[string]string
 		note                    string
 	}{
@@ -147,7 +147,7 @@ func TestReadOnlyFoldersAreRemoved(t *testing.T) {
 }
 
 // TestRollbackFails checks the error of a failed rollback. The error must name the folder that contains the changes of
-// another program. No later run may remove this folder.
+// another program. No later run may remove this folder, because it contains the changes of another program.
 func TestRollbackFails(t *testing.T) {
 	dir, times := writeBundle(t, first), 0
 	p := newSwapPlan(t, &Writer{}, dir, func(string) error {
@@ -161,7 +161,7 @@ func TestRollbackFails(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "a was changed by another program") || strings.Contains(err.Error(), "nothing was changed") {
 		t.Fatalf("Write() = %v", err)
 	}
-	_, saved, _ := strings.Cut(err.Error(), "input/output error: move it back from ")
+	_, saved, _ := strings.Cut(err.Error(), "input/output error: move the previous folder back from ")
 	p.writer.Close()
 	for range 2 {
 		if text := takeSnapshot(t, saved)["a"]; text != "by hand\n" {

@@ -51,8 +51,9 @@ func (s *staging) restore() error {
 	return s.keepPrevious(s.parent.root.Rename(path.Join(s.name, oldName), s.target))
 }
 
-// keepPrevious handles the error of a failed rollback. keepPrevious renames the staging folder, so that no later run
-// removes the previous folder, which is in the staging folder. If there is no error, keepPrevious does nothing.
+// keepPrevious adds advice to the error of a failed rollback, and renames the staging folder. Later runs do not
+// remove the renamed staging folder, which contains the previous folder. If there is no error, keepPrevious does
+// nothing.
 func (s *staging) keepPrevious(err error) error {
 	if err == nil {
 		return nil
@@ -62,7 +63,7 @@ func (s *staging) keepPrevious(err error) error {
 	if s.parent.root.Rename(s.name, saved) == nil {
 		s.name = saved
 	}
-	return fmt.Errorf("restoring the previous folder failed: %w: move it back from %s", rootCause(err), filepath.Join(s.parent.path, s.previousPath()))
+	return fmt.Errorf("restoring the previous folder failed: %w: move the previous folder back from %s", rootCause(err), filepath.Join(s.parent.path, s.previousPath()))
 }
 
 // explain describes why a folder cannot be renamed, and what the user can do.
@@ -71,9 +72,9 @@ func explain(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.EBUSY):
-		return fmt.Errorf("%w: a mount point cannot be replaced: write to a folder inside it, with a longer path", rootCause(err))
+		return fmt.Errorf("%w: a mount point cannot be replaced: write to a folder inside the mount point", rootCause(err))
 	case errors.Is(err, syscall.EXDEV):
-		return fmt.Errorf("%w: a mount point, or a folder in a lower layer of an overlay, cannot be replaced: write to another folder", rootCause(err))
+		return fmt.Errorf("%w: a mount point, or a folder in a lower layer of an overlay file system, cannot be replaced: write to another folder", rootCause(err))
 	default:
 		return fmt.Errorf("moving the new folder to its place: %w", rootCause(err))
 	}

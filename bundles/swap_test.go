@@ -13,7 +13,8 @@ import (
 )
 
 // newSwapPlan returns a plan that replaces the files in a folder by the files in the variable "second". Before each
-// swap of folders, the plan passes the path of the staging folder to the function in the argument "with".
+// swap of folders, the plan calls the function in the argument "with". The function gets the path of the staging
+// folder.
 func newSwapPlan(t *testing.T, w *Writer, dir string, with func(string) error) *Plan {
 	t.Helper()
 	t.Cleanup(w.Close)
@@ -52,11 +53,11 @@ func TestSwap(t *testing.T) {
 		},
 		"a mount point": {
 			with: func(string, string) error { return &os.PathError{Op: "renameat2", Path: "x", Err: syscall.EBUSY} },
-			want: "device or resource busy: a mount point cannot be replaced: write to a folder inside it, with a longer path; nothing was changed",
+			want: "device or resource busy: a mount point cannot be replaced: write to a folder inside the mount point; nothing was changed",
 		},
 		"another device": {
 			with: func(string, string) error { return syscall.EXDEV },
-			want: "invalid cross-device link: a mount point, or a folder in a lower layer of an overlay, cannot be replaced: write to another folder; nothing",
+			want: "invalid cross-device link: a mount point, or a folder in a lower layer of an overlay file system, cannot be replaced: write to another folder; nothing",
 		},
 		"a folder without write permission": {
 			with: func(string, string) error { return syscall.EACCES },
@@ -175,7 +176,7 @@ func (c countdownContext) Err() error {
 }
 
 // TestInterrupt interrupts a run at every step. After each interruption, the folder must contain all old files or all
-// new files. The parent directory must contain nothing else.
+// new files. Apart from the bundle's folder, the parent directory must be empty.
 func TestInterrupt(t *testing.T) {
 	for after := 0; ; after++ {
 		dir, left := writeBundle(t, first), after

@@ -10,7 +10,7 @@ import (
 
 // Writer writes trees to folders. A Writer replaces a folder as a whole or leaves the folder unchanged; docs/writing.md
 // lists the guarantees for each operating system. Other runs that write to the same parent directories wait until Close
-// is called. The zero value is ready for use. Only one goroutine may use a Writer.
+// is called. The zero value of a Writer is ready for use. Only one goroutine may use a Writer.
 type Writer struct {
 	Force       bool              // overwrite generated files that somebody edited
 	KeepUnknown bool              // keep files that are not in the manifest, instead of refusing the folder
@@ -46,7 +46,8 @@ type Plan struct {
 	listing  hashedFile       // the new manifest
 }
 
-// Plan compares a folder with a tree. If an earlier run was killed, Plan first recovers the folder.
+// Plan is the method that compares a folder with a tree of files. If an earlier run was killed,
+// Plan first recovers the folder.
 func (w *Writer) Plan(ctx context.Context, tree Tree, dir string) (*Plan, error) {
 	dir = filepath.Clean(dir)
 	parent, name, err := split(dir)
@@ -69,8 +70,9 @@ func (w *Writer) Plan(ctx context.Context, tree Tree, dir string) (*Plan, error)
 	return p, nil
 }
 
-// split returns the parent directory and the name of a folder. A path that ends with "." or ".." does not contain the
-// folder's name, so split first resolves this path as the operating system does.
+// split returns the parent directory and the name of a folder. The function first resolves a path that ends with "."
+// or "..", because the last part of this path is not the folder's name. The operating system resolves the path in
+// the same way.
 func split(dir string) (parent, name string, err error) {
 	if base := filepath.Base(dir); base == "." || base == ".." {
 		if dir, err = filepath.EvalSymlinks(dir); err == nil {
@@ -138,11 +140,11 @@ func (p *Plan) replace(ctx context.Context) error {
 	case p.writer.ReadOnly:
 		return errors.New("the Writer is read-only")
 	case p.present != nil && containsWorkingDir(p.present["."].info):
-		return errors.New("the working directory is this folder or lies in it, and would be removed: run the command from another directory")
+		return errors.New("the command would remove the working directory, which is this folder or lies in it: run the command from another directory")
 	}
 	s, err := p.parent.stage(p.name)
 	if err != nil {
-		return fmt.Errorf("creating a staging folder next to it: %w", err)
+		return fmt.Errorf("creating a staging folder next to the target folder: %w", err)
 	}
 	if err = p.fill(ctx, s); err == nil {
 		err = p.install(ctx, s)
@@ -157,9 +159,10 @@ func (p *Plan) replace(ctx context.Context) error {
 }
 
 // install swaps the staged and the present folder, and swaps them back if somebody changed the present folder. install
-// checks for changes before and after the swap. The first check finds nearly all changes, before other programs can see the
-// new folder. The second check finds changes between the first check and the swap. No later check is needed, because other
-// programs cannot find the old folder under its name after the swap.
+// checks for changes before and after the swap. The check before the swap finds nearly all changes by other programs,
+// before these programs can see the new folder. The check after the swap finds changes that other programs made between the
+// first check and the swap. Later checks are not needed, because other programs cannot find the old folder under its name
+// after the swap.
 func (p *Plan) install(ctx context.Context, s *staging) error {
 	if err := p.checkUnchanged(ctx, p.name); err != nil {
 		return err

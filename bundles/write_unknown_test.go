@@ -119,13 +119,13 @@ func TestNoHardLinks(t *testing.T) {
 		"an unchanged file": {err: syscall.EPERM},
 		"an unknown file": {
 			before: does(edit("own/notes")), err: syscall.EPERM,
-			want: "own/notes: an unknown file can be kept only with a hard link: operation not permitted: move the file away, or write to another folder; nothing was changed",
+			want: "unknown file own/notes can be kept only with a hard link, which failed: operation not permitted: move the file away, or write to another folder; nothing was changed",
 		},
 		"an unknown file in a mount": {
 			before: does(edit("own/notes")), err: syscall.EXDEV,
-			want: "own/notes: an unknown file can be kept only with a hard link: invalid cross-device link: move the file away, or write to another folder; nothing was changed",
+			want: "unknown file own/notes can be kept only with a hard link, which failed: invalid cross-device link: move the file away, or write to another folder; nothing was changed",
 		},
-		"an unchanged file in a mount": {err: syscall.EXDEV, want: "b: lies in a mount, which the new folder would not contain: unmount it, or write to a folder inside the mount; nothing was changed"},
+		"an unchanged file in a mount": {err: syscall.EXDEV, want: "b: lies in a mounted folder, which the new folder would not contain: unmount the mounted folder, or write to a folder inside it; nothing was changed"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -160,8 +160,8 @@ func TestNoHardLinks(t *testing.T) {
 	}
 }
 
-// TestUnknownFilesAreTheSame checks that a run with the field KeepUnknown leaves unknown files and folders unchanged:
-// the inode, mode and time of a file, and the mode of a folder.
+// TestUnknownFilesAreTheSame checks that a run does not change unknown files and folders if the field KeepUnknown is
+// true. The test compares the inode, mode and time of files, and the mode of folders.
 func TestUnknownFilesAreTheSame(t *testing.T) {
 	dir := writeBundle(t, map[string]string{"a": "1"})
 	edit("own/sub/file")(t, dir)
@@ -275,8 +275,8 @@ func TestUnchangedFilesAreNotTouched(t *testing.T) {
 
 func does(all ...func(*testing.T, string)) []func(*testing.T, string) { return all }
 
-// replaceByLink returns a function that moves a file or folder elsewhere, and creates a symbolic link to it in the old
-// place.
+// replaceByLink returns a function that moves a file or folder elsewhere. The function then creates a symbolic link in
+// the old place, which leads to the moved file or folder.
 func replaceByLink(path string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()

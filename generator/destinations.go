@@ -14,9 +14,9 @@ import (
 
 var sharedDestination = problem.Rule{Name: "shared-destination", Doc: "One Argo CD does not apply the same object of two environments to the same cluster"}
 
-// checkDestinations reports each environment that has an object and a cluster in common with an earlier environment. Argo CD
-// would apply the object for both environments, and the two Applications would overwrite each other's object again and
-// again.
+// checkDestinations reports each environment that has an object and a cluster in common with an earlier environment. If two
+// environments had the same object in the same cluster, their Argo CD Applications would overwrite each other's object again
+// and again.
 func checkDestinations(documents []*load.Document, plans []*plan.Plan, objects []object.Set) error {
 	errs := make([]error, len(plans))
 	for i, later := range plans {
@@ -38,9 +38,10 @@ func checkDestinations(documents []*load.Document, plans []*plan.Plan, objects [
 	return mergeProblems(documents, errs)
 }
 
-// sharedCluster returns a cluster to which both environments are delivered. The result "ok" is false if they have no cluster
-// in common. The empty name stands for the cluster in which Argo CD runs. If each environment has its own Argo CD, the same
-// name means different clusters, but the same address means the same cluster.
+// sharedCluster returns a cluster to which two environments are both delivered. The result "ok" is false if the two
+// environments have no cluster in common. The empty cluster name stands for the cluster in which Argo CD runs. If two
+// environments use different Argo CDs, the same cluster name means different clusters, but the same address means the same
+// cluster.
 func sharedCluster(a, b *object.ArgoCD) (cluster string, ok bool) {
 	if a == nil || b == nil {
 		return "", false
@@ -57,9 +58,9 @@ func sharedCluster(a, b *object.ArgoCD) (cluster string, ok bool) {
 // describeConflict returns a message that two environments have the same object in the same cluster.
 func describeConflict(id object.ID, cluster string) string {
 	if isAddress(cluster) {
-		return fmt.Sprintf("Argo CD would apply %s %s of both environments to %s", id.Kind, id.Name, cluster)
+		return fmt.Sprintf("Argo CD would apply the object %s %s of both environments to the same cluster (%s)", id.Kind, id.Name, cluster)
 	}
-	return fmt.Sprintf("Argo CD would apply %s %s of both environments to %s; if each environment has an Argo CD of its own, set different values of delivery.argocd.instance",
+	return fmt.Sprintf("Argo CD would apply the object %s %s of both environments to the same cluster (%s); if each environment has its own Argo CD, set different values of delivery.argocd.instance",
 		id.Kind, id.Name, cmp.Or(cluster, "the cluster in which it runs"))
 }
 
@@ -78,8 +79,8 @@ func clustersOf(a *object.ArgoCD) []string {
 	return all
 }
 
-// canonicalCluster returns the same text for all spellings of a cluster. For the cluster in which Argo CD runs, the text is
-// empty.
+// canonicalCluster returns the same text for all spellings of a cluster. For the cluster in which Argo CD runs,
+// canonicalCluster returns an empty text.
 func canonicalCluster(cluster string) string {
 	cluster = strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(cluster), "/"), ":443")
 	if cluster == "in-cluster" || cluster == "https://kubernetes.default.svc" {

@@ -55,8 +55,9 @@ func TestObjectsHaveOrigins(t *testing.T) {
 	}
 }
 
-// TestParametersCanBeFilledIn writes a new value of each parameter into a generated object, at the paths of the
-// parameter. The result must equal the object that is generated from a document with the new value.
+// TestParametersCanBeFilledIn gives each parameter a new value in a generated object. The test writes the value
+// at all paths of the parameter. The test then generates an object from a document that contains the new value.
+// The two objects must be equal.
 func TestParametersCanBeFilledIn(t *testing.T) {
 	values := map[string]struct{ document, leaf any }{
 		"spec.runtimes.mpi.image":            {"quay.io/acme/other:2", "quay.io/acme/other:2"},
@@ -155,7 +156,7 @@ func TestVerifyReportsFaults(t *testing.T) {
 	cases := map[string]struct{ file, old, replacement, want string }{
 		"a field that is not in the upstream type": {"runtimes/training_runtime.cue", "numNodes: 1", "numNodez: 1", `unknown field "spec.mlPolicy.numNodez"`},
 		"a field of another type":                  {"runtimes/pod.cue", "enableServiceLinks: false", `enableServiceLinks: "no"`, "cannot unmarshal string"},
-		"an unknown kind":                          {"runtimes/training_runtime.cue", `"ClusterTrainingRuntime"`, `"Runtime"`, "no upstream type is known"},
+		"an unknown kind":                          {"runtimes/training_runtime.cue", `"ClusterTrainingRuntime"`, `"Runtime"`, "no upstream Go type is known"},
 		"a value that is not concrete":             {"runtimes/role.cue", "backoffLimit: 0", "backoffLimit: int", "backoffLimit"},
 		"a parameter of an unknown field":          {"runtimes/training_runtime.cue", "@param(numProcPerNode)", "@param(numProcPerNod)", "settings.numProcPerNod"},
 		"a parameter that differs from its source": {"runtimes/container.cue", "image:           in.settings.image ", `image: "x\(in.settings.image)" `, "its source settings.image is"},

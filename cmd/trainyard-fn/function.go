@@ -57,7 +57,7 @@ func (l *resourceList) process(ctx context.Context) int {
 		return l.reportUsage(fmt.Sprintf("annotation %s: want one of %s, got %q%s", functionAnnotation, strings.Join(names, ", "), name, suggestName(name, names)))
 	}
 	if f.kind != kind {
-		return l.reportUsage(fmt.Sprintf("annotation %s: %s wants a functionConfig of the kind %s, got %s", functionAnnotation, name, f.kind, kind))
+		return l.reportUsage(fmt.Sprintf("annotation %s: function %s wants a functionConfig of the kind %s, got the kind %s", functionAnnotation, name, f.kind, kind))
 	}
 	return f.run(l, ctx)
 }
@@ -102,7 +102,7 @@ func (l *resourceList) generatePlatforms(ctx context.Context, request generator.
 		for _, p := range platforms {
 			names = append(names, p.Environment)
 		}
-		return nil, fmt.Errorf("the document has environments: name one with the annotation %s (%s)", environmentAnnotation, strings.Join(names, ", "))
+		return nil, fmt.Errorf("the document has environments: name one with the annotation %s (one of %s)", environmentAnnotation, strings.Join(names, ", "))
 	}
 	l.reportAll(l.FunctionConfig, framework.Info, platforms[0].Notes, exitOK)
 	return platforms, nil

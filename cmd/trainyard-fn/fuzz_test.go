@@ -31,7 +31,7 @@ var seeds = []string{
 	"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n...\napiVersion: v1\n",
 }
 
-// decode decodes the output as strictly as kustomize and kpt do.
+// decode reads the output as strictly as kustomize and kpt do.
 func decode(t *testing.T, text []byte) (list struct {
 	APIVersion string            `json:"apiVersion"`
 	Kind       string            `json:"kind"`
@@ -46,8 +46,8 @@ func decode(t *testing.T, text []byte) (list struct {
 }
 
 // FuzzRun checks that standard output is either empty or one ResourceList with the apiVersion of the input. If
-// the output is empty, or contains results of severity error, the exit code must not be 0, and standard error
-// must contain the messages.
+// the output is empty, or contains results with the severity "error", the exit code must not be 0, and
+// standard error must contain the messages.
 func FuzzRun(f *testing.F) {
 	for _, seed := range seeds {
 		f.Add(seed)
@@ -74,7 +74,8 @@ func FuzzRun(f *testing.F) {
 	})
 }
 
-// TestGenerateKeepsOtherItems checks that generate removes no item except its own functionConfig.
+// TestGenerateKeepsOtherItems checks that the function "generate" removes no item from the list
+// except its own functionConfig.
 func TestGenerateKeepsOtherItems(t *testing.T) {
 	var out, messages bytes.Buffer
 	config := strings.Replace(document, "{name: a}", `{name: a, annotations: {config.kubernetes.io/local-config: "true"}}`, 1)
@@ -94,21 +95,21 @@ func TestGenerateKeepsOtherItems(t *testing.T) {
 	}
 }
 
-// TestRefusedInput checks that the program refuses two types of input: input that makes kyaml panic, and input of
-// which kyaml silently drops a part.
+// TestRefusedInput checks that the program refuses input that makes kyaml panic, and input from which kyaml
+// silently drops a part.
 func TestRefusedInput(t *testing.T) {
 	const head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
 	for name, tc := range map[string]struct{ input, want string }{
 		"another document":    {head + "items: []\n...\n" + head + "items: []\n", "want one YAML document"},
 		"duplicate keys":      {head + "items: []\nitems: []\n", `key "items" already set`},
-		"items are an alias":  {head + "a: &a [{kind: A}]\nitems: *a\n", "items: want a list that is no alias"},
+		"items are an alias":  {head + "a: &a [{kind: A}]\nitems: *a\n", "items: want a list that is not a YAML alias"},
 		"items are a mapping": {head + "items: {a: b}\n", "items: want a list"},
 		"an item is null":     {head + "items: [null]\n", "items.0: want a mapping, got null"},
 		"metadata is a list":  {head + "items: [{metadata: [a]}]\n", "items.metadata: want a mapping"},
 		"labels are a list":   {head + "items: [{metadata: {labels: [a]}}]\n", "items.metadata.labels: want a mapping"},
 		"an alias to itself":  {head + "items: [&a {a: *a}]\n", "value contains itself"},
-		"a key in capitals":   {"ApiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n", `got "" and "ResourceList"`},
-		"no ResourceList":     {"apiVersion: v1\nkind: List\nitems: []\n", `got "v1" and "List"`},
+		"a key in capitals":   {"ApiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n", `got apiVersion "" and kind "ResourceList"`},
+		"no ResourceList":     {"apiVersion: v1\nkind: List\nitems: []\n", `got apiVersion "v1" and kind "List"`},
 		"more than the bound": {strings.Repeat(" ", maxInput+1), "more than 64 MiB"},
 		"an empty input":      {" \n", "standard input is empty"},
 	} {

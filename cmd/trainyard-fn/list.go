@@ -18,14 +18,16 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// maxInput is the maximum size of standard input, in bytes. The size is checked before anything is parsed.
+// maxInput is the maximum size of standard input, in bytes. The program checks the size before it parses
+// the input.
 const maxInput = 64 << 20
 
 // apiVersions are the supported versions of ResourceList. The output has the same apiVersion as the input.
 // Source: kustomize, cmd/config/docs/api-conventions/functions-spec.md.
 var apiVersions = []string{kio.ResourceListAPIVersion, "config.kubernetes.io/v1beta1"}
 
-// resourceList is the input of the function. process changes the input into the output of the function.
+// resourceList is the input of the function. The method "process" turns the input of the function into
+// the output of the function.
 type resourceList struct {
 	framework.ResourceList
 	stream kio.ByteReadWriter
@@ -65,7 +67,7 @@ func readList(in io.Reader) (*resourceList, error) {
 		return nil, errors.New("standard input is no ResourceList: " + strings.Join(strings.Fields(err.Error()), " "))
 	}
 	if head.Kind != kio.ResourceListKind || !slices.Contains(apiVersions, head.APIVersion) {
-		return nil, fmt.Errorf("want apiVersion %s and kind ResourceList on standard input, got %q and %q", apiVersions[0], head.APIVersion, head.Kind)
+		return nil, fmt.Errorf("want apiVersion %s and kind ResourceList on standard input, got apiVersion %q and kind %q", apiVersions[0], head.APIVersion, head.Kind)
 	}
 	l := &resourceList{stream: kio.ByteReadWriter{Reader: bytes.NewReader(text), OmitReaderAnnotations: true, KeepReaderAnnotations: true}}
 	if err := l.read(len(head.Items)); err != nil {
@@ -105,7 +107,7 @@ func (l *resourceList) read(items int) error {
 		return err
 	}
 	if len(l.Items) != items {
-		return errors.New("items: want a list that is no alias")
+		return errors.New("items: want a list that is not a YAML alias")
 	}
 	l.FunctionConfig, l.stream.FunctionConfig = l.stream.FunctionConfig, nil
 	for _, node := range append(slices.Clone(l.Items), l.FunctionConfig) {

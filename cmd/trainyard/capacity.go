@@ -13,7 +13,7 @@ import (
 	"github.com/trainyard/trainyard/generator/capacity"
 )
 
-// capacityFlags are the flags with which vet prints how many nodes a TrainJob can have.
+// capacityFlags are the flags that make "trainyard vet" print how many nodes a TrainJob can have.
 type capacityFlags struct {
 	enabled bool
 	format  string
@@ -29,7 +29,7 @@ func (f *capacityFlags) check(cmd *cobra.Command, r *reporter) error {
 	case !f.enabled && cmd.Flags().Changed("output"):
 		return usageErrorf("--output is the print format of --fit: add --fit")
 	case f.enabled && !r.isText():
-		return usageErrorf("--fit prints to standard output, like the report: leave --report out")
+		return usageErrorf("--fit and the report both print to standard output: leave --report out")
 	}
 	return nil
 }
@@ -40,7 +40,7 @@ func (f *capacityFlags) print(ctx context.Context, s streams, input inputFlags) 
 		return err
 	}
 	if slices.ContainsFunc(request.Layers, isRuntimes) {
-		return usageErrorf("--fit prints nodes for each tenant: want a platform document instead of training runtimes")
+		return usageErrorf("--fit prints numbers of nodes for each tenant: want a platform document, got training runtimes")
 	}
 	capacities, err := newPipeline().Capacity(ctx, request)
 	switch {
@@ -60,7 +60,7 @@ type column struct {
 	cell  func(capacity.Record) string
 }
 
-// printCapacities prints a table without the columns that are empty in all rows, for example environments or queues.
+// printCapacities prints a table, but omits columns that are empty in all rows, such as environments or queues.
 func printCapacities(w io.Writer, capacities []capacity.Record) error {
 	columns := []column{
 		{"ENVIRONMENT", func(f capacity.Record) string { return f.Environment }},

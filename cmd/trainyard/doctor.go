@@ -62,7 +62,7 @@ func (f doctorFlags) run(ctx context.Context, s streams) error {
 		}
 		host.ArgoCD = func(ctx context.Context) (string, error) { return buildOptions(ctx, config, f.argocd) }
 	case f.cluster != (clusterFlags{}):
-		return usageErrorf("--kubeconfig and --context want --argocd-namespace: add it")
+		return usageErrorf("--kubeconfig and --context apply only with --argocd-namespace: add --argocd-namespace")
 	}
 	checks, err := host.Checks(ctx)
 	if err != nil {

@@ -70,7 +70,7 @@ func inEnvironment(path []string, sources []generator.Source, selected []string)
 	var names []string
 	for _, source := range sources {
 		if source.Environment == "" {
-			return nil, nil, usageErrorf("the document has no environments: want a path below spec")
+			return nil, nil, usageErrorf("the document has no environments: want a path below spec, but not below spec.environments")
 		}
 		names = append(names, source.Environment)
 	}
@@ -87,7 +87,8 @@ func inEnvironment(path []string, sources []generator.Source, selected []string)
 	return nil, nil, unknownName("spec.environments", path[2], names)
 }
 
-// notSet explains why no layer sets a value at a path: a wrong index, an unknown name or field, or a default value.
+// notSet returns an error that explains why no layer sets a value at a path. The reason is a wrong index, an
+// unknown name, an unknown field, or a field that has its default value.
 func notSet(all []field, path string, steps []string, sources []generator.Source) error {
 	known := len(steps) - 1
 	for known > 0 && len(keysBelow(steps[:known], sources)) == 0 {

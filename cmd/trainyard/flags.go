@@ -129,8 +129,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageErrorf("%w", err)
 }
 
-// suggestFlag returns text that suggests the command's flag with the name that is most similar to an unknown name. The
-// result is empty if no name is similar.
+// suggestFlag returns a suggestion for an unknown flag name: the flag of the command whose name is most similar. If no
+// flag has a similar name, suggestFlag returns an empty string.
 func suggestFlag(cmd *cobra.Command, name string) string {
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -144,7 +144,8 @@ func suggestFlag(cmd *cobra.Command, name string) string {
 	return ""
 }
 
-// wantArg allows at most one positional argument, or requires exactly one if the parameter "required" is true.
+// wantArg returns a check that allows at most one positional argument. If "required" is true, the check wants
+// exactly one argument.
 func wantArg(required bool, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if required && len(args) == 0 || len(args) > 1 {
@@ -161,7 +162,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	case len(args) == 0:
 		return nil
 	case cmd.Flags().Lookup("file") != nil:
-		return usageErrorf("%q: want the document with -f, as in: %s -f %s", args[0], cmd.CommandPath(), args[0])
+		return usageErrorf("argument %q: want the document with -f, as in: %s -f %s", args[0], cmd.CommandPath(), args[0])
 	}
 	return usageErrorf("%s: want no arguments, got %q", commandName(cmd), args[0])
 }

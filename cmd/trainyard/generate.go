@@ -101,7 +101,7 @@ func (f *generateFlags) run(ctx context.Context, s streams) error {
 	case f.output != "-":
 		return f.write(ctx, s, format, platforms)
 	case f.input.environment == "" && platforms[0].Environment != "":
-		return usageErrorf("the document has environments: name one with --env (%s), or write all of them with -o DIR", strings.Join(environments(platforms), ", "))
+		return usageErrorf("the document has environments: name one with --env (one of %s), or write all of them with -o DIR", strings.Join(environments(platforms), ", "))
 	}
 	if err := streamer.Stream(ctx, s.out, platforms[0].Objects); err != nil {
 		return err
@@ -110,7 +110,8 @@ func (f *generateFlags) run(ctx context.Context, s streams) error {
 	return nil
 }
 
-// validate refuses flags that contradict each other. No file is read before validate has run.
+// validate refuses flags that contradict each other. "trainyard generate" calls validate before it
+// reads any file.
 func (f *generateFlags) validate(canStream bool) error {
 	switch {
 	case f.output == "":

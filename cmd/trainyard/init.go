@@ -64,8 +64,8 @@ objects with the function trainyard-fn; "trainyard doctor" checks whether it can
 	return cmd
 }
 
-// write creates the document, and also a kustomization if --kustomize is set. Before it creates a file, it checks that the
-// document is valid.
+// write creates the platform document. If --kustomize is set, the method also creates a kustomization. Before the
+// method creates any file, it checks that the document is valid.
 func (d scaffold) write(ctx context.Context, s streams, file string) error {
 	if ext := filepath.Ext(file); ext != ".yaml" && ext != ".yml" {
 		return usageErrorf("file %s: want a YAML file with the extension .yaml", file)
@@ -110,7 +110,7 @@ func (d scaffold) files(document string) ([]newFile, error) {
 	if d.Kustomize {
 		files = append(files, newFile{filepath.Join(filepath.Dir(document), "kustomization.yaml"), []byte(kustomizationText)})
 		if d.Document == "kustomization.yaml" {
-			return nil, usageErrorf("file %s: want another name for the document, because kustomize uses this one", document)
+			return nil, usageErrorf("file %s: want another name for the document, because kustomize uses this name", document)
 		}
 	}
 	for i, f := range files {

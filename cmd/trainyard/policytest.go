@@ -112,8 +112,8 @@ func testPolicies(ctx context.Context, s streams, f inputFlags, folder, format s
 	return failedCases(all, format == "text" && f.report.isText())
 }
 
-// checkTypes returns a problem for each value of a wrong type in the TrainJobs of the cases, because every API server would
-// refuse such a TrainJob.
+// checkTypes returns a problem for each value of a wrong type in the TrainJobs of the cases. Every API server would refuse
+// a TrainJob that contains a value of a wrong type.
 func checkTypes(files map[string][]trainjob.Case, platforms []generator.Platform) error {
 	var problems problem.List
 	for _, platform := range platforms {
@@ -153,8 +153,9 @@ func runCases(ctx context.Context, platform generator.Platform, file []trainjob.
 	return results, nil
 }
 
-// evaluatorProgram is the program that evaluates policies. The evaluator is a separate program, because Kubernetes'
-// evaluator takes milliseconds to initialize, and would delay every command of trainyard.
+// evaluatorProgram is the program that evaluates policies. The evaluator is a separate program, because the
+// initialization of Kubernetes' evaluator takes milliseconds. If the evaluator were a part of trainyard, it
+// would delay every command.
 const evaluatorProgram = "trainyard-policy"
 
 func evaluate(ctx context.Context, request cases.Request) ([]cases.Outcome, error) {
@@ -164,7 +165,7 @@ func evaluate(ctx context.Context, request cases.Request) ([]cases.Outcome, erro
 	}
 	program, err := findEvaluator()
 	if err != nil {
-		return nil, inputErrorf("finding %s: %w; %s installs it into Go's bin folder; in a clone of trainyard, build it into the folder of trainyard or a folder in PATH: go build -o DIR ./cmd/%[1]s", evaluatorProgram, err, build.InstallCommand(evaluatorProgram))
+		return nil, inputErrorf("finding program %s: %w: install it into Go's bin folder with `%s`, or in a clone of trainyard, build it with `go build -o DIR ./cmd/%[1]s`, where DIR is the folder of the program trainyard or a folder in PATH", evaluatorProgram, err, build.InstallCommand(evaluatorProgram))
 	}
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Stdin = bytes.NewReader(text)
@@ -180,7 +181,7 @@ func evaluate(ctx context.Context, request cases.Request) ([]cases.Outcome, erro
 		return nil, fmt.Errorf("reading the output of %s: %w", program, err)
 	}
 	if response.Error != "" || len(response.Outcomes) != len(request.Cases) {
-		return nil, fmt.Errorf("evaluating: %s (%d outcomes of %s)", response.Error, len(response.Outcomes), count(len(request.Cases), "case"))
+		return nil, fmt.Errorf("evaluating the cases: %s (got %d outcomes for %s)", response.Error, len(response.Outcomes), count(len(request.Cases), "case"))
 	}
 	return response.Outcomes, nil
 }

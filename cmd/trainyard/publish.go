@@ -123,7 +123,7 @@ func (f *publishFlags) run(ctx context.Context, s streams, dest string, schemes 
 		return err
 	}
 	if to.tag != "" && len(platforms) > 1 {
-		return usageErrorf("destination %q: the document has several environments, but a tag names only one artifact: name an environment with --env (%s), or leave out the tag", dest, strings.Join(environments(platforms), ", "))
+		return usageErrorf("destination %q: the document has several environments, but a tag names only one artifact: name an environment with --env (one of %s), or leave out the tag", dest, strings.Join(environments(platforms), ", "))
 	}
 	uploads, err := f.pack(ctx, to, platforms, pack)
 	if err != nil {
@@ -135,7 +135,8 @@ func (f *publishFlags) run(ctx context.Context, s streams, dest string, schemes 
 	return errors.Join(f.print(s, uploads), err)
 }
 
-// pack packs the artifact of each platform. All artifacts are packed before the first upload.
+// pack packs the bundle of each platform as an artifact. All artifacts are packed before the first
+// upload.
 func (f *publishFlags) pack(ctx context.Context, to destination, platforms []generator.Platform, pack packer) ([]*upload, error) {
 	var uploads []*upload
 	for _, p := range platforms {
@@ -152,7 +153,8 @@ func (f *publishFlags) pack(ctx context.Context, to destination, platforms []gen
 	return uploads, nil
 }
 
-// upload uploads the artifacts. If one upload fails, the artifacts that are already uploaded are still reported.
+// upload sends the artifacts to their destination. If one artifact cannot be uploaded, the method still
+// reports the artifacts that were uploaded before.
 func (f *publishFlags) upload(ctx context.Context, s streams, to destination, uploads []*upload) error {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
@@ -165,7 +167,8 @@ func (f *publishFlags) upload(ctx context.Context, s streams, to destination, up
 	return err
 }
 
-// print prints the references of published artifacts. With --dry-run, print prints the references of all artifacts.
+// print writes the references of published artifacts. With --dry-run, the output also contains the references of
+// artifacts that were not published.
 func (f *publishFlags) print(s streams, uploads []*upload) error {
 	var done []*upload
 	for _, u := range uploads {

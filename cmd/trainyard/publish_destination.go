@@ -92,7 +92,7 @@ func parseDestination(dest string, schemes []string, plainHTTP bool) (d destinat
 		return d, usageErrorf("destination %q: want the prefix %s", dest, strings.Join(schemes, " or "))
 	}
 	if strings.Contains(rest, "@") && scheme == registryScheme {
-		return d, usageErrorf("destination %q: want no digest, because the content determines it: name a tag, or nothing", dest)
+		return d, usageErrorf("destination %q: want no digest, because the content determines the digest: name a tag instead, or nothing", dest)
 	}
 	if colon := strings.LastIndex(rest, ":"); colon > strings.LastIndex(rest, "/") {
 		rest, d.tag = rest[:colon], rest[colon+1:]
@@ -120,7 +120,7 @@ func (d destination) forArtifact(a namedArtifact) (to destination, tag string, e
 	case a.subrepository == "":
 		return d, cmp.Or(d.tag, a.tag), nil
 	case d.tag != "":
-		return d, "", usageErrorf("destination %s:%s: want no tag: a chart has its version as tag, and spec.delivery.helm.version sets it", d, d.tag)
+		return d, "", usageErrorf("destination %s:%s: want no tag, because the tag of a chart is its version: leave the tag out, and set spec.delivery.helm.version", d, d.tag)
 	case d.folder != "":
 		if tag = a.subrepository + "-" + a.tag; !tagPattern().MatchString(tag) {
 			err = fmt.Errorf("tag %s: want at most 128 characters", tag)
@@ -147,7 +147,7 @@ func (d destination) upload(ctx context.Context, s streams, uploads []*upload) e
 	return nil
 }
 
-// writeLayout writes all artifacts to a folder in one step.
+// writeLayout writes all artifacts in one step to a folder with an OCI image layout.
 func (d destination) writeLayout(ctx context.Context, s streams, uploads []*upload) error {
 	w := &bundles.Writer{Note: s.note}
 	defer w.Close()

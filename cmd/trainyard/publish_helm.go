@@ -72,8 +72,9 @@ func packHelm(ctx context.Context, b bundles.Bundle, annotations map[string]stri
 	return namedArtifact{subrepository: p.Name, tag: p.Version, packed: packed}, err
 }
 
-// archiveScheme is the prefix of a destination that is a folder, as in tgz:dist. The folder gets one file for each
-// chart, in the format of the command "helm package".
+// archiveScheme is the prefix "tgz:" of a destination. For example, tgz:dist means that charts are written to the
+// folder dist. The folder of a tgz: destination gets one file for each chart, in the format of the command "helm
+// package".
 const archiveScheme = "tgz:"
 
 type archive struct {
@@ -90,7 +91,7 @@ func (f *publishFlags) writeArchives(ctx context.Context, s streams, dir string)
 	case dir == "":
 		return usageErrorf(`destination "tgz:": want a folder, as in tgz:dist`)
 	case len(f.annotations) > 0:
-		return usageErrorf("--annotation wants an OCI artifact: a file has no annotations")
+		return usageErrorf("--annotation applies only to OCI artifacts, because a file has no annotations: leave --annotation out")
 	}
 	platforms, err := f.input.generateWithNotes(ctx, s.in)
 	if err != nil {

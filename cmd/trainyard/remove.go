@@ -59,7 +59,7 @@ func (f *generateFlags) lossesOf(t target, err error) []string {
 
 func removesNothing(component string, kept, removable []string) error {
 	if slices.Contains(kept, component) {
-		return usageErrorf("--remove %s: the document contains it: delete it from the document first", component)
+		return usageErrorf("--remove %s: the document still contains this entry: delete the entry from the document first", component)
 	}
 	if nearest := message.Nearest(component, removable); nearest != "" {
 		return usageErrorf("--remove %s: removes nothing: did you mean %s?", component, nearest)

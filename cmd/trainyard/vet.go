@@ -17,7 +17,6 @@ import (
 	"github.com/trainyard/trainyard/generator/vet/trainjob"
 )
 
-// vetFlags holds the flags of vet.
 type vetFlags struct {
 	input                 inputFlags
 	capacity              capacityFlags
@@ -158,7 +157,7 @@ func vetRuntimes(s streams, r *reporter, request generator.Request) error {
 	total := 0
 	for _, file := range request.Layers {
 		if !isRuntimes(file) {
-			return inputErrorf("%s is not a file of training runtimes: want either training runtimes or a platform document", file.Name)
+			return inputErrorf("file %s contains no training runtimes, but another file does: want either training runtimes or a platform document in all files", file.Name)
 		}
 		result, err := runtimevet.Vet(file.Name, file.Text)
 		var unreadable problem.List

@@ -33,7 +33,7 @@ func (r *round) apply(ctx context.Context) bool {
 	return true
 }
 
-// settings returns the settings of the TrainJobSource for package reconcile.
+// settings converts the settings of the TrainJobSource to the type that package reconcile uses.
 func (r *round) settings() reconcile.Source {
 	spec := r.source.Spec
 	return reconcile.Source{
@@ -46,8 +46,8 @@ func (r *round) settings() reconcile.Source {
 	}
 }
 
-// retries reads the annotations with which users run jobs again. It maps the name of each job to the value of its
-// annotation.
+// retries reads the annotations of a TrainJobSource with which users request another run of a job. The result
+// maps the name of each job to the value of its retry annotation.
 func retries(annotations map[string]string) map[string]string {
 	found := map[string]string{}
 	for key, text := range annotations {
@@ -117,13 +117,13 @@ func (r *round) addJobProblem(job decode.Job, message string, denied bool) {
 	r.problems = append(r.problems, p)
 }
 
-// describeProblems returns the message for the status if jobs or files have mistakes: the number of problems, and the first
-// problem.
+// describeProblems returns the status message about mistakes in jobs or files. The message contains the number of problems,
+// and the first problem.
 func (r *round) describeProblems() string {
 	first := r.problems[0]
 	where := first.File
 	if first.Line > 0 {
 		where = fmt.Sprintf("%s:%d", first.File, first.Line)
 	}
-	return fmt.Sprintf("%s in commit %s; the first is in %s: %s", count(len(r.problems), "problem"), short(r.commit.hash), where, first.Message)
+	return fmt.Sprintf("%s in commit %s; the first problem is in file %s: %s", count(len(r.problems), "problem"), short(r.commit.hash), where, first.Message)
 }

@@ -26,8 +26,8 @@ func (r *round) decode(context.Context) bool {
 	return true
 }
 
-// maxFolderError is the maximum length of an error about a folder, in bytes of JSON. Such an error can quote files, which a tenant
-// wrote, and the controller logs it in each round.
+// maxFolderError is the maximum length of an error about a folder, in bytes of JSON. An error about a folder can quote files
+// that a tenant wrote, and the controller logs the error in each round.
 const maxFolderError = 2000
 
 // readCommit reads the files of a new commit.
@@ -36,7 +36,7 @@ func (r *round) readCommit(files fs.FS) {
 	if err != nil {
 		r.commit.failure = &failure{
 			reason: v1alpha1.ReasonJobsInvalid, stalled: true,
-			message: fmt.Sprintf("reading %s of commit %s: %v", r.source.Spec.Path, short(r.commit.hash), shorten(err.Error(), maxFolderError)),
+			message: fmt.Sprintf("reading folder %s of commit %s: %v", r.source.Spec.Path, short(r.commit.hash), shorten(err.Error(), maxFolderError)),
 		}
 	}
 	r.commit.tree = tree

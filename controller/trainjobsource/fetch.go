@@ -38,8 +38,9 @@ func (r *round) fetch(ctx context.Context) bool {
 	return r.commit != nil
 }
 
-// postponeFetch postpones the fetch, because reading the commits of the namespace has taken too much time. The round goes on with the
-// previous commit, unless that may be a commit of another repository. If somebody waits for the fetch, the status says why it is late.
+// postponeFetch postpones the fetch, because reading the commits of the namespace has taken too much time. The round goes on
+// with the previous commit, unless this commit may belong to another repository. If somebody waits for the fetch, the status
+// says why the fetch is late.
 func (r *round) postponeFetch(ctx context.Context, until time.Time) bool {
 	r.postponed = until
 	_, _ = r.readKeys(ctx) // discards the commit if the keys have changed, or cannot be read
@@ -58,16 +59,16 @@ func (r *round) isRequested() bool {
 	return r.state.generation != r.source.Generation || r.state.sync != r.source.Annotations[v1alpha1.SyncAnnotation]
 }
 
-// fetchIsDue reports whether the round must fetch. A fetch is due if somebody has requested it, if the time of the next fetch has come,
-// or if the commit is not in memory. A fetch is also due if the time of the next fetch is further away than the longest possible
-// interval: the clock was then set back.
+// fetchIsDue reports whether the round must fetch. A fetch is due if somebody has requested it, if the time of the next
+// fetch has come, or if the commit is not in memory. A fetch is also due if the time until the next fetch is longer than the
+// longest possible interval. A time that is longer than the longest possible interval means that the clock was set back.
 func (r *round) fetchIsDue() bool {
 	dropped := r.commit == nil && r.state.failure == nil
 	left := r.state.due.Sub(r.now)
 	return r.isRequested() || dropped || left <= 0 || left > longestSpread(r.source.Spec.Interval.Duration)
 }
 
-// fetchCommit fetches the commit. It returns why the fetch failed, or nil.
+// fetchCommit fetches the commit. fetchCommit returns the reason why the fetch failed, or nil.
 func (r *round) fetchCommit(ctx context.Context) *failure {
 	ctx, cancel := context.WithTimeout(ctx, r.source.Spec.Timeout.Duration)
 	defer cancel()
@@ -110,8 +111,8 @@ func (r *round) fetchRequest(ctx context.Context) (request fetch.Request, err er
 		}
 		request.Secret, request.SecretHosts = orEmpty(secret.Data), secret.Annotations[v1alpha1.HostsAnnotation]
 	}
-	// Use Status.Fetched, because Status.Applied can be too old: if one job of a commit has a problem, the commit does not
-	// count as applied, although its other jobs run already.
+	// Use Status.Fetched, because Status.Applied can be too old. If one job of a commit has a problem, the commit does not
+	// count as applied, even if the other jobs of the commit already run.
 	if fetched := r.source.Status.Fetched; fetched != nil && spec.Verify != nil && spec.Verify.LinearHistory {
 		request.Ancestor = fetched.Commit
 	}
@@ -121,9 +122,10 @@ func (r *round) fetchRequest(ctx context.Context) (request fetch.Request, err er
 	return request, nil
 }
 
-// readKeys returns the keys that verify commits, or nil if commits are not verified. If the keys have changed since the commit in
-// memory was verified, readKeys discards the commit: a key may have been removed because it was stolen, so the waiting jobs of the
-// commit must not start before the commit is verified again. If the keys cannot be read, readKeys discards the commit too.
+// readKeys returns the keys that verify commits, or nil if commits are not verified. If the keys have changed since the
+// commit in memory was verified, readKeys discards the commit. A key may have been removed because it was stolen. Jobs
+// of the commit that have not started must wait until the commit is verified again. If the keys cannot be read,
+// readKeys also discards the commit in memory.
 func (r *round) readKeys(ctx context.Context) (map[string][]byte, error) {
 	verify := r.source.Spec.Verify
 	if verify == nil || verify.SecretRef == nil {
@@ -163,7 +165,7 @@ func (r *round) secret(ctx context.Context, field, name string) (*corev1.Secret,
 	case apierrors.IsNotFound(err):
 		return nil, &fetch.ConfigError{Message: fmt.Sprintf("%s: Secret %s does not exist", field, name)}
 	case apierrors.IsForbidden(err):
-		return nil, &fetch.ConfigError{Message: fmt.Sprintf("%s: the controller must not read Secret %s: a Role must allow it to get this Secret", field, name)}
+		return nil, &fetch.ConfigError{Message: fmt.Sprintf("%s: the controller is not allowed to read Secret %s: add a Role that allows the controller to get this Secret", field, name)}
 	case err != nil:
 		return nil, fmt.Errorf("%s: reading Secret %s: %w", field, name, err)
 	}

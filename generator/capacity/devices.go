@@ -11,7 +11,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Rules that compare the devices in a tenant's quota with the devices that the tenant's runtimes request.
+// These rules compare the devices in a tenant's quota with the devices that the tenant's runtimes
+// request.
 var (
 	UnusedQuota     = problem.Rule{Name: "unused-device-quota", Doc: "A runtime of the tenant requests each device in the tenant's quota"}
 	UnlimitedDevice = problem.Rule{Name: "unlimited-device", Doc: "The quota of a tenant limits each device that the tenant's runtimes request"}
@@ -29,15 +30,15 @@ func (c *comparison) checkTenantDevices(name string, tenant map[string]any) {
 	}
 	for _, device := range slices.Sorted(maps.Keys(requested)) {
 		if _, limited := quota[device]; !limited {
-			c.report(&c.Notes, path, UnlimitedDevice, fmt.Sprintf("does not limit %[1]s, which runtime %[2]s requests, so TrainJobs of this tenant can use every such device of the cluster: add %[1]s", device, requested[device]))
+			c.report(&c.Notes, path, UnlimitedDevice, fmt.Sprintf("does not limit the device %[1]s, which runtime %[2]s requests, so TrainJobs of this tenant can use all of these devices in the cluster: add %[1]s", device, requested[device]))
 		}
 	}
 }
 
-// checkUnusedQuota reports each device of the quota that no runtime of the tenant requests. It ignores a quota of 0, which
-// forbids a device on purpose. It reports nothing about a tenant without runtimes, or about a tenant that can create its own
-// runtimes, because the document does not contain them. Each message names the device, because a report prints many equal
-// messages as one.
+// checkUnusedQuota reports each device of the quota that no runtime of the tenant requests. checkUnusedQuota ignores a quota
+// of 0, which forbids a device on purpose. checkUnusedQuota reports nothing about a tenant without runtimes.
+// checkUnusedQuota also reports nothing about a tenant that can create its own runtimes, because the document does not
+// contain these runtimes. Each message names the device, because a report prints many equal messages as one.
 func (c *comparison) checkUnusedQuota(path []string, tenant map[string]any, requested map[string]string) {
 	runtimes, _ := tenant["runtimes"].([]any)
 	grants, _ := tenant["grants"].([]any)
@@ -84,7 +85,7 @@ func (c *comparison) requestedDevices(tenant map[string]any) map[string]string {
 	return requested
 }
 
-// devicesIn returns the names of the devices in "amounts", in alphabetical order. No other resource has a name with "/".
+// devicesIn returns the names of the devices in "amounts", in alphabetical order. Only the names of devices contain "/".
 func devicesIn(amounts map[string]any) []string {
 	var names []string
 	for name := range amounts {

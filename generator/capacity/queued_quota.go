@@ -27,9 +27,9 @@ func (c *comparison) queuedQuota(tenant string, queues, given map[string]any, qu
 		path, admits := []string{"spec", "tenants", tenant, "quota", resource}, "ClusterQueue "+strings.Join(sorted, " and ClusterQueue ")
 		switch {
 		case most[resource] == math.MaxInt64:
-			c.report(&c.Problems, path, QuotaBelowQueues, fmt.Sprintf("not allowed: the quota of %s does not contain %s, so Kueue can admit TrainJobs whose pods Kubernetes would refuse; remove this field, or add %[2]s to the quota of the ClusterQueue", admits, resource))
+			c.report(&c.Problems, path, QuotaBelowQueues, fmt.Sprintf("not allowed: the quota of %s does not contain resource %s, so Kueue can admit TrainJobs whose pods Kubernetes would refuse: remove this field, or add %[2]s to the quota of the ClusterQueue", admits, resource))
 		case most[resource] > quota[resource]:
-			c.report(&c.Problems, path, QuotaBelowQueues, fmt.Sprintf("want at least %s, which %s can admit (%s without borrowing), got %v: Kubernetes would refuse pods of TrainJobs that Kueue has admitted; raise or remove this quota, or give the tenant a ClusterQueue with a smaller quota",
+			c.report(&c.Problems, path, QuotaBelowQueues, fmt.Sprintf("want at least %s, the amount that %s can admit (%s without borrowing), got %v, so Kubernetes would refuse pods of TrainJobs that Kueue has admitted: raise or remove this quota, or give the tenant a ClusterQueue with a smaller quota",
 				sizing.Quantity(resource, most[resource]), admits, sizing.Quantity(resource, own[resource]), given[resource]))
 		}
 	}

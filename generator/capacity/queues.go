@@ -10,7 +10,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Rules about ClusterQueues.
+// These rules are about ClusterQueues.
 var (
 	LendingOverQuota     = problem.Rule{Name: "lending-over-quota", Doc: "A ClusterQueue lends at most its own quota"}
 	JobNeverAdmitted     = problem.Rule{Name: "job-never-admitted", Doc: "Each tenant has a queue that can admit the smallest TrainJob of each runtime that the tenant lists"}
@@ -156,8 +156,8 @@ func (c *comparison) checkLending(path []string, q flavorQuota) {
 	}
 }
 
-// queuesOf maps the name of each LocalQueue of a tenant to its ClusterQueue. It leaves out ClusterQueues that the document
-// does not declare.
+// queuesOf maps the name of each LocalQueue of a tenant to its ClusterQueue. queuesOf leaves out ClusterQueues that the
+// document does not declare.
 func (c *comparison) queuesOf(tenant map[string]any) map[string]Queue {
 	queues := map[string]Queue{}
 	for name, queue := range values.Texts(tenant, "queues") {
@@ -195,9 +195,9 @@ func whyNever(s sizing.Shortage, queue string) string {
 	case s.Missing && s.Resource == "":
 		return fmt.Sprintf("%s selects labels of Kubernetes nodes that no flavor of ClusterQueue %s has; change nodeSelector, or nodeLabels of a flavor", requester(s), queue)
 	case s.Missing:
-		return fmt.Sprintf("%s requests %s, for which ClusterQueue %s has no quota; add it to a group", requester(s), s.Resource, queue)
+		return fmt.Sprintf("%s requests resource %s, for which ClusterQueue %s has no quota: add this resource to a group of the ClusterQueue", requester(s), s.Resource, queue)
 	}
-	return fmt.Sprintf("%s requests %s, and flavor %s of ClusterQueue %s has %s, including what it can borrow; raise the quota, or lower the requests of the runtime",
+	return fmt.Sprintf("%s requests %s, but flavor %s of ClusterQueue %s has only %s, including the quota that it can borrow: raise the quota, or lower the requests of the runtime",
 		requester(s), sizing.Format(s.Resource, s.Requested), s.Flavor, queue, sizing.Format(s.Resource, s.Available))
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// respell reports mistyped keys, and replaces each of them by the key that the author probably meant. If a mistyped key
+// respell reports each mistyped key, and replaces it with the key that the author probably meant. If a mistyped key
 // remained, the check would also report the intended key as missing. The value of a replaced key is not checked, because the
 // author may have meant another key.
 func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value, path []string) (respelled *document.Node, corrected map[string]bool) {
@@ -39,9 +39,10 @@ func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value
 	return respelled, corrected
 }
 
-// correctKey returns the known key that the mapping does not contain yet, and that the author probably meant. If there is no
-// such key, or if there are several, correctKey returns "". It also returns "" if the key is known one level deeper, because
-// the author probably wrote the right key in the wrong place.
+// correctKey returns the key of the schema that the author of an unknown key probably meant, if the mapping does not contain
+// this key yet. correctKey returns "" if no key of the schema is a likely correction, or if several keys are likely
+// corrections. If the schema has the unknown key one level deeper, the result is also "". The author probably wrote the
+// right key in the wrong place.
 func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) string {
 	var free []string
 	for known := range c.schemas.keysOf(schema).known {
@@ -62,7 +63,8 @@ func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) str
 	return nearestKey(schema, key, free)
 }
 
-// nearestKey returns the known key that is most similar to an unknown key, or "".
+// nearestKey returns the known key that is most similar to an unknown key, or "" if no known key is
+// similar.
 func nearestKey(schema cue.Value, key string, known []string) string {
 	nearest := wording.Nearest(key, known)
 	if _, named := evaluate.Mark(schema, "keys"); named && nearest != "" && nearest[0] != key[0] { // gpu is probably not a misspelled cpu
@@ -71,9 +73,10 @@ func nearestKey(schema cue.Value, key string, known []string) string {
 	return nearest
 }
 
-// checkIdleNulls refuses each null with an unknown key that is probably a misspelled key of the schema. The null removes
-// nothing, and the key that it should remove stays. For a null with any other key, the load stage adds only a note. The rule
-// is IdleNull and not UnknownKey, because the JSON Schema describes the merged document, which does not contain the key.
+// checkIdleNulls refuses a null that removes nothing, if its key is probably a misspelled key of the schema. A null with a
+// misspelled key removes nothing, and the key that the null should remove stays in the document. If a null removes nothing
+// and its key is probably not misspelled, the load stage adds only a note. The problem has the rule IdleNull instead of
+// UnknownKey. The JSON Schema describes the merged document, in which the misspelled key of the null is missing.
 func (c *checker) checkIdleNulls(schema cue.Value, n *document.Node, path []string) {
 	nulls := n.IdleNulls()
 	if len(nulls) == 0 {
@@ -109,7 +112,7 @@ func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	}
 	for _, prefix := range []string{"requests.", "limits."} { // prefixes of the names in a ResourceQuota
 		if name, ok := strings.CutPrefix(key, prefix); ok && evaluate.Descend(schema, name).Exists() {
-			return fmt.Sprintf("not allowed: %s is part of names in a ResourceQuota only: %s", prefix, wording.Suggestion([]string{resources.Correct(name)}))
+			return fmt.Sprintf("not allowed: the prefix %s belongs only to names in a ResourceQuota: %s", prefix, wording.Suggestion([]string{resources.Correct(name)}))
 		}
 	}
 	form, _ := keys.String(0) // each attribute @keys begins with the name of a definition
@@ -124,8 +127,8 @@ func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	return want + wording.Lookalike(key)
 }
 
-// nearestName returns the known key, or the example of a key, that the author of a key probably meant. The author may have
-// left out the domain of the example: gpus means nvidia.com/gpu.
+// nearestName returns the name that the author of a key probably meant: a known key, or the given example of a key. The
+// author may have left out the domain of the example, as in gpus for nvidia.com/gpu.
 func nearestName(key string, known []string, example string) string {
 	_, name, isDevice := strings.Cut(example, "/")
 	if isDevice {
@@ -141,15 +144,15 @@ func nearestName(key string, known []string, example string) string {
 	}
 }
 
-// isOtherKind reports whether a document is an object of another kind, and not a document whose kind is misspelled. The
-// other keys of such an object are no mistakes.
+// isOtherKind reports whether a document is an object of another kind. If the kind is only a misspelling of an
+// expected kind, isOtherKind returns false. The keys of an object of another kind are not mistakes.
 func (c *checker) isOtherKind(schema cue.Value, n *document.Node) bool {
 	kind, own := n.Get("kind").AsString(), constraint.Of(c.schemas.keysOf(schema).known["kind"]).Strings()
 	return kind != "" && !slices.Contains(own, kind) && wording.Nearest(kind, own) == ""
 }
 
-// correct returns the value that the author of a text probably meant, in YAML syntax. Without a guess, correct returns
-// "".
+// correct returns a likely correction of a text, in YAML syntax. If there is no likely correction, the function
+// returns "".
 func correct(text string, want constraint.Constraint) string {
 	if want.Kind == cue.BoolKind {
 		return booleanWords[strings.ToLower(text)]

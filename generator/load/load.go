@@ -44,11 +44,12 @@ type Source struct {
 	notes     problem.List // notes about layers
 }
 
-// maxText limits the text of all layers together, in bytes. Reading can take a second for each MiB of text.
+// maxText is the maximum size, in bytes, of the text of all layers together. Reading can take a second for
+// each MiB of text.
 const maxText = 4 << 20
 
-// Load reads and merges layers. Later layers override earlier layers. If a layer cannot be read, the error is a
-// problem.List with the problems of all layers.
+// Load is the method that reads layers and merges them. Later layers override earlier layers. If a layer cannot
+// be read, the error is a problem.List with the problems of all layers.
 func (l *Loader) Load(ctx context.Context, layers []Input) (*Source, error) {
 	s := &Source{}
 	readable, size := true, 0
@@ -89,7 +90,7 @@ func (l *Loader) parse(ctx context.Context, input Input) (*document.Node, error)
 	}
 	text, err := l.CUE(ctx, input, l.AllowImports)
 	if limit := (*sandbox.LimitError)(nil); errors.As(err, &limit) {
-		return nil, problem.List{atStart(input, fmt.Sprintf("evaluating this CUE %v: a document is data with little computation", limit))}
+		return nil, problem.List{atStart(input, fmt.Sprintf("evaluating this CUE file exceeded a limit (%v): want data with little computation", limit))}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("evaluating %s: %w", input.Name, err)
@@ -144,7 +145,8 @@ func (s *Source) reportEmpty(empty problem.List) error {
 	return nil
 }
 
-// collect adds the problems of a problem.List to the source, and returns any other error.
+// collect adds the problems of a problem.List to the source. If the error is not a problem.List,
+// collect returns the error.
 func (s *Source) collect(err error) error {
 	var problems problem.List
 	if err == nil || !errors.As(err, &problems) {
@@ -158,7 +160,8 @@ func atStart(input Input, message string) problem.Problem {
 	return problem.Problem{Position: problem.Position{File: input.Name, Line: 1, Column: 1}, Message: message}
 }
 
-// Runtimes returns the number of runtimes in the document, without the runtimes that only an environment adds.
+// Runtimes returns the number of runtimes in the document, but does not count runtimes that only an
+// environment adds.
 func (s *Source) Runtimes() int {
 	if mapping := s.root.Get("spec").Get("runtimes"); mapping != nil {
 		return len(mapping.Fields)

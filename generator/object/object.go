@@ -18,7 +18,8 @@ type ID struct {
 	Name      string
 }
 
-// String returns the kind, the namespace if any, and the name, such as "Role team-a/editors", for messages.
+// String returns a text for messages, such as "Role team-a/editors": the kind, the namespace if the object
+// has one, and the name.
 func (id ID) String() string {
 	if id.Namespace == "" {
 		return fmt.Sprintf("%s %s", id.Kind, id.Name)
@@ -39,8 +40,8 @@ type Origin struct {
 	Definition string // the CUE definition of the object
 }
 
-// Parameter is a scalar of an object. The parameter can get another value while all other fields of the object stay the
-// same. For example, a parameter becomes a value of a Helm chart.
+// Parameter is a scalar of an object. A new value of the parameter changes no other field of the object. For example, a
+// parameter becomes a value of a Helm chart.
 type Parameter struct {
 	Key    string          // path of the document's field that sets the parameter; several parameters can share a path
 	Whole  bool            // whether Key is a complete path; if not, Key is relative to the object's section
@@ -66,8 +67,8 @@ func New(fields map[string]any, origin Origin, parameters []Parameter) (Object, 
 }
 
 // Make returns an object that consists of a shape and the values of the shape's parameters. The argument "parameters"
-// lists the parameters that users can set. The keys in this list are relative to the dotted path in the argument
-// "base", so objects with different bases can share one list.
+// lists the parameters that users can set. The keys of the parameters are relative to the dotted path in the argument
+// "base", so objects with different bases can share one list of parameters.
 func Make(shape *Shape, values []any, origin Origin, base string, parameters []Parameter) (Object, error) {
 	o := Object{origin: origin, shape: shape, values: values, base: base, parameters: parameters}
 	var err error
@@ -79,7 +80,7 @@ func (o Object) identify() (ID, error) {
 	apiVersion, kind := o.text(o.shape.apiVersion), o.text(o.shape.kind)
 	name, namespace := o.text(o.shape.name), o.text(o.shape.namespace)
 	if apiVersion == "" || kind == "" || name == "" {
-		return ID{}, fmt.Errorf("object lacks apiVersion, kind or metadata.name: %q, %q, %q", apiVersion, kind, name)
+		return ID{}, fmt.Errorf("want an object with apiVersion, kind and metadata.name, got apiVersion %q, kind %q and name %q", apiVersion, kind, name)
 	}
 	group, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
@@ -103,10 +104,11 @@ func (o Object) ID() ID { return o.id }
 func (o Object) Origin() Origin { return o.origin }
 
 // Shape returns the object's shape, and the values of its parameters in the order of Shape.Parameters. Callers must
-// not change these results.
+// not change the returned shape and values.
 func (o Object) Shape() (*Shape, []any) { return o.shape, o.values }
 
-// Label returns the value of one of the object's labels, or "".
+// Label returns the value of one of the object's labels, or "" if the object does not have the
+// label.
 func (o Object) Label(key string) string {
 	label, ok := o.shape.labels[key]
 	if !ok {

@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Set is an ordered set of objects. The order does not depend on the order of the input. Namespaces come first, because
-// other objects can only be applied to existing namespaces. RoleBindings and ClusterRoleBindings come last, because a
-// tenant must not have rights before the tenant's policies are in force. The other objects are ordered by group, kind,
-// namespace and name.
+// Set is an ordered set of objects. The order of the objects does not depend on the order of the input. Namespaces come
+// first, because other objects can only be applied to existing namespaces. RoleBindings and ClusterRoleBindings come
+// last, because a tenant must not have rights before the tenant's policies are in force. Objects other than Namespaces,
+// RoleBindings and ClusterRoleBindings are ordered by group, kind, namespace and name.
 type Set struct {
 	objects []Object
 }
@@ -21,7 +21,7 @@ func NewSet(objects ...Object) (Set, error) {
 	slices.SortStableFunc(sorted, func(a, b Object) int { return compareIDs(a.id, b.id) })
 	for i := 1; i < len(sorted); i++ {
 		if a, b := sorted[i-1], sorted[i]; compareIDs(a.id, b.id) == 0 {
-			return Set{}, fmt.Errorf("two objects have the ID %s: from %s and %s", a.id, a.origin.Input, b.origin.Input)
+			return Set{}, fmt.Errorf("two objects have the ID %s: one comes from %s, the other from %s", a.id, a.origin.Input, b.origin.Input)
 		}
 	}
 	return Set{objects: sorted}, nil

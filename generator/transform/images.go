@@ -70,7 +70,8 @@ func canonicalName(folder string) string {
 	return folder
 }
 
-// rename returns the new name of an image. Text that is not an image reference, such as $(IMAGE), stays the same.
+// rename returns the new name of an image. If the text is not an image reference, such as $(IMAGE), rename
+// returns the text unchanged.
 func (r *renamer) rename(written string) (string, error) {
 	known, ok := parse(written)
 	if !ok {
@@ -89,7 +90,7 @@ func (r *renamer) rename(written string) (string, error) {
 	}
 	for _, i := range []image{known, target} {
 		if others := r.listed[i.repository]; len(others) > 0 {
-			return written, fmt.Errorf("%s has no digest: spec.images.digests of the Transformer contains only %s", written, strings.Join(others, ", "))
+			return written, fmt.Errorf("image %s has no digest: spec.images.digests of the Transformer contains only %s", written, strings.Join(others, ", "))
 		}
 	}
 	return moved, nil

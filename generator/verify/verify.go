@@ -35,7 +35,7 @@ func Objects(sets ...object.Set) error {
 
 func verify(kind schema.GroupVersionKind, fields map[string]any) error {
 	if upstream.New(kind) == nil {
-		return fmt.Errorf("no upstream type is known for %s", kind)
+		return fmt.Errorf("no upstream Go type is known for the kind %s", kind)
 	}
 	unknown, err := decode(fields, kind)
 	if err == nil && len(unknown) > 0 {

@@ -95,7 +95,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	o.mustRun(t) // succeeds, because the folder is up to date
 	upToDate(t, o.Dir, 0)
 	o.Trees = []int{1}
-	o.runFailing(t, nil, "creating a staging folder next to it: read-only file system")
+	o.runFailing(t, nil, "creating a staging folder next to the target folder: read-only file system")
 	o.Dir = filepath.Join(base, "new", "bundle")
 	if out, code := o.execute(t, nil); code != 1 || !strings.Contains(out, "new: read-only file system") {
 		t.Errorf("it ended with %d: %s", code, out)
@@ -129,7 +129,7 @@ func TestPermissions(t *testing.T) {
 		mode fs.FileMode
 		want string // the expected error, or empty if the write must succeed
 	}{
-		"the parent is read-only":                {"..", 0o555, "creating a staging folder next to it: permission denied"},
+		"the parent is read-only":                {"..", 0o555, "creating a staging folder next to the target folder: permission denied"},
 		"the parent cannot be read":              {"..", 0o311, "permission denied"},
 		"the folder is read-only":                {".", 0o555, "moving the new folder to its place: permission denied; nothing was changed"},
 		"the folder cannot be read":              {".", 0o333, "permission denied"},
@@ -205,12 +205,12 @@ func TestMounts(t *testing.T) {
 		keep bool
 		want string
 	}{
-		"the folder is a disk":                {at: ".", want: "namespaces/team-00/runtime-0000.yaml: lies in a mount, which the new folder would not contain: unmount it, or write to a folder inside the mount; nothing was changed"},
-		"the folder is mounted from its disk": {at: ".", bind: true, want: "namespaces/team-00/runtime-0000.yaml: lies in a mount, which the new folder would not contain: unmount it, or write to a folder inside the mount; nothing was changed"},
-		"a disk in it":                        {at: "namespaces", want: "namespaces/team-00/runtime-0000.yaml: lies in a mount, which the new folder would not contain: unmount it, or write to a folder inside the mount; nothing was changed"},
-		"a disk with unknown files":           {at: "own", keep: true, want: "own/file: an unknown file can be kept only with a hard link: invalid cross-device link: move the file away, or write to another folder; nothing was changed"},
+		"the folder is a disk":                {at: ".", want: "namespaces/team-00/runtime-0000.yaml: lies in a mounted folder, which the new folder would not contain: unmount the mounted folder, or write to a folder inside it; nothing was changed"},
+		"the folder is mounted from its disk": {at: ".", bind: true, want: "namespaces/team-00/runtime-0000.yaml: lies in a mounted folder, which the new folder would not contain: unmount the mounted folder, or write to a folder inside it; nothing was changed"},
+		"a disk in it":                        {at: "namespaces", want: "namespaces/team-00/runtime-0000.yaml: lies in a mounted folder, which the new folder would not contain: unmount the mounted folder, or write to a folder inside it; nothing was changed"},
+		"a disk with unknown files":           {at: "own", keep: true, want: "unknown file own/file can be kept only with a hard link, which failed: invalid cross-device link: move the file away, or write to another folder; nothing was changed"},
 		"unknown files mounted from its disk": {
-			at: "own", bind: true, keep: true, want: "own/file: an unknown file can be kept only with a hard link: invalid cross-device link: move the file away, or write to another folder; nothing was changed",
+			at: "own", bind: true, keep: true, want: "unknown file own/file can be kept only with a hard link, which failed: invalid cross-device link: move the file away, or write to another folder; nothing was changed",
 		},
 	}
 	for name, tc := range cases {
@@ -261,8 +261,8 @@ func TestMounts(t *testing.T) {
 	}
 }
 
-// TestOverlay writes to a folder in an overlay's lower layer, such as a folder of a container image. This write must
-// fail, but writes to a new folder must succeed.
+// TestOverlay writes to a folder in an overlay's lower layer, such as a folder of a container image. The write to
+// the lower layer must fail, but writes to a new folder must succeed.
 func TestOverlay(t *testing.T) {
 	skipUnlessRequested(t)
 	base := t.TempDir()

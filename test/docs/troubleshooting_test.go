@@ -10,7 +10,7 @@ import (
 )
 
 // TestTroubleshootingPage checks that docs/troubleshooting.md equals the page generated from the catalogue of failures.
-// TRAINYARD_UPDATE=1 writes the page.
+// With TRAINYARD_UPDATE=1, the test writes docs/troubleshooting.md.
 func TestTroubleshootingPage(t *testing.T) {
 	expectPage(t, "docs/troubleshooting.md", "api/jobs/diagnosis/catalogue.yaml", troubleshootingPage(diagnosis.Catalogue()))
 }
@@ -33,16 +33,18 @@ Cause: A GPU has too little memory for the program. (GPUOutOfMemory)
   Running the same TrainJob again will probably not help.
 ` + "```" + `
 
-The command works with any TrainJob, including those whose runtime trainyard did not generate. It needs permission to get TrainJobs and
-to list pods; without permission to list events or to get logs, it uses the rest. Secrets in the output are replaced by
-` + "`[secret]`" + `. With ` + "`-o json`" + `, scripts can read the result; the codes are stable.
+` + "`trainyard why`" + ` works with any TrainJob, even if trainyard did not generate the runtime of the TrainJob. ` + "`trainyard why`" + ` needs permission to get TrainJobs
+and to list pods. Without permission to list events or to get logs, it diagnoses the failure without the events or the logs. It replaces
+secret values, such as passwords and tokens, in its output by ` + "`[secret]`" + `. With ` + "`-o json`" + `, scripts can read the result of ` + "`trainyard why`" + `. The codes
+of failures are stable.
 
 In the tables below, the word "symptom" marks a failure whose message does not show why it happened. The word "general" marks a failure
-with many possible causes. The command first looks for a failure without these words, and then for a general failure. If it finds only
-symptoms, it says that the cause is unknown, and prints the end of the log of the container that failed first.
+with many possible causes. ` + "`trainyard why`" + ` first looks for a failure that has neither of these two words, and then for a failure with the word
+"general". If ` + "`trainyard why`" + ` finds only symptoms, it says that the cause is unknown, and prints the end of the log of the container that failed
+first.
 
-` + "`make update`" + ` generates this page from the [catalogue](../api/jobs/diagnosis/catalogue.yaml). To add a failure, add it to the catalogue,
-and add a line that shows it to ` + "`testdata/samples.yaml`" + ` beside the catalogue.
+` + "`make update`" + ` generates this page from the [catalogue](../api/jobs/diagnosis/catalogue.yaml). To add a failure to this page, add it to
+the catalogue. Also add a typical line that shows the failure to ` + "`testdata/samples.yaml`" + ` beside the catalogue.
 `
 
 func troubleshootingPage(all []diagnosis.Failure) string {

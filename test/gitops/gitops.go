@@ -19,7 +19,8 @@ import (
 	"github.com/trainyard/trainyard/test/process"
 )
 
-// Names of objects of the sandbox, and of servers in the status of the sandbox.
+// These constants are names of objects in the sandbox, and names of servers in the status of the
+// sandbox.
 const (
 	// Namespace is the namespace of the tenant.
 	Namespace = "team"
@@ -38,15 +39,15 @@ const startTimeout = 2 * time.Minute
 type GitOps struct {
 	// Dir is the folder of the sandbox.
 	Dir string
-	// Progress receives one line per step.
+	// Progress receives one line of text for each step.
 	Progress io.Writer
 
 	addresses addresses
 	password  string
 }
 
-// addresses are the addresses of the servers, as HOST:PORT. They stay the same as long as the sandbox exists, so that
-// clones of the repository remain valid.
+// addresses are the addresses of the servers, as HOST:PORT. The addresses of the servers stay the same as long as the
+// sandbox exists, so that clones of the repository remain valid.
 type addresses struct {
 	Git     string `json:"git"`
 	Metrics string `json:"metrics"`
@@ -54,8 +55,9 @@ type addresses struct {
 	Hooks   string `json:"hooks"`
 }
 
-// Up adds the Git server, the objects and the controller to a running sandbox. If they exist already, Up applies the
-// objects again, starts the Git server if it has stopped, and restarts the controller with the current source code.
+// Up adds the Git server, the objects and the controller to a running sandbox. If the Git server, the objects and
+// the controller already exist, Up applies the objects again. Up also starts the Git server if the Git server has
+// stopped, and restarts the controller with the current source code.
 func (g *GitOps) Up(ctx context.Context) error {
 	if err := g.requireSandbox(); err != nil {
 		return err
@@ -87,11 +89,11 @@ func (g *GitOps) requireSandbox() error {
 		return err
 	}
 	if len(servers) == 0 {
-		return fmt.Errorf("%s has no cluster: run `sandbox up` first", g.Dir)
+		return fmt.Errorf("folder %s has no cluster: run `sandbox up` first", g.Dir)
 	}
 	for _, s := range servers {
 		if s.PID == 0 && s.Name != gitServer && s.Name != controller {
-			return fmt.Errorf("%s of the cluster in %s does not run: run `sandbox up` first", s.Name, g.Dir)
+			return fmt.Errorf("server %s of the cluster in folder %s does not run: run `sandbox up` first", s.Name, g.Dir)
 		}
 	}
 	return nil
@@ -102,7 +104,8 @@ func (g *GitOps) path(elements ...string) string {
 	return filepath.Join(append([]string{g.Dir, "gitops"}, elements...)...)
 }
 
-// prepare creates the folder, the password and the addresses, unless they exist.
+// prepare creates the folder, the password and the addresses of the servers, unless they already
+// exist.
 func (g *GitOps) prepare() error {
 	if err := os.MkdirAll(g.path("repositories"), 0o700); err != nil {
 		return fmt.Errorf("creating the folder of the Git server: %w", err)
@@ -127,7 +130,8 @@ func (g *GitOps) prepare() error {
 	return g.load()
 }
 
-// load reads the password and the addresses. It fails with fs.ErrNotExist if Up has not written them.
+// load reads the password and the addresses of the servers from files. load fails with fs.ErrNotExist
+// if Up has not yet written the password and the addresses.
 func (g *GitOps) load() error {
 	text, err := os.ReadFile(g.path("addresses.json"))
 	if err != nil {
@@ -141,7 +145,7 @@ func (g *GitOps) load() error {
 	return err
 }
 
-// chooseAddresses returns addresses on which nothing listens.
+// chooseAddresses returns addresses on which no program listens.
 func chooseAddresses() (a addresses, err error) {
 	for _, address := range []*string{&a.Git, &a.Metrics, &a.Health, &a.Hooks} {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -157,7 +161,8 @@ func chooseAddresses() (a addresses, err error) {
 // daemon returns the server with the given name: the Git server or the controller.
 func (g *GitOps) daemon(name string) process.Daemon { return cluster.AddedServer(g.Dir, name) }
 
-// Down stops the two servers, and removes the repository. The objects stay in the cluster.
+// Down is the method that stops the Git server and the controller, and removes the repository. The
+// method Down does not delete the generated objects in the cluster.
 func (g *GitOps) Down() error {
 	if err := errors.Join(g.daemon(controller).Stop(), g.daemon(gitServer).Stop()); err != nil {
 		return err
@@ -165,17 +170,18 @@ func (g *GitOps) Down() error {
 	return os.RemoveAll(g.path())
 }
 
-// URL returns the address of the repository with the name and the password of the user.
+// URL returns the URL of the repository. The URL contains the name and the password of the user.
 func (g *GitOps) URL() (string, error) {
 	if err := g.load(); errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%s has no Git server: run `gitops up` first", g.Dir)
+		return "", fmt.Errorf("folder %s has no Git server: run `gitops up` first", g.Dir)
 	} else if err != nil {
 		return "", err
 	}
 	return "http://" + gitserver.User + ":" + g.password + "@" + g.addresses.Git + "/" + Source + ".git", nil
 }
 
-// Status writes the state of the servers and their addresses. It fails if a server does not run.
+// Status writes the state of the servers and their addresses. Status fails if a server does not
+// run.
 func (g *GitOps) Status(out io.Writer) error {
 	url, err := g.URL()
 	if err != nil {

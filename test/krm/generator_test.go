@@ -24,9 +24,10 @@ spec:
   environments: {dev: {}, prod: {}}
 `
 
-// requireRun is a kustomize replacement that makes the build fail if the function did not run. The replacement copies
-// the field "function" of the object FunctionRun to the same field, so the object does not change. Only the function
-// trainyard-fn adds a FunctionRun object. Without a FunctionRun object, the replacement has no source and fails.
+// requireRun is a kustomize replacement that makes the build fail if the function trainyard-fn did not run. The
+// replacement copies the field "function" of the object FunctionRun to the same field, so the object does not change.
+// Only the function trainyard-fn adds a FunctionRun object. Without a FunctionRun object, the replacement requireRun
+// has no source and fails.
 const requireRun = `replacements:
 - source: {kind: FunctionRun, name: acme, fieldPath: function}
   targets:
@@ -40,14 +41,14 @@ generators: [platform.yaml]
 sortOptions: {order: fifo}
 ` + requireRun
 
-// TestGeneratorErrors checks that the function writes errors to standard error. The list "results" in the function's output
-// is not enough, because kustomize does not show it.
+// TestGeneratorErrors checks that the function trainyard-fn writes errors to standard error. The list "results" in the
+// function's output is not enough, because kustomize does not show this list.
 func TestGeneratorErrors(t *testing.T) {
 	w := newWorkspace(t)
 	w.write(t, "base/kustomization.yaml", kustomization)
 	for name, tc := range map[string]struct{ old, new, want string }{
 		"a typing error":         {"image:", "imag:", `Platform acme: spec.runtimes.mpi.imag: unknown key: did you mean "image"?`},
-		"no environment":         {"    trainyard.dev/environment: prod\n", "", "the document has environments: name one with the annotation trainyard.dev/environment (dev, prod)"},
+		"no environment":         {"    trainyard.dev/environment: prod\n", "", "the document has environments: name one with the annotation trainyard.dev/environment (one of dev, prod)"},
 		"an unknown environment": {"environment: prod", "environment: prdo", "prdo"},
 		"an unknown function":    {"FUNCTION", "mutate", "want one of generate, transform, validate"},
 		"a wrong place":          {"from: openmpi-cpu", "from: openmpi-cpu, numNodes: 9", "numNodes"},

@@ -41,8 +41,8 @@ type useCase struct {
 	want  func(t *testing.T, w workspace) map[string]any
 }
 
-// useCases returns all use cases by name. Each use case contains a generator and the replacement requireRun, so that
-// the build fails if kustomize skips functions.
+// useCases returns all use cases by name. Each use case contains a generator and the replacement requireRun. With
+// requireRun, the build fails if kustomize skips functions.
 func useCases() map[string]useCase {
 	return map[string]useCase{
 		"generator": {
@@ -103,8 +103,9 @@ func (w workspace) generateObjects(t *testing.T, file string) map[string]any {
 	return objectsByName(t, w.run(t, w.trainyard, "generate", "-f", filepath.Join(w.dir, "base", file), "--env", "prod"))
 }
 
-// TestUseCases: kustomize writes the expected objects for each use case, directly and as the base of an overlay.
-// Without the flags that permit functions, the build fails.
+// TestUseCases checks that kustomize writes the expected objects for each use case. The test builds each use
+// case directly, and as the base of an overlay. Without the flags that permit KRM functions, `kustomize build`
+// fails.
 func TestUseCases(t *testing.T) {
 	all := useCases()
 	programs := newWorkspace(t)
@@ -134,7 +135,7 @@ func TestUseCases(t *testing.T) {
 	}
 }
 
-// job4 is a TrainJob with 4 nodes. Most use cases contain this TrainJob.
+// job4 is a TrainJob with 4 nodes. Most use cases contain the TrainJob job4.
 var job4 = strings.Replace(job, "NODES", "4", 1)
 
 // newQuota returns a ResourceQuota with the given spec, and with the given manager in the label
@@ -161,7 +162,8 @@ func TestValidatorAcceptsUnknownFields(t *testing.T) {
 	}
 }
 
-// TestErrors: a function that fails writes its error to standard error, and kustomize writes no objects.
+// TestErrors: if a KRM function fails, it writes its error to standard error, and kustomize writes no
+// objects.
 func TestErrors(t *testing.T) {
 	all := useCases()
 	w := newWorkspace(t)
@@ -171,11 +173,11 @@ func TestErrors(t *testing.T) {
 		"a written quota":   {"validator", "job.yaml", job4, newQuota("{hard: [4]}", "me"), "error: ResourceQuota team: spec.hard: wrong type for this field of ResourceQuota: got a list"},
 		"a generated quota": {"validator", "job.yaml", job4, newQuota("{hardd: {pods: 4}}", "trainyard"), "error: ResourceQuota team: spec.hardd: unknown field"},
 		"an unknown field":  {"transformer", "change.yaml", "labels:", "label:", `error: Transformer acme: spec.label: unknown key: did you mean "labels"?`},
-		"another tag":       {"transformer", "job.yaml", ":4.1.6", ":4.1.7", "error: TrainJob train: spec.trainer.image: quay.io/acme/openmpi:4.1.7 has no digest: spec.images.digests of the Transformer contains only quay.io/acme/openmpi:4.1.6"},
+		"another tag":       {"transformer", "job.yaml", ":4.1.6", ":4.1.7", "error: TrainJob train: spec.trainer.image: image quay.io/acme/openmpi:4.1.7 has no digest: spec.images.digests of the Transformer contains only quay.io/acme/openmpi:4.1.6"},
 		"an unknown kind":   {"transformer", "change.yaml", "kind: Transformer", "kind: Transform", `want a functionConfig of the kind Platform or Transformer, got "Transform": did you mean Transformer?`},
 		"a kind of another function": {
 			"transformer", "change.yaml", "  annotations:\n", "  annotations:\n    trainyard.dev/function: validate\n",
-			"validate wants a functionConfig of the kind Platform, got Transformer",
+			"validate wants a functionConfig of the kind Platform, got the kind Transformer",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -195,7 +197,7 @@ func TestErrors(t *testing.T) {
 }
 
 // TestMisplacedValidator: if the field "transformers" lists a validator by mistake, kustomize prints the validator's
-// output and nothing else. This output must be an object that no cluster accepts.
+// output and nothing else. The validator's output must be an object that every cluster refuses.
 func TestMisplacedValidator(t *testing.T) {
 	w := newWorkspace(t)
 	for file, text := range useCases()["validator"].files {

@@ -31,13 +31,14 @@ func (l *live) asEditor() client.Client {
 	return c
 }
 
-// jobText returns the YAML of a TrainJob. The argument "metadata" contains additional fields for its metadata.
+// jobText returns the YAML of a TrainJob. The argument "metadata" contains additional fields for the metadata
+// of the TrainJob.
 func jobText(name, metadata string) string {
 	return fmt.Sprintf("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: %s%s}\nspec: {runtimeRef: {name: mpi}, trainer: {numNodes: 1}}\n", name, metadata)
 }
 
-// escapes contains folders with which an author could try to get access to more than the tenant's namespace. The field
-// "want" is a part of the expected message in the status.
+// escapes lists test cases: folders in Git with which an author could try to get access to more than the tenant's
+// namespace. The field "want" is a part of the expected message in the status.
 var escapes = map[string]struct {
 	files map[string]string
 	want  string
@@ -59,7 +60,8 @@ var escapes = map[string]struct {
 }
 
 // TestA19EditorsStayInTheirNamespace checks folders that try to reach other namespaces. An editor of a tenant creates a
-// TrainJobSource for each folder. The status must name the file, and no TrainJob may exist in any namespace.
+// TrainJobSource for each folder. The status of each TrainJobSource must name the forbidden file, and no TrainJob may
+// exist in any namespace.
 func TestA19EditorsStayInTheirNamespace(t *testing.T) {
 	l := newLive(t)
 	files := map[string]string{}
@@ -103,8 +105,8 @@ func TestA19EditorsStayInTheirNamespace(t *testing.T) {
 	}
 }
 
-// TestOtherAccounts checks that a TrainJobSource can use neither another ServiceAccount of its tenant, nor a ServiceAccount
-// in a namespace without a tenant. In a namespace without a tenant, the controller must not read Secrets either.
+// TestOtherAccounts checks that a TrainJobSource cannot use another ServiceAccount of its tenant, and cannot use a
+// ServiceAccount in a namespace without a tenant. The controller must not read Secrets in a namespace without a tenant.
 func TestOtherAccounts(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")
@@ -127,14 +129,15 @@ func TestOtherAccounts(t *testing.T) {
 	}
 	l.change(`{"spec":{"secretRef":{"name":"some"}}}`)
 	l.wait("False", v1alpha1.ReasonFetchFailed)
-	if want := "the controller must not read Secret some"; !strings.Contains(l.message(), want) {
+	if want := "the controller is not allowed to read Secret some"; !strings.Contains(l.message(), want) {
 		t.Errorf("the message is %q, want %q", l.message(), want)
 	}
 }
 
 // TestImitatedLabels checks a job in Git with the labels and annotations of another TrainJobSource, and a TrainJob that a
-// user copied from a run. The controller must not treat either of them as a run of that TrainJobSource. So both must still
-// exist after all runs of that TrainJobSource are deleted.
+// user copied from a run. The controller must not treat the job or the copied TrainJob as a run of the TrainJobSource
+// that the labels name. The TrainJob of the job and the copied TrainJob must therefore still exist after all runs of the
+// imitated TrainJobSource are deleted.
 func TestImitatedLabels(t *testing.T) {
 	l := newLive(t)
 	l.pushFiles(map[string]string{

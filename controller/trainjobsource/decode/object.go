@@ -56,7 +56,8 @@ func readObjects(file string, text []byte, namespace string, maxProblems int) (j
 	return jobs, problems, values
 }
 
-// describe converts an error to a problem. The line is used for errors without a line of their own.
+// describe converts an error to a problem. If the error has no line of its own, the problem gets
+// the line in the argument "line".
 func describe(file string, line int, err error) Problem {
 	if mistake := (*safeyaml.MistakeError)(nil); errors.As(err, &mistake) {
 		return Problem{file, mistake.Line, mistake.Message}
@@ -80,8 +81,8 @@ func decodeNode(node *yaml.Node) (object *unstructured.Unstructured, values int,
 	return &unstructured.Unstructured{Object: fields}, values, nil
 }
 
-// checkObject checks that an object is a TrainJob with a valid name, that its namespace is empty or the given one, and that
-// its metadata has only a name, a namespace, labels and annotations.
+// checkObject checks that an object is a TrainJob with a valid name. The namespace of the object must be empty or the given
+// one. The metadata of the object may contain only a name, a namespace, labels and annotations.
 func checkObject(object *unstructured.Unstructured, namespace string) error {
 	metadata, _ := object.Object["metadata"].(map[string]any)
 	if err := checkTypes(object.Object, metadata); err != nil {
@@ -94,7 +95,7 @@ func checkObject(object *unstructured.Unstructured, namespace string) error {
 	case object.GetGenerateName() != "" || object.GetName() == "":
 		return errors.New("metadata.name is missing: a TrainJob in Git needs a fixed name, and not generateName")
 	case object.GetNamespace() != "" && object.GetNamespace() != namespace:
-		return fmt.Errorf("metadata.namespace: want %s, which is the namespace of the TrainJobSource, or leave it out; got %s", namespace, object.GetNamespace())
+		return fmt.Errorf("metadata.namespace: want the namespace %s of the TrainJobSource, got %s: correct the namespace, or leave it out", namespace, object.GetNamespace())
 	case len(validation.IsDNS1123Label(object.GetName())) > 0:
 		return fmt.Errorf("metadata.name: want at most 63 lower-case letters, digits and \"-\", got %q", object.GetName())
 	}
@@ -110,8 +111,9 @@ func checkObject(object *unstructured.Unstructured, namespace string) error {
 	return nil
 }
 
-// checkTypes checks the types of the fields that the controller itself reads. The methods of unstructured.Unstructured return an
-// empty value for a field of another type, so the controller would create a TrainJob without this field.
+// checkTypes checks the types of the fields that the controller itself reads. For a field of another type, the methods of
+// unstructured.Unstructured return an empty value. Without the check, the controller would create a TrainJob that lacks a
+// field of a wrong type.
 func checkTypes(fields, metadata map[string]any) error {
 	for _, field := range []string{"metadata", "spec"} {
 		if _, isMapping := fields[field].(map[string]any); fields[field] != nil && !isMapping {

@@ -16,8 +16,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/kustomization"
 )
 
-// Limits bounds the folder of a TrainJobSource. If a folder exceeds one of the limits, Read returns an error and no
-// TrainJobs.
+// Limits contains the limits for the folder of a TrainJobSource. If a folder exceeds one of the limits, Read
+// returns an error and no TrainJobs.
 type Limits struct {
 	Entries   int   // files and folders of any kind
 	Files     int   // YAML and JSON files
@@ -30,8 +30,8 @@ type Limits struct {
 	Kustomization kustomization.Limits
 }
 
-// DefaultLimits allows far more than a folder that people write by hand contains. A folder at the limits needs only a
-// small part of the controller's memory.
+// DefaultLimits allows folders that are far larger than folders that people write by hand. Even a folder that
+// reaches the limits needs only a small part of the controller's memory.
 var DefaultLimits = Limits{
 	Entries: 20_000, Files: 2000, FileBytes: 1 << 20, Bytes: 32 << 20, Jobs: 1000, Values: 500_000, Problems: 1000,
 	Kustomization: kustomization.DefaultLimits,
@@ -44,22 +44,24 @@ type Problem struct {
 	Message string
 }
 
-// Tree is the result of reading a folder. If Problems is not empty, Jobs may lack TrainJobs that are in Git, so the
-// caller must not treat a missing TrainJob as removed.
+// Tree is the result of reading a folder. If Problems is not empty, Jobs may lack TrainJobs that are in Git. If
+// Problems is not empty, the caller must not treat a missing TrainJob as removed.
 type Tree struct {
 	Jobs     []Job // sorted by name
 	Problems []Problem
 }
 
 // Read reads the TrainJobs of a folder of the tree, for a TrainJobSource in the given namespace. If the folder contains a
-// kustomization, Read builds it. Otherwise, Read reads all YAML and JSON files of the folder and its subfolders.
+// kustomization, Read builds it. If the folder contains no kustomization, Read reads all YAML and JSON files of the
+// folder and its subfolders.
 //
-// Read returns an error if the folder exceeds a limit, contains a forbidden file, or cannot be read or built. The
-// caller then knows no TrainJob of the folder, so it must neither create nor delete runs. Mistakes in single files
-// are no errors; they are in Tree.Problems.
+// Read returns an error if the folder exceeds a limit, contains a forbidden file, or cannot be read or built. If
+// Read returns an error, the caller knows no TrainJob of the folder. After an error of Read, the caller must
+// neither create nor delete runs. If only single files contain mistakes, Read returns no error. Read lists these
+// mistakes in Tree.Problems.
 func Read(tree fs.FS, folder, namespace string, limits Limits) (Tree, error) {
 	if _, err := fs.Stat(tree, folder); errors.Is(err, fs.ErrNotExist) {
-		return Tree{}, errors.New("the commit has no such folder: Git has no empty folders, so for a folder without TrainJobs, commit an empty file such as .gitkeep")
+		return Tree{}, errors.New("the commit does not contain this folder, and Git stores no empty folders: for a folder without TrainJobs, commit an empty file such as .gitkeep")
 	}
 	read := readFiles
 	for _, name := range kustomization.Names {
@@ -170,9 +172,9 @@ func listFiles(tree fs.FS, folder string, limits Limits) ([]string, error) {
 	return files, err
 }
 
-// checkPath refuses special files, and symbolic links, which can point to a file outside the folder. It also refuses names
-// that a reviewer can mistake for another name: names with invisible characters, and names that differ only in upper and
-// lower case. The argument "folded" maps the lower-case form of each earlier path to the path itself.
+// checkPath refuses special files, and symbolic links, which can point to a file outside the folder. checkPath also
+// refuses names that a reviewer can mistake for another name: names with invisible characters, and names that differ only
+// in upper and lower case. The argument "folded" maps the lower-case form of each earlier path to the path itself.
 func checkPath(file string, entry fs.DirEntry, folded map[string]string) error {
 	if kind := entry.Type(); kind != 0 && kind != fs.ModeDir {
 		return fmt.Errorf("%q is a link or a special file: only regular files and folders are allowed", file)
@@ -207,8 +209,8 @@ func readFile(tree fs.FS, file string, limit int64) (text []byte, err error) {
 	return text, nil
 }
 
-// refuseDuplicates sorts the jobs by name. It removes all jobs whose name is not unique, and adds a problem for each of
-// them.
+// refuseDuplicates sorts the jobs by name to find jobs with the same name. refuseDuplicates removes all jobs whose name
+// is not unique, and adds a problem for each removed job.
 func (t *Tree) refuseDuplicates() {
 	slices.SortStableFunc(t.Jobs, func(a, b Job) int { return cmp.Compare(a.Name(), b.Name()) })
 	var unique []Job

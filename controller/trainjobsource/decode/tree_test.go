@@ -11,14 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// job returns a TrainJob as YAML, followed by the text in the argument "more".
+// job builds the YAML text of a TrainJob, and appends the text in the argument "more".
 func job(name, more string) string {
 	return fmt.Sprintf("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: %s}\n%s", name, more)
 }
 
 func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 
-// read returns the names of the jobs and the problems of a folder as lines of text.
+// read decodes the TrainJobs of a folder, and returns a text with one line for each job and each
+// problem.
 func read(t *testing.T, tree fs.FS) string {
 	t.Helper()
 	result, err := Read(tree, ".", "team-a", DefaultLimits)
@@ -51,13 +52,13 @@ func TestRead(t *testing.T) {
 		"two documents":               {fstest.MapFS{"a.yaml": file("---\n" + job("one", "---\n# nothing\n---\n"+job("two", "")))}, "one at a.yaml:2\ntwo at a.yaml:8"},
 		"JSON":                        {fstest.MapFS{"a.json": file(`{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": "one"}}`)}, "one at a.json:1"},
 		"other and hidden files":      {fstest.MapFS{"README.md": file("#"), ".github/a.yaml": file("a: b"), ".hidden.yaml": file("a: b")}, ""},
-		"another kind":                {fstest.MapFS{"a.yaml": file("apiVersion: v1\nkind: Secret"), "b.yaml": file(job("one", ""))}, "one at b.yaml:1\na.yaml:1: v1 Secret is not allowed: a TrainJobSource applies only TrainJobs of trainer.kubeflow.org/v1alpha1"},
+		"another kind":                {fstest.MapFS{"a.yaml": file("apiVersion: v1\nkind: Secret"), "b.yaml": file(job("one", ""))}, "one at b.yaml:1\na.yaml:1: an object with apiVersion v1 and kind Secret is not allowed: a TrainJobSource applies only TrainJobs of apiVersion trainer.kubeflow.org/v1alpha1"},
 		"invalid YAML":                {fstest.MapFS{"a.yaml": file("a: b\n\tc: d"), "b.yaml": file(job("one", ""))}, "one at b.yaml:1\na.yaml:2: found a tab character that violates indentation"},
 		"no mapping":                  {fstest.MapFS{"a.yaml": file("[]")}, "a.yaml:1: want a Kubernetes object, which is a mapping"},
 		"a repeated key":              {fstest.MapFS{"a.yaml": file(job("one", "kind: TrainJob\n"))}, "a.yaml:4: the key \"kind\" appears twice in one mapping"},
 		"A12, aliases without end":    {fstest.MapFS{"a.yaml": file(bomb)}, "a.yaml:1: anchors and aliases are not allowed: write the value itself"},
 		"A12, aliases of a long text": {fstest.MapFS{"a.yaml": file(job("one", "spec: {a: &a \""+strings.Repeat("x", 1<<19)+"\", b: ["+strings.Repeat("*a, ", 100_000)+"]}"))}, "a.yaml:4: anchors and aliases are not allowed: write the value itself"},
-		"another namespace":           {fstest.MapFS{"a.yaml": file(strings.Replace(job("one", ""), "{name: one}", "{name: one, namespace: team-b}", 1))}, "a.yaml:1: metadata.namespace: want team-a, which is the namespace of the TrainJobSource, or leave it out; got team-b"},
+		"another namespace":           {fstest.MapFS{"a.yaml": file(strings.Replace(job("one", ""), "{name: one}", "{name: one, namespace: team-b}", 1))}, "a.yaml:1: metadata.namespace: want the namespace team-a of the TrainJobSource, got team-b: correct the namespace, or leave it out"},
 		"no name":                     {fstest.MapFS{"a.yaml": file(strings.Replace(job("one", ""), "name:", "generateName:", 1))}, "a.yaml:1: metadata.name is missing: a TrainJob in Git needs a fixed name, and not generateName"},
 		"a label that is a number":    {fstest.MapFS{"a.yaml": file(strings.Replace(job("one", ""), "{name: one}", "{name: one, labels: {cost-center: 4711, a: b}}", 1))}, `a.yaml:1: metadata.labels: the value of "cost-center" is not a string: put it in quotes`},
 		"an annotation without value": {fstest.MapFS{"a.yaml": file(strings.Replace(job("one", ""), "{name: one}", "{name: one, annotations: {a: }}", 1))}, `a.yaml:1: metadata.annotations: the value of "a" is not a string: write "" for an empty string`},
@@ -127,14 +128,15 @@ func TestKustomization(t *testing.T) {
 		"a.yaml":             file(job("one", "") + "---\n" + strings.Replace(job("two", ""), "{name: two}", "{name: two, namespace: team-b}", 1)),
 		"unused.yaml":        file("a: ["),
 	})
-	want := "x-one at a.yaml:1\na.yaml:5: metadata.namespace: want team-a, which is the namespace of the TrainJobSource, or leave it out; got team-b"
+	want := "x-one at a.yaml:1\na.yaml:5: metadata.namespace: want the namespace team-a of the TrainJobSource, got team-b: correct the namespace, or leave it out"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-// TestSmallFilesWithLargeErrors checks that repeated keys and comments in deep lists do not need much more memory than their
-// text. The YAML library would report each pair of repeated keys, and would indent each comment when it writes YAML.
+// TestSmallFilesWithLargeErrors checks the memory for small files with repeated keys, or with comments in deep lists.
+// Reading the files must not need much more memory than the text. The YAML library would report each pair of repeated keys,
+// and would indent each comment when it writes YAML.
 func TestSmallFilesWithLargeErrors(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"repeated keys":           {job("one", "spec:\n"+strings.Repeat("  a: b\n", 100_000)), `a.yaml:6: the key "a" appears twice in one mapping`},

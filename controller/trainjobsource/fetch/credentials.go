@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// credentials are the checked contents of the Secret with credentials.
+// credentials holds the checked values of the Secret with the credentials for a repository.
 type credentials struct {
 	username, password string // for https
 	token              string
@@ -21,22 +21,23 @@ type credentials struct {
 	knownHosts         []byte
 }
 
-// maxValue bounds each value of a Secret, because some parsers of keys need much time for large inputs.
+// maxValue is the maximum size of each value of a Secret, because some parsers of keys need much time
+// for large inputs.
 const maxValue = 256 << 10
 
 // readCredentials checks the Secret with the credentials for a repository.
 func readCredentials(a address, r Request) (credentials, error) {
 	switch {
 	case r.Secret == nil && a.scheme == "ssh":
-		return credentials{}, configErrorf("spec.secretRef is missing: ssh needs a Secret with the keys identity and known_hosts")
+		return credentials{}, configErrorf("spec.secretRef is missing: ssh needs a Secret with the entries identity and known_hosts")
 	case r.Secret == nil, a.scheme != "ssh" && hasOnlyWebhook(r.Secret):
 		return credentials{}, nil
 	case !a.isListed(r.SecretHosts):
-		return credentials{}, configErrorf("the annotation trainyard.dev/hosts of the Secret does not list %s, so its credentials are not sent there: add the annotation with kubectl annotate secret NAME trainyard.dev/hosts=%s", a.hostsEntry(), a.hostsEntry())
+		return credentials{}, configErrorf("the annotation trainyard.dev/hosts of the Secret does not list the host %s, so the credentials are not sent to this host: add the annotation with kubectl annotate secret NAME trainyard.dev/hosts=%s", a.hostsEntry(), a.hostsEntry())
 	}
 	for key, value := range r.Secret {
 		if len(value) > maxValue {
-			return credentials{}, configErrorf("the value %q of the Secret has more than %s", key, size(maxValue))
+			return credentials{}, configErrorf("the entry %q of the Secret is larger than %s", key, size(maxValue))
 		}
 	}
 	if a.scheme == "ssh" {
@@ -45,8 +46,8 @@ func readCredentials(a address, r Request) (credentials, error) {
 	return readHTTPCredentials(r.Secret)
 }
 
-// hasOnlyWebhook reports whether a Secret contains only the secret of a webhook, which is never sent to the Git server. A
-// public repository needs no other value in the Secret.
+// hasOnlyWebhook reports whether a Secret contains only the secret of a webhook, which is never sent to the Git server.
+// If the repository is public, the Secret may contain only the secret of the webhook.
 func hasOnlyWebhook(secret map[string][]byte) bool {
 	_, has := secret[v1alpha1.WebhookKey]
 	return has && len(secret) == 1
@@ -88,9 +89,9 @@ func readAuthority(text []byte) (*x509.CertPool, error) {
 func readSSHCredentials(secret map[string][]byte) (c credentials, err error) {
 	switch {
 	case len(secret["identity"]) == 0:
-		return c, configErrorf("the Secret has no key identity: ssh needs a private key")
+		return c, configErrorf("the Secret has no entry named identity: ssh needs a private key there")
 	case len(secret["known_hosts"]) == 0:
-		return c, configErrorf("the Secret has no key known_hosts: ssh needs the public key of the server, for example from ssh-keyscan")
+		return c, configErrorf("the Secret has no entry named known_hosts: ssh needs the public key of the server there, for example from ssh-keyscan")
 	}
 	if err := checkIdentity(secret["identity"]); err != nil {
 		return c, err
@@ -101,18 +102,19 @@ func readSSHCredentials(secret map[string][]byte) (c credentials, err error) {
 		c.identity, err = ssh.ParsePrivateKey(secret["identity"])
 	}
 	if err != nil {
-		return c, configErrorf("the private key in identity of the Secret cannot be read: %s", strings.TrimPrefix(err.Error(), "ssh: "))
+		return c, configErrorf("the private key in the entry identity of the Secret cannot be read: %s", strings.TrimPrefix(err.Error(), "ssh: "))
 	}
 	c.knownHosts = secret["known_hosts"]
 	return c, nil
 }
 
-// checkIdentity refuses a private key that is too large, or whose password would need much time: the key says how many rounds of bcrypt
-// the password needs. The default of ssh-keygen is 24 rounds, which need about 0.2 s.
+// checkIdentity refuses a private key that is too large, or whose password needs too many rounds of bcrypt. The private
+// key states how many rounds of bcrypt its password needs. By default, ssh-keygen uses 24 rounds of bcrypt, which need
+// about 0.2 s.
 func checkIdentity(key []byte) error {
 	const maxIdentity, maxRounds, magic = 16 << 10, 100, "openssh-key-v1\x00"
 	if len(key) > maxIdentity {
-		return configErrorf("the private key in identity of the Secret has more than %s", size(maxIdentity))
+		return configErrorf("the private key in the entry identity of the Secret is larger than %s", size(maxIdentity))
 	}
 	block, _ := pem.Decode(key)
 	if block == nil || !bytes.HasPrefix(block.Bytes, []byte(magic)) {
@@ -128,7 +130,7 @@ func checkIdentity(key []byte) error {
 	}
 	hasOptions := ssh.Unmarshal(block.Bytes[len(magic):], &header) == nil && ssh.Unmarshal([]byte(header.Options), &options) == nil
 	if hasOptions && options.Rounds > maxRounds {
-		return configErrorf("the private key in identity of the Secret needs more than %d rounds of bcrypt: write it again with ssh-keygen -p -a %d", maxRounds, maxRounds)
+		return configErrorf("the private key in the entry identity of the Secret needs more than %d rounds of bcrypt: write the key again with ssh-keygen -p -a %d", maxRounds, maxRounds)
 	}
 	return nil
 }

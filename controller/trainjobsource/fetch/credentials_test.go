@@ -23,13 +23,14 @@ import (
 // canary is a password that no error may contain.
 const canary = "canary/ZvX9+secret 42"
 
-// TestCredentials checks the messages about Secrets, and that nothing is sent before a Secret is found valid.
+// TestCredentials checks the messages about Secrets. The test also checks that the client sends nothing to
+// the server before the client has found the Secret valid.
 func TestCredentials(t *testing.T) {
 	s := gitserver.New(t)
 	s.Password, s.Token = canary, canary+"token"
 	r, _ := newRepository(t, s)
 	key := string(s.Identity())
-	const listed = " of the Secret does not list %[1]s, so its credentials are not sent there: add the annotation with kubectl annotate secret NAME trainyard.dev/hosts=%[1]s"
+	const listed = " of the Secret does not list the host %[1]s, so the credentials are not sent to this host: add the annotation with kubectl annotate secret NAME trainyard.dev/hosts=%[1]s"
 	for name, tc := range map[string]struct {
 		url, hosts string
 		secret     map[string][]byte
@@ -37,12 +38,12 @@ func TestCredentials(t *testing.T) {
 		sends      bool
 	}{
 		"no Secret":             {s.HTTPS(r.Name), "", nil, "the server's certificate is signed by an unknown authority: put the certificate of the authority into ca.crt of the Secret", false},
-		"no password":           {s.HTTP(r.Name), "", nil, "the server requires credentials (401): set spec.secretRef", true},
-		"only a webhook":        {s.HTTP(r.Name), "", values("webhook", canary), "the server requires credentials (401): set spec.secretRef", true},
-		"a webhook for ssh":     {s.SSH(r.Name), "+", values("webhook", canary), "the Secret has no key identity: ssh needs a private key", false},
-		"a wrong password":      {s.HTTP(r.Name), "+", values("username", gitserver.User, "password", canary+"2"), "the server refused the credentials in the Secret (401)", true},
-		"a wrong user":          {s.HTTP(r.Name), "+", values("username", "other", "password", canary), "the server refused the credentials in the Secret (401)", true},
-		"a wrong token":         {s.HTTP(r.Name), "+", values("bearerToken", canary), "the server refused the credentials in the Secret (401)", true},
+		"no password":           {s.HTTP(r.Name), "", nil, "the server requires credentials (status 401): set spec.secretRef", true},
+		"only a webhook":        {s.HTTP(r.Name), "", values("webhook", canary), "the server requires credentials (status 401): set spec.secretRef", true},
+		"a webhook for ssh":     {s.SSH(r.Name), "+", values("webhook", canary), "the Secret has no entry named identity: ssh needs a private key there", false},
+		"a wrong password":      {s.HTTP(r.Name), "+", values("username", gitserver.User, "password", canary+"2"), "the server refused the credentials in the Secret (status 401)", true},
+		"a wrong user":          {s.HTTP(r.Name), "+", values("username", "other", "password", canary), "the server refused the credentials in the Secret (status 401)", true},
+		"a wrong token":         {s.HTTP(r.Name), "+", values("bearerToken", canary), "the server refused the credentials in the Secret (status 401)", true},
 		"no annotation":         {s.HTTP(r.Name), "", values("bearerToken", canary), "the annotation trainyard.dev/hosts" + listed, false},
 		"another host":          {s.HTTP(r.Name), "git.example.com,127.0.0.1:1", values("bearerToken", canary), "the annotation trainyard.dev/hosts" + listed, false},
 		"another port":          {s.HTTPS(r.Name), "127.0.0.1", values("bearerToken", canary), "the annotation trainyard.dev/hosts" + listed, false},
@@ -53,14 +54,14 @@ func TestCredentials(t *testing.T) {
 		"a header in the token": {s.HTTP(r.Name), "+", values("bearerToken", canary+"\r\nHost: evil"), "the credentials of the Secret must not contain line breaks or other control characters", false},
 		"a key for https":       {s.HTTPS(r.Name), "+", values("identity", key, "known_hosts", string(s.KnownHosts())), "the Secret has no credentials for https: want the keys username and password, or bearerToken, or only ca.crt", false},
 		"no certificate":        {s.HTTPS(r.Name), "+", values("bearerToken", canary, "ca.crt", "none"), "ca.crt of the Secret contains no certificate in PEM format", false},
-		"a large value":         {s.HTTPS(r.Name), "+", values("bearerToken", canary, "ca.crt", strings.Repeat("x", maxValue+1)), `the value "ca.crt" of the Secret has more than 256 KiB`, false},
-		"ssh without Secret":    {s.SSH(r.Name), "", nil, "spec.secretRef is missing: ssh needs a Secret with the keys identity and known_hosts", false},
-		"many rounds of bcrypt": {s.SSH(r.Name), "+", values("identity", encrypted(t, 101), "known_hosts", "x", "password", canary), "the private key in identity of the Secret needs more than 100 rounds of bcrypt: write it again with ssh-keygen -p -a 100", false},
-		"100 rounds of bcrypt":  {s.SSH(r.Name), "+", values("identity", encrypted(t, 100), "known_hosts", "x", "password", canary), "the private key in identity of the Secret cannot be read: x509: decryption password incorrect", false},
-		"a large private key":   {s.SSH(r.Name), "+", values("identity", strings.Repeat("x", 16<<10+1), "known_hosts", "x"), "the private key in identity of the Secret has more than 16 KiB", false},
-		"ssh without a key":     {s.SSH(r.Name), "+", values("password", canary), "the Secret has no key identity: ssh needs a private key", false},
-		"ssh without hosts":     {s.SSH(r.Name), "+", values("identity", key), "the Secret has no key known_hosts: ssh needs the public key of the server, for example from ssh-keyscan", false},
-		"ssh with garbage":      {s.SSH(r.Name), "+", values("identity", canary, "known_hosts", "x"), "the private key in identity of the Secret cannot be read: no key found", false},
+		"a large value":         {s.HTTPS(r.Name), "+", values("bearerToken", canary, "ca.crt", strings.Repeat("x", maxValue+1)), `the entry "ca.crt" of the Secret is larger than 256 KiB`, false},
+		"ssh without Secret":    {s.SSH(r.Name), "", nil, "spec.secretRef is missing: ssh needs a Secret with the entries identity and known_hosts", false},
+		"many rounds of bcrypt": {s.SSH(r.Name), "+", values("identity", encrypted(t, 101), "known_hosts", "x", "password", canary), "the private key in the entry identity of the Secret needs more than 100 rounds of bcrypt: write the key again with ssh-keygen -p -a 100", false},
+		"100 rounds of bcrypt":  {s.SSH(r.Name), "+", values("identity", encrypted(t, 100), "known_hosts", "x", "password", canary), "the private key in the entry identity of the Secret cannot be read: x509: decryption password incorrect", false},
+		"a large private key":   {s.SSH(r.Name), "+", values("identity", strings.Repeat("x", 16<<10+1), "known_hosts", "x"), "the private key in the entry identity of the Secret is larger than 16 KiB", false},
+		"ssh without a key":     {s.SSH(r.Name), "+", values("password", canary), "the Secret has no entry named identity: ssh needs a private key there", false},
+		"ssh without hosts":     {s.SSH(r.Name), "+", values("identity", key), "the Secret has no entry named known_hosts: ssh needs the public key of the server there, for example from ssh-keyscan", false},
+		"ssh with garbage":      {s.SSH(r.Name), "+", values("identity", canary, "known_hosts", "x"), "the private key in the entry identity of the Secret cannot be read: no key found", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			host := hostOf(t, tc.url)
@@ -81,7 +82,8 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// wantNoCanary checks that no part of an error contains the canary, in any form in which it is sent.
+// wantNoCanary checks that no part of an error contains the canary password, in any of the forms in
+// which the password is sent.
 func wantNoCanary(t *testing.T, err error) {
 	t.Helper()
 	for ; err != nil; err = errors.Unwrap(err) {
@@ -172,7 +174,8 @@ func TestA8Redirects(t *testing.T) {
 	}
 }
 
-// forward answers a request with the answer of another server.
+// forward sends a request on to the server at the given URL, and returns the response of this
+// server to the client.
 func forward(w http.ResponseWriter, request *http.Request, url string) {
 	next, err := http.NewRequestWithContext(request.Context(), request.Method, url+"?"+request.URL.RawQuery, request.Body)
 	if err != nil {
@@ -192,7 +195,7 @@ func forward(w http.ResponseWriter, request *http.Request, url string) {
 }
 
 // TestA8Echoes checks that no error contains the credentials if the server sends them back. Other users can read the
-// error in the status.
+// error in the status of the TrainJobSource.
 func TestA8Echoes(t *testing.T) {
 	echo := func(r *http.Request) string {
 		_, password, _ := r.BasicAuth()
@@ -235,7 +238,8 @@ func TestA8Echoes(t *testing.T) {
 	}
 }
 
-// encrypted returns a private key whose password needs the given number of rounds of bcrypt. The password is not the canary.
+// encrypted returns a private key whose password needs the given number of rounds of bcrypt. The password of the private key
+// is not the text of the constant "canary".
 func encrypted(t *testing.T, rounds uint32) string {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(nil)
@@ -243,7 +247,8 @@ func encrypted(t *testing.T, rounds uint32) string {
 	block, err := ssh.MarshalPrivateKeyWithPassphrase(key, "", []byte("password"))
 	check(t, err)
 	const function, saltBytes = "bcrypt", 16
-	// The options follow the name of the function: their length, the length of the salt, the salt, and the rounds.
+	// In the private key, the name "bcrypt" is followed by the length of the options, the length of the salt, the
+	// salt, and the number of rounds.
 	at := bytes.Index(block.Bytes, []byte(function)) + len(function) + 4 + 4 + saltBytes
 	binary.BigEndian.PutUint32(block.Bytes[at:], rounds)
 	return string(pem.EncodeToMemory(block))

@@ -16,18 +16,20 @@ import (
 type Request struct {
 	// URL is the address of the repository, as in spec.url.
 	URL string
-	// Ref selects the commit. The zero value selects the newest commit of the default branch.
+	// Ref selects the commit. The zero value of Ref selects the newest commit of the default
+	// branch.
 	Ref v1alpha1.GitRef
-	// Secret is the data of the Secret with the credentials; nil without credentials.
+	// Secret is the data of the Secret with the credentials, or nil if there are no credentials.
 	Secret map[string][]byte
-	// SecretHosts is the value of the annotation trainyard.dev/hosts of this Secret.
+	// SecretHosts is the value of the annotation trainyard.dev/hosts of the Secret with the
+	// credentials.
 	SecretHosts string
 	// Keys are the key rings of spec.verify.secretRef. If Keys is nil, signatures are not verified.
 	Keys map[string][]byte
 	// Ancestor is a commit from which the fetched commit must descend. If Ancestor is empty, the history does not matter.
 	Ancestor string
-	// Known is the commit that the caller already has. If Ref still selects this commit, nothing is downloaded and nothing
-	// is verified. A caller that needs a new verification leaves Known empty.
+	// Known is the commit that the caller already has. If Ref still selects the commit in Known, nothing is downloaded and
+	// nothing is verified. If the caller needs a new verification of the commit, the caller leaves the field Known empty.
 	Known string
 }
 
@@ -35,11 +37,11 @@ type Request struct {
 type Result struct {
 	// Commit is the hash of the commit.
 	Commit string
-	// Ref is the full name of the branch or tag, such as refs/heads/main. It is empty for a commit that was selected by its
-	// hash, and HEAD if the server does not name its default branch.
+	// Ref is the full name of the branch or tag, such as refs/heads/main. Ref is empty for a commit that was selected by
+	// its hash. Ref is HEAD if the server does not name its default branch.
 	Ref string
 	// Files are the files of the commit, in memory. Links and submodules appear in folders, but cannot be opened. Files is
-	// nil if the commit is the known one.
+	// nil if the fetched commit is the commit in Request.Known.
 	Files fs.FS
 }
 
@@ -48,16 +50,17 @@ type Options struct {
 	// Folder holds temporary files, which contain only public keys of SSH servers. The default is the system's folder for
 	// temporary files.
 	Folder string
-	// Limits bounds each fetch. A limit of zero means its default.
+	// Limits bounds each fetch. If a limit is zero, the default of this limit applies.
 	Limits Limits
-	// Network restricts the servers.
+	// Network restricts the servers to which the Fetcher connects.
 	Network Network
 }
 
-// Fetcher fetches commits. It keeps nothing between two fetches, and several fetches can run at the same time.
+// Fetcher fetches commits. A Fetcher keeps nothing between two fetches, and several fetches can run at the
+// same time.
 type Fetcher struct{ options Options }
 
-// New returns a Fetcher. It returns an error if the folder for temporary files does not exist.
+// New returns a Fetcher. New returns an error if the folder for temporary files does not exist.
 func New(options Options) (*Fetcher, error) {
 	options.Limits = options.Limits.orDefaults()
 	if options.Folder == "" {
@@ -129,7 +132,7 @@ func (f *Fetcher) exchange(ctx context.Context, server remote, r Request) (Resul
 		return Result{}, err
 	}
 	limit := f.options.Limits.Refs
-	tooLong := fmt.Errorf("the server's list of branches and tags has more than %s", size(limit))
+	tooLong := fmt.Errorf("the server's list of branches and tags is larger than %s", size(limit))
 	list, err := readAdvertisement(&limitedReader{stream, limit, tooLong})
 	if err != nil {
 		return Result{}, err
@@ -182,8 +185,8 @@ func (f *Fetcher) download(ctx context.Context, server remote, list *packp.AdvRe
 	return d, err
 }
 
-// follow checks that the selected object leads to the selected commit. If the object is an annotated tag, follow returns
-// this tag. A tag can point to another tag.
+// follow checks that the selected object is the selected commit, or a tag that leads to the selected commit. If the
+// selected object is an annotated tag, the result "first" is this tag. A tag can point to another tag.
 func (o objects) follow(selected target) (first *tag, err error) {
 	hash := selected.object
 	for o[hash].kind == plumbing.TagObject {
@@ -197,7 +200,7 @@ func (o objects) follow(selected target) (first *tag, err error) {
 		hash = t.object
 	}
 	if hash != selected.commit {
-		return nil, fmt.Errorf("%s leads to %s, but the server's list says %s", selected.ref, hash, selected.commit)
+		return nil, fmt.Errorf("reference %s leads to commit %s, but the server's list says commit %s", selected.ref, hash, selected.commit)
 	}
 	return first, nil
 }
@@ -227,7 +230,7 @@ func (f *Fetcher) verify(ctx context.Context, server remote, list *packp.AdvRefs
 	}
 	isLinear, err := descends(history, d.selected.commit, ancestor)
 	if err == nil && !isLinear {
-		err = verifyErrorf("commit %s does not descend from %s, which was fetched last, and spec.verify.linearHistory requires this: the branch was changed by a forced push, or leads to an older commit", d.selected.commit, ancestor)
+		err = verifyErrorf("spec.verify.linearHistory: commit %s does not descend from commit %s, which was fetched last: the branch was changed by a forced push, or leads to an older commit", d.selected.commit, ancestor)
 	}
 	return err
 }

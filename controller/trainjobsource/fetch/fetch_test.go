@@ -89,7 +89,8 @@ func values(pairs ...string) map[string][]byte {
 	return secret
 }
 
-// TestTransports checks that all protocols and all kinds of credentials return the same commit and files.
+// TestTransports checks that a fetch returns the same commit and files with each protocol and each kind
+// of credentials.
 func TestTransports(t *testing.T) {
 	s := gitserver.New(t)
 	s.Password, s.Token = "secret of robot", "token of robot"
@@ -235,7 +236,7 @@ func TestEmptyRepository(t *testing.T) {
 	_, err = f.Fetch(t.Context(), Request{URL: s.HTTP(r.Name)})
 	wantConfigError(t, err, "fetching "+s.HTTP(r.Name)+": the repository is empty")
 	_, err = f.Fetch(t.Context(), Request{URL: s.HTTP("other.git")})
-	wantConfigError(t, err, "fetching "+s.HTTP("other.git")+": the repository does not exist, or the credentials do not allow reading it (404)")
+	wantConfigError(t, err, "fetching "+s.HTTP("other.git")+": the repository does not exist, or the credentials do not allow reading it (status 404)")
 	ssh := Request{URL: s.SSH("other.git"), Secret: values("identity", string(s.Identity()), "known_hosts", string(s.KnownHosts())), SecretHosts: hostOf(t, s.SSH(""+r.Name))}
 	_, err = f.Fetch(t.Context(), ssh)
 	if config := (*ConfigError)(nil); !errors.As(err, &config) || !strings.Contains(err.Error(), "does not appear to be a git repository") {

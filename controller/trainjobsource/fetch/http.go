@@ -100,7 +100,8 @@ func (h *httpRemote) exchange(ctx context.Context, message []byte) (io.Reader, e
 	return response.body, nil
 }
 
-// answer is a response with status 200. The method close of httpRemote closes its body.
+// answer is a response with status 200. The method "close" of httpRemote closes the body of the
+// response.
 type answer struct {
 	body        io.Reader
 	contentType string
@@ -133,13 +134,13 @@ func (h *httpRemote) checkStatus(response *http.Response) error {
 		return nil
 	case http.StatusUnauthorized, http.StatusForbidden:
 		if h.credentials.token == "" && h.credentials.username == "" {
-			return configErrorf("the server requires credentials (%d): set spec.secretRef", code)
+			return configErrorf("the server requires credentials (status %d): set spec.secretRef", code)
 		}
-		return configErrorf("the server refused the credentials in the Secret (%d)", code)
+		return configErrorf("the server refused the credentials in the Secret (status %d)", code)
 	case http.StatusNotFound, http.StatusGone:
-		return configErrorf("the repository does not exist, or the credentials do not allow reading it (%d)", code)
+		return configErrorf("the repository does not exist, or the credentials do not allow reading it (status %d)", code)
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect, http.StatusSeeOther:
-		return configErrorf("the server redirects a request that must not be sent again (%d): set spec.url to the new address", code)
+		return configErrorf("the server redirects a request that must not be sent again (status %d): set spec.url to the new address", code)
 	default:
 		return fmt.Errorf("the server answered with status %d", code)
 	}

@@ -13,19 +13,20 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-// readKeys reads the key rings in the Secret that spec.verify names. A value can contain several armored blocks.
+// readKeys reads the key rings in the Secret that spec.verify names. A value of the Secret can contain several
+// armored blocks.
 func readKeys(rings map[string][]byte) (openpgp.EntityList, error) {
 	keys := keyring{}
 	for _, name := range slices.Sorted(maps.Keys(rings)) {
 		if len(rings[name]) > maxValue {
-			return nil, configErrorf("the value %q of the Secret of spec.verify has more than %s", name, size(maxValue))
+			return nil, configErrorf("the entry %q of the Secret of spec.verify is larger than %s", name, size(maxValue))
 		}
 		before := len(keys.keys)
 		if err := keys.add(rings[name]); err != nil {
-			return nil, configErrorf("the value %q of the Secret of spec.verify is not an armored OpenPGP key ring, or is too large: %v", name, err)
+			return nil, configErrorf("the entry %q of the Secret of spec.verify is not an armored OpenPGP key ring, or is too large: %v", name, err)
 		}
 		if len(keys.keys) == before {
-			return nil, configErrorf("the value %q of the Secret of spec.verify contains no OpenPGP key", name)
+			return nil, configErrorf("the entry %q of the Secret of spec.verify contains no OpenPGP key", name)
 		}
 	}
 	if len(keys.keys) == 0 {
@@ -34,8 +35,8 @@ func readKeys(rings map[string][]byte) (openpgp.EntityList, error) {
 	return keys.keys, nil
 }
 
-// Limits of the keys of a TrainJobSource. The OpenPGP library checks the signatures of keys while it reads the keys, which can need hours
-// for large keys.
+// maxSignatures and maxRSABits limit the keys with which commits of a TrainJobSource are verified. The OpenPGP library
+// checks the signatures of keys while it reads the keys, which can need hours for large keys.
 const (
 	maxSignatures = 500
 	maxRSABits    = 8192
@@ -47,7 +48,7 @@ type keyring struct {
 	signatures int // of the keys
 }
 
-// add reads the armored blocks of a text.
+// add is the method that reads the armored blocks of a text, and collects their keys.
 func (k *keyring) add(text []byte) error {
 	for r := bytes.NewReader(text); ; {
 		block, err := armor.Decode(r)
@@ -72,7 +73,8 @@ func (k *keyring) add(text []byte) error {
 	}
 }
 
-// check checks the limits without a check of any signature.
+// check returns an error if the keys exceed a limit. The method check does not verify any
+// signature.
 func (k *keyring) check(packets []byte) error {
 	for reader := packet.NewOpaqueReader(bytes.NewReader(packets)); ; {
 		opaque, err := reader.Next()
@@ -102,7 +104,7 @@ func (k *keyring) check(packets []byte) error {
 	}
 }
 
-// checkKey refuses keys whose signatures need much time.
+// checkKey refuses keys whose signatures take much time to verify.
 func checkKey(key *packet.PublicKey) error {
 	switch key.PubKeyAlgo {
 	case packet.PubKeyAlgoRSA, packet.PubKeyAlgoRSAEncryptOnly, packet.PubKeyAlgoRSASignOnly:

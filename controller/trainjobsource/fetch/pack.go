@@ -17,16 +17,17 @@ type object struct {
 	data []byte
 }
 
-// objects maps hashes to objects. Each hash was computed from the object, so a server cannot send another object in place of
-// the wanted object.
+// objects is a map from hashes to the objects of Git. The hash of each object is computed from its content, so a server
+// cannot send another object in place of the wanted object.
 type objects map[plumbing.Hash]object
 
-// get returns an object of the wanted kind.
+// get returns the data of an object. The method "get" returns an error if the object is missing, or
+// has another kind.
 func (o objects) get(hash plumbing.Hash, kind plumbing.ObjectType) ([]byte, error) {
 	found, exists := o[hash]
 	switch {
 	case !exists:
-		return nil, fmt.Errorf("the server did not send the %s %s", kind, hash)
+		return nil, fmt.Errorf("the server did not send the Git object of type %s with the hash %s", kind, hash)
 	case found.kind != kind:
 		return nil, fmt.Errorf("%s is a %s, want a %s", hash, found.kind, kind)
 	}
@@ -42,8 +43,8 @@ type packReader struct {
 	byHash   objects
 }
 
-// readPack reads a pack. It checks the declared size of each object before it reads the object, because a few bytes can
-// inflate to a large object.
+// readPack reads a pack. readPack checks the declared size of each object before it reads the object, because a few
+// bytes can inflate to a large object.
 func readPack(r io.Reader, limits Limits) (objects, error) {
 	p := &packReader{packfile.NewScanner(r), limits, 0, map[int64]object{}, objects{}}
 	_, count, err := p.scanner.Header()
@@ -71,8 +72,8 @@ func describePack(err error) error {
 	return fmt.Errorf("reading the server's answer: %w", err)
 }
 
-// readObject reads the next object, and resolves it if it is a delta. Servers send the base, to which the delta applies,
-// before the delta.
+// readObject reads the next object, and resolves it if it is a delta. A server sends the base of a delta (the object
+// that the delta changes) before the delta.
 func (p *packReader) readObject() error {
 	header, err := p.scanner.NextObjectHeader()
 	if err != nil {
@@ -102,7 +103,8 @@ func (p *packReader) readObject() error {
 	return nil
 }
 
-// inflate reads the data of an object of the declared size.
+// inflate returns the decompressed data of an object. The method "inflate" returns an error if the
+// object exceeds a limit, or does not have the declared size.
 func (p *packReader) inflate(declared int64) ([]byte, error) {
 	if err := p.count(declared); err != nil {
 		return nil, err
@@ -112,7 +114,7 @@ func (p *packReader) inflate(declared int64) ([]byte, error) {
 		return nil, err
 	}
 	if int64(buffer.Len()) != declared {
-		return nil, fmt.Errorf("an object has %d bytes, but the pack declares %d", buffer.Len(), declared)
+		return nil, fmt.Errorf("an object of the pack has %d bytes, but its declared size is %d bytes", buffer.Len(), declared)
 	}
 	return buffer.Bytes(), nil
 }
@@ -134,13 +136,14 @@ func (p *packReader) patch(base object, exists bool, delta []byte) (object, erro
 	return object{base.kind, data}, err
 }
 
-// count adds an object to the size of the pack, and checks the limits.
+// count adds the size of an object to the total size of the pack. The method returns an error if a
+// limit is exceeded.
 func (p *packReader) count(size64 int64) error {
 	if size64 < 0 || size64 > p.limits.Object {
-		return fmt.Errorf("a file or folder of the commit has more than %s", size(p.limits.Object))
+		return fmt.Errorf("a file or folder of the commit is larger than %s", size(p.limits.Object))
 	}
 	if p.inflated += size64; p.inflated > p.limits.Inflated {
-		return fmt.Errorf("the files and folders of the commit have more than %s together", size(p.limits.Inflated))
+		return fmt.Errorf("the files and folders of the commit are together larger than %s", size(p.limits.Inflated))
 	}
 	return nil
 }

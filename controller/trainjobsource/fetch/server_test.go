@@ -16,15 +16,15 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// small contains low limits for the tests with servers that send too much.
+// small is a set of low limits for the tests with servers that send too much.
 var small = Limits{Received: 1 << 20, Refs: 64 << 10, Objects: 100, Object: 256 << 10, Inflated: 512 << 10, Answer: 2 * time.Second, Time: 20 * time.Second}
 
 // maxAllocated is the memory that a fetch with the limits "small" may allocate in total, including the memory of the
 // test's server.
 const maxAllocated = 16 << 20
 
-// wantError fetches from a server, and checks that the fetch ends soon with an error that is not a ConfigError, and
-// that the fetch needs little memory.
+// wantError fetches from a server, and checks that the fetch ends soon with an error that is not a ConfigError.
+// The function wantError also checks that the fetch needs little memory.
 func wantError(t *testing.T, l liar, want string) {
 	t.Helper()
 	url := l.start(t)
@@ -80,18 +80,18 @@ func TestA10LargeAnswers(t *testing.T) {
 		server liar
 		want   string
 	}{
-		"an object that inflates":          {liar{pack: bomb.bytes()}, "a file or folder of the commit has more than 256 KiB"},
+		"an object that inflates":          {liar{pack: bomb.bytes()}, "a file or folder of the commit is larger than 256 KiB"},
 		"an object with a wrong size":      {liar{pack: hidden.bytes()}, "inflated object exceeds declared size"},
-		"an object that is too short":      {liar{pack: short.bytes()}, "an object has 5 bytes, but the pack declares 100"},
-		"a delta that copies":              {liar{pack: copies.bytes()}, "a file or folder of the commit has more than 256 KiB"},
+		"an object that is too short":      {liar{pack: short.bytes()}, "an object of the pack has 5 bytes, but its declared size is 100 bytes"},
+		"a delta that copies":              {liar{pack: copies.bytes()}, "a file or folder of the commit is larger than 256 KiB"},
 		"many objects":                     {liar{pack: many.bytes()}, "the commit has 101 files and folders, want at most 100"},
 		"4 billion objects":                {liar{pack: []byte("PACK\x00\x00\x00\x02\xff\xff\xff\xff")}, "the commit has 4294967295 files and folders, want at most 100"},
-		"objects that are large together":  {liar{pack: together.bytes()}, "the files and folders of the commit have more than 512 KiB together"},
+		"objects that are large together":  {liar{pack: together.bytes()}, "the files and folders of the commit are together larger than 512 KiB"},
 		"a pack without end":               {liar{answer: func(conn net.Conn, start string) { repeatAfter(conn, start+emptyBlocks, emptyBlock) }}, "the server sent more than 1 MiB"},
 		"progress without end":             {liar{refs: sidebandRefs, answer: func(conn net.Conn, start string) { repeatAfter(conn, start, line("\x02counting")) }}, "the server sent more than 1 MiB"},
 		"acknowledgements without end":     {liar{answer: func(conn net.Conn, start string) { repeatAfter(conn, start, line("NAK\n")) }}, "the server sent more than 1 MiB"},
 		"shallow commits without end":      {liar{answer: func(conn net.Conn, start string) { repeatAfter(conn, start[:len(start)-12], line("shallow "+zeroHash)) }}, "the server sent more than 1 MiB"},
-		"branches without end":             {liar{list: endlessRefs}, "the server's list of branches and tags has more than 64 KiB"},
+		"branches without end":             {liar{list: endlessRefs}, "the server's list of branches and tags is larger than 64 KiB"},
 		"headers of HTTP without end":      {liar{answer: func(conn net.Conn, _ string) { repeatAfter(conn, "HTTP/1.1 200 OK\r\n", "A: b\r\n") }}, "server response headers exceeded"},
 		"one header of HTTP without end":   {liar{answer: func(conn net.Conn, _ string) { repeatAfter(conn, "HTTP/1.1 200 OK\r\nA: ", "bbbbbbbb") }}, "server response headers exceeded"},
 		"continue answers without end":     {liar{answer: func(conn net.Conn, _ string) { repeatAfter(conn, "", "HTTP/1.1 100 Continue\r\n\r\n") }}, "server response headers exceeded"},
@@ -110,7 +110,7 @@ const (
 
 var sidebandRefs = line(oneHash+" HEAD"+capabilities+" side-band-64k\n") + "0000"
 
-// backwards encodes the distance from a delta to its base, as in a pack.
+// backwards encodes the distance from a delta to its base as a pack does.
 func backwards(distance int) []byte {
 	encoded := []byte{byte(distance & 0x7f)}
 	for distance >>= 7; distance > 0; distance >>= 7 {
@@ -125,8 +125,8 @@ func repeatAfter(w io.Writer, start, text string) {
 	repeat(w, strings.Repeat(text, 100))
 }
 
-// emptyBlocks is the beginning of a pack with one object. The tests continue the compressed data of the object with many
-// copies of emptyBlock, so the pack grows without end and inflates to nothing.
+// emptyBlocks contains the first bytes of a Git pack with one object. The tests continue the compressed data of the
+// object with many copies of emptyBlock, so the pack grows without end and inflates to nothing.
 const emptyBlocks = "PACK\x00\x00\x00\x02\x00\x00\x00\x01\x3f\x78\x9c"
 const emptyBlock = "\x00\x00\x00\xff\xff"
 
@@ -159,12 +159,12 @@ func TestA17LyingServer(t *testing.T) {
 		server liar
 		want   string
 	}{
-		"another commit":          {liar{head: missing, pack: other.bytes()}, "the server did not send the commit " + oneHash},
-		"no root folder":          {liar{head: noTreeHead, pack: noTree.bytes()}, "the server did not send the tree " + empty.String()},
-		"no file":                 {liar{head: noFileHead, pack: noFile.bytes()}, "the server did not send the blob " + oneHash},
-		"no folder":               {liar{head: noFolderHead, pack: noFolder.bytes()}, "the server did not send the tree " + oneHash},
+		"another commit":          {liar{head: missing, pack: other.bytes()}, "the server did not send the Git object of type commit with the hash " + oneHash},
+		"no root folder":          {liar{head: noTreeHead, pack: noTree.bytes()}, "the server did not send the Git object of type tree with the hash " + empty.String()},
+		"no file":                 {liar{head: noFileHead, pack: noFile.bytes()}, "the server did not send the Git object of type blob with the hash " + oneHash},
+		"no folder":               {liar{head: noFolderHead, pack: noFolder.bytes()}, "the server did not send the Git object of type tree with the hash " + oneHash},
 		"a file as folder":        {liar{head: wrongKindHead, pack: wrongKind.bytes()}, "is a blob, want a tree"},
-		"a tag for another":       {liar{refs: line(other.addCommit(missing).String()+" HEAD"+capabilities+"\n") + "0000", pack: (&pack{}).bytes()}, "the server did not send the commit"},
+		"a tag for another":       {liar{refs: line(other.addCommit(missing).String()+" HEAD"+capabilities+"\n") + "0000", pack: (&pack{}).bytes()}, "the server did not send the Git object of type commit"},
 		"an unknown type":         {liar{pack: unknown.bytes()}, "an object of the unknown type 5"},
 		"a delta without base":    {liar{pack: noBase.bytes()}, "a delta without its base"},
 		"a delta before its base": {liar{pack: lateBase.bytes()}, "invalid OFS delta offset"},
@@ -209,7 +209,8 @@ func drip(conn net.Conn, start string) {
 	}
 }
 
-// TestCancel checks that the end of the context ends a fetch, and that callers can recognise this.
+// TestCancel checks that a fetch ends when its context ends. Callers must be able to recognize the
+// error of a fetch whose context has ended.
 func TestCancel(t *testing.T) {
 	url := liar{answer: silenceInTheMiddle}.start(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)

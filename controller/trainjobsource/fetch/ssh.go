@@ -65,7 +65,8 @@ func newSSHRemote(ctx context.Context, a address, c credentials, d dialer, folde
 	return &sshRemote{client: client, stop: stop, command: uploadPack + " '" + a.path + "'"}, nil
 }
 
-// handshake runs the handshake of SSH. It fails if the handshake takes longer than the argument "answer".
+// handshake does the SSH handshake. The SSH handshake fails if it takes longer than the argument
+// "answer".
 func handshake(conn net.Conn, a address, config *ssh.ClientConfig, answer time.Duration) (*ssh.Client, error) {
 	if err := conn.SetDeadline(time.Now().Add(answer)); err != nil {
 		return nil, err
@@ -89,9 +90,9 @@ func describeHandshake(err error, a address) error {
 	case errors.As(err, &wrongKey):
 		return configErrorf("the host key of %s is not the key in known_hosts of the Secret: somebody may be intercepting the connection, or the server has a new key", a.shortHost())
 	case errors.As(err, &noCommon):
-		return configErrorf("%s and the controller have no common algorithm: known_hosts of the Secret may lack the type of the server's host key: %v", a.shortHost(), noCommon)
+		return configErrorf("server %s and the controller have no common SSH algorithm (known_hosts of the Secret may lack the type of the server's host key): %v", a.shortHost(), noCommon)
 	case strings.Contains(err.Error(), "unable to authenticate"): // x/crypto has no type for this error
-		return configErrorf("the server refused the private key in the Secret for user %s", a.user)
+		return configErrorf("the server refused the login of user %s with the private key in the Secret", a.user)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errors.New("the server did not finish the handshake of SSH in time")
 	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
@@ -100,7 +101,8 @@ func describeHandshake(err error, a address) error {
 	return err
 }
 
-// readKnownHosts parses known_hosts. It writes the text to a temporary file, because the library reads only files.
+// readKnownHosts parses known_hosts. readKnownHosts writes the text to a temporary file, because the library reads
+// only files.
 func readKnownHosts(folder string, text []byte) (*knownhosts.HostKeyDB, error) {
 	file, err := os.CreateTemp(folder, "hosts")
 	if err != nil {
@@ -118,7 +120,7 @@ func readKnownHosts(folder string, text []byte) (*knownhosts.HostKeyDB, error) {
 	return hosts, nil
 }
 
-// open starts git-upload-pack.
+// open starts the program git-upload-pack on the server.
 func (s *sshRemote) open() error {
 	session, err := s.client.NewSession()
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/trainyard/trainyard/test/gitserver"
 )
 
-// newPublicKey returns a host key that is not the server's key. If sameType is true, it has the same type as the server's
-// key.
+// newPublicKey returns a host key that is not the server's key. If the argument "sameType" is true, the returned key has
+// the same type as the server's key.
 func newPublicKey(t *testing.T, sameType bool) ssh.PublicKey {
 	t.Helper()
 	if sameType {
@@ -68,7 +68,7 @@ func TestA25HostKeys(t *testing.T) {
 		"two keys":                      {name + " " + otherType + "\n" + name + " " + key, ""},
 		"another key":                   {name + " " + wrong, changed},
 		"another key, hashed":           {knownhosts.HashHostname(name) + " " + wrong, changed},
-		"only another type":             {name + " " + otherType, "%s and the controller have no common algorithm: known_hosts of the Secret may lack the type of the server's host key: ssh: no common algorithm for host key; we offered: [ecdsa-sha2-nistp256], peer offered: [ssh-ed25519]"},
+		"only another type":             {name + " " + otherType, "server %s and the controller have no common SSH algorithm (known_hosts of the Secret may lack the type of the server's host key): ssh: no common algorithm for host key; we offered: [ecdsa-sha2-nistp256], peer offered: [ssh-ed25519]"},
 		"another port":                  {"[127.0.0.1]:1 " + key, "known_hosts of the Secret has no key for " + name},
 		"no port":                       {"127.0.0.1 " + key, "known_hosts of the Secret has no key for " + name},
 		"another host":                  {"git.example.com " + key, "known_hosts of the Secret has no key for " + name},
@@ -76,7 +76,7 @@ func TestA25HostKeys(t *testing.T) {
 		"a revoked key":                 {"@revoked * " + key + "\n" + name + " " + key, "the host key of %s is revoked in known_hosts of the Secret"},
 		"a revoked key, at the end":     {name + " " + key + "\n@revoked " + name + " " + key, "the host key of %s is revoked in known_hosts of the Secret"},
 		"a revoked key, other host":     {name + " " + key + "\n@revoked git.example.com " + key, "the host key of %s is revoked in known_hosts of the Secret"},
-		"an authority that never signs": {"@cert-authority " + name + " " + key, "%s and the controller have no common algorithm: known_hosts of the Secret may lack the type of the server's host key: ssh: no common algorithm for host key; we offered: [ssh-ed25519-cert-v01@openssh.com], peer offered: [ssh-ed25519]"},
+		"an authority that never signs": {"@cert-authority " + name + " " + key, "server %s and the controller have no common SSH algorithm (known_hosts of the Secret may lack the type of the server's host key): ssh: no common algorithm for host key; we offered: [ssh-ed25519-cert-v01@openssh.com], peer offered: [ssh-ed25519]"},
 		"an empty file":                 {"\n", "known_hosts of the Secret has no key for " + name},
 		"garbage":                       {name + " ssh-ed25519 garbage", "known_hosts of the Secret is invalid: knownhosts: line:1: illegal base64 data at input byte 4"},
 	} {
@@ -102,12 +102,12 @@ func TestIdentities(t *testing.T) {
 	r, _ := newRepository(t, s)
 	host := hostOf(t, s.SSH(r.Name))
 	encrypted := newIdentity(t, canary)
-	const refused = "the server refused the private key in the Secret for user git"
+	const refused = "the server refused the login of user git with the private key in the Secret"
 	for name, tc := range map[string]struct{ identity, password, want string }{
 		"another key":      {newIdentity(t, ""), "", refused},
 		"encrypted":        {encrypted, canary, refused},
-		"a wrong password": {encrypted, "other", "the private key in identity of the Secret cannot be read: x509: decryption password incorrect"},
-		"no password":      {encrypted, "", "the private key in identity of the Secret cannot be read: this private key is passphrase protected"},
+		"a wrong password": {encrypted, "other", "the private key in the entry identity of the Secret cannot be read: x509: decryption password incorrect"},
+		"no password":      {encrypted, "", "the private key in the entry identity of the Secret cannot be read: this private key is passphrase protected"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			secret := values("identity", tc.identity, "known_hosts", string(s.KnownHosts()))

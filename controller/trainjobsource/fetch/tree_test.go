@@ -60,7 +60,8 @@ func TestA1Links(t *testing.T) {
 	}
 }
 
-// TestA4Submodules commits a submodule. Its repository is neither fetched nor needed.
+// TestA4Submodules commits a submodule. The fetch must succeed without the repository of the
+// submodule.
 func TestA4Submodules(t *testing.T) {
 	s := gitserver.New(t)
 	r, hash := newRepository(t, s)
@@ -150,8 +151,8 @@ func TestA27Trees(t *testing.T) {
 	}
 }
 
-// TestA27Paths checks that too long and too deep paths cause the error errTooDeep, also in code that walks through all
-// files.
+// TestA27Paths checks that paths that are too long or too deep cause the error errTooDeep. Code that walks through
+// all files must get the same error.
 func TestA27Paths(t *testing.T) {
 	p := pack{}
 	hash := p.add(plumbing.BlobObject, "a: 1\n")
@@ -191,5 +192,5 @@ func TestA27ManyFiles(t *testing.T) {
 		entries.WriteString(treeEntry("100644", fmt.Sprintf("%04d", i), file))
 	}
 	head := p.addCommit(p.add(plumbing.TreeObject, entries.String()))
-	wantError(t, liar{head: head, pack: p.bytes()}, "a file or folder of the commit has more than 256 KiB")
+	wantError(t, liar{head: head, pack: p.bytes()}, "a file or folder of the commit is larger than 256 KiB")
 }

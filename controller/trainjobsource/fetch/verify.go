@@ -15,8 +15,8 @@ import (
 const beginSignature = "-----BEGIN PGP SIGNATURE-----"
 
 // verifySignature checks that a commit, or the annotated tag that was selected, is signed with one of the keys. The
-// signature of a tag counts only if the tag still has the name that was signed. Otherwise somebody could give an old tag
-// a new name.
+// signature of a tag counts only if the tag still has the name that was signed. Without this check of the name, somebody
+// could give an old signed tag a new name.
 func verifySignature(keys openpgp.EntityList, d download) error {
 	err := checkSignature(keys, d.commit.signed, d.commit.signature)
 	if err == nil {
@@ -24,7 +24,7 @@ func verifySignature(keys openpgp.EntityList, d download) error {
 	}
 	if t := d.tag; t != nil && t.signature != "" {
 		if tags+t.name != d.selected.ref {
-			return verifyErrorf("the signed tag of %s has another name: %s", d.selected.ref, message.Quote(t.name))
+			return verifyErrorf("reference %s leads to a signed tag with another name: %s", d.selected.ref, message.Quote(t.name))
 		}
 		err = checkSignature(keys, t.signed, t.signature)
 	}
@@ -34,7 +34,8 @@ func verifySignature(keys openpgp.EntityList, d download) error {
 	return verifyErrorf("commit %s %v", d.selected.commit, err)
 }
 
-// checkSignature checks a signature. The text of its error continues a sentence that begins with "commit HASH".
+// checkSignature checks a signature. The error text of checkSignature continues a sentence that begins with
+// "commit HASH".
 func checkSignature(keys openpgp.EntityList, signed []byte, signature string) error {
 	if !strings.HasPrefix(signature, beginSignature) {
 		return errors.New("has no OpenPGP signature")
@@ -55,8 +56,8 @@ func checkSignature(keys openpgp.EntityList, signed []byte, signature string) er
 	return errors.New("has an invalid signature")
 }
 
-// descends reports whether the newest commit of a pack descends from the ancestor. A pack leaves out the ancestor and the
-// commits before it, so the search ends at commits that are not in the pack.
+// descends reports whether the commit "newest" of a pack is a descendant of the commit "ancestor". A pack contains
+// neither the ancestor nor the commits before it, so the search ends at commits that are not in the pack.
 func descends(all objects, newest, ancestor plumbing.Hash) (bool, error) {
 	seen := map[plumbing.Hash]bool{}
 	for open := []plumbing.Hash{newest}; len(open) > 0; {

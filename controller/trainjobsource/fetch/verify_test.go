@@ -20,8 +20,8 @@ import (
 	"github.com/trainyard/trainyard/test/gitserver"
 )
 
-// newSigner returns a new key for signatures. Its age and its lifetime are in hours. A key with a lifetime of 0 never
-// expires.
+// newSigner returns a new key for signatures. The arguments "age" and "life" are the age and the lifetime of the key
+// in hours. A key with a lifetime of 0 never expires.
 func newSigner(t *testing.T, age, life int) *openpgp.Entity {
 	t.Helper()
 	created := time.Now().Add(-time.Duration(age) * time.Hour)
@@ -161,8 +161,8 @@ func TestA27Commits(t *testing.T) {
 	}
 }
 
-// TestTagSignatures checks which signatures of annotated tags are accepted. The tag can carry the signature instead of the
-// commit.
+// TestTagSignatures checks which signatures of annotated tags are accepted. The signature of the tag is enough: the commit
+// itself needs no signature.
 func TestTagSignatures(t *testing.T) {
 	s := gitserver.New(t)
 	r, hash := newRepository(t, s)
@@ -186,7 +186,7 @@ func TestTagSignatures(t *testing.T) {
 	}{
 		"signed":              {v1alpha1.GitRef{Tag: "v1.0.0"}, ""},
 		"found by a range":    {v1alpha1.GitRef{Semver: "<2"}, ""},
-		"with another name":   {v1alpha1.GitRef{Tag: "v9.0.0"}, `the signed tag of refs/tags/v9.0.0 has another name: "v1.0.0"`},
+		"with another name":   {v1alpha1.GitRef{Tag: "v9.0.0"}, `reference refs/tags/v9.0.0 leads to a signed tag with another name: "v1.0.0"`},
 		"changed":             {v1alpha1.GitRef{Tag: "v2.0.0"}, "commit " + hash + " has an invalid signature"},
 		"unsigned":            {v1alpha1.GitRef{Tag: "v3.0.0"}, "commit " + hash + " has no OpenPGP signature"},
 		"not annotated":       {v1alpha1.GitRef{Tag: "v4.0.0"}, "commit " + hash + " has no OpenPGP signature"},
@@ -222,13 +222,13 @@ func TestKeys(t *testing.T) {
 		want string
 	}{
 		"no key":                  {values(), "the Secret of spec.verify contains no OpenPGP key"},
-		"an empty value":          {values("a", key, "b", ""), `the value "b" of the Secret of spec.verify contains no OpenPGP key`},
-		"garbage":                 {values("a", "garbage"), `the value "a" of the Secret of spec.verify contains no OpenPGP key`},
-		"a block without content": {values("a", "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nabcd\n-----END PGP PUBLIC KEY BLOCK-----\n"), `the value "a" of the Secret of spec.verify is not an armored OpenPGP key ring, or is too large: `},
-		"a DSA key":               {values("a", key, "b", ring(t, oldKey)), `the value "b" of the Secret of spec.verify is not an armored OpenPGP key ring, or is too large: a key is for DSA or ElGamal: use RSA or an elliptic curve`},
-		"a large RSA key":         {values("a", ring(t, largeRSA)), `the value "a" of the Secret of spec.verify is not an armored OpenPGP key ring, or is too large: an RSA key has more than 8192 bits`},
-		"many signatures":         {values("a", key, "b", ring(t, slices.Repeat([]packet.Packet{certification}, 500)...)), `the value "b" of the Secret of spec.verify is not an armored OpenPGP key ring, or is too large: the keys have more than 500 signatures together`},
-		"a large value":           {values("a", strings.Repeat("x", maxValue+1)), `the value "a" of the Secret of spec.verify has more than 256 KiB`},
+		"an empty value":          {values("a", key, "b", ""), `the entry "b" of the Secret of spec.verify contains no OpenPGP key`},
+		"garbage":                 {values("a", "garbage"), `the entry "a" of the Secret of spec.verify contains no OpenPGP key`},
+		"a block without content": {values("a", "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nabcd\n-----END PGP PUBLIC KEY BLOCK-----\n"), `the entry "a" of the Secret of spec.verify is not an armored OpenPGP key ring, or is too large: `},
+		"a DSA key":               {values("a", key, "b", ring(t, oldKey)), `the entry "b" of the Secret of spec.verify is not an armored OpenPGP key ring, or is too large: a key is for DSA or ElGamal: use RSA or an elliptic curve`},
+		"a large RSA key":         {values("a", ring(t, largeRSA)), `the entry "a" of the Secret of spec.verify is not an armored OpenPGP key ring, or is too large: an RSA key has more than 8192 bits`},
+		"many signatures":         {values("a", key, "b", ring(t, slices.Repeat([]packet.Packet{certification}, 500)...)), `the entry "b" of the Secret of spec.verify is not an armored OpenPGP key ring, or is too large: the keys have more than 500 signatures together`},
+		"a large value":           {values("a", strings.Repeat("x", maxValue+1)), `the entry "a" of the Secret of spec.verify is larger than 256 KiB`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := newFetcher(t, Limits{}, s.HTTP(r.Name)).Fetch(t.Context(), Request{URL: s.HTTP(r.Name), Keys: tc.keys})
@@ -239,8 +239,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestA27LinearHistory checks that only commits are accepted that descend from the commit that was fetched last. In the case
-// "http", the server can leave out files from the history.
+// TestA27LinearHistory checks that a new commit is accepted only if it descends from the commit that was fetched last. In
+// the case "http", the server can leave out files from the history.
 func TestA27LinearHistory(t *testing.T) {
 	for protocol, filter := range map[string]string{"http": "true", "ssh": "false"} {
 		t.Run(protocol, func(t *testing.T) { testLinearHistory(t, protocol, filter) })
@@ -292,7 +292,7 @@ func testLinearHistory(t *testing.T, protocol, filter string) {
 			}
 			got, err := newFetcher(t, Limits{}, s.HTTP(r.Name)).Fetch(t.Context(), request)
 			verify := (*VerifyError)(nil)
-			if tc.want == no && (!errors.As(err, &verify) || !strings.Contains(err.Error(), " does not descend from "+tc.ancestor+", ")) {
+			if tc.want == no && (!errors.As(err, &verify) || !strings.Contains(err.Error(), " does not descend from commit "+tc.ancestor+", ")) {
 				t.Errorf("got %T %v, want a VerifyError", err, err)
 			} else if tc.want != no && (err != nil || got.Commit != tc.want) {
 				t.Errorf("got %+v, error %v", got, err)

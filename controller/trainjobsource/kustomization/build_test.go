@@ -23,7 +23,8 @@ func job(name string) string {
 	return fmt.Sprintf("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: %s}\nspec: {trainer: {numNodes: 2}}\n", name)
 }
 
-// tree returns a file system. The arguments alternate between names and texts of files.
+// tree returns a file system in memory that contains the given files. The arguments alternate
+// between names and texts of files.
 func tree(files ...string) fstest.MapFS {
 	all := fstest.MapFS{}
 	for i := 0; i < len(files); i += 2 {
@@ -90,8 +91,8 @@ func TestBuild(t *testing.T) {
 		"a number as a path":      {[]string{"app/kustomization.yaml", "resources: [1]"}, "error: app/kustomization.yaml:1: resources: want a list of paths"},
 		"no resources":            {[]string{"app/kustomization.yaml", "resources:\nnamePrefix: a-"}, ""},
 		"other label fields":      {[]string{"app/kustomization.yaml", "labels: [{pairs: {a: b}, fields: [{path: spec/a, create: true}]}]"}, `error: app/kustomization.yaml:1: the field "fields" is not allowed in an item of labels`},
-		"another kind":            {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", job("a") + "---\napiVersion: v1\nkind: Secret\n"}, "error: app/a.yaml:6: v1 Secret is not allowed: a TrainJobSource applies only TrainJobs of trainer.kubeflow.org/v1alpha1"},
-		"a patch of another kind": {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '{apiVersion: v1, kind: Pod, metadata: {name: a}}'}]"}, `error: app/kustomization.yaml:1: patch:1: a patch of "v1" "Pod" is not allowed: a TrainJobSource applies only TrainJobs of trainer.kubeflow.org/v1alpha1`},
+		"another kind":            {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", job("a") + "---\napiVersion: v1\nkind: Secret\n"}, "error: app/a.yaml:6: an object with apiVersion v1 and kind Secret is not allowed: a TrainJobSource applies only TrainJobs of apiVersion trainer.kubeflow.org/v1alpha1"},
+		"a patch of another kind": {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '{apiVersion: v1, kind: Pod, metadata: {name: a}}'}]"}, `error: app/kustomization.yaml:1: patch:1: a patch with apiVersion "v1" and kind "Pod" is not allowed: a TrainJobSource applies only TrainJobs of apiVersion trainer.kubeflow.org/v1alpha1`},
 		"a patch of the kind":     {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '- {op: replace, path: /kind, value: Pod}'}]"}, `error: app/kustomization.yaml:1: patch:1: a JSON patch may change only spec, status, metadata.labels and metadata.annotations, not "/kind"`},
 		"a patch of the name":     {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '- {op: replace, path: /metadata/name, value: b}'}]"}, `error: app/kustomization.yaml:1: patch:1: a JSON patch may change only spec, status, metadata.labels and metadata.annotations, not "/metadata/name"`},
 		"a patch of everything":   {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '- {op: replace, path: \"\", value: {}}'}]"}, `error: app/kustomization.yaml:1: patch:1: the path "" of a JSON patch must begin with /`},
@@ -99,7 +100,7 @@ func TestBuild(t *testing.T) {
 		"an image with +":         {[]string{"app/kustomization.yaml", "images: [{name: example.com/c++, newTag: x}]"}, "error: app/kustomization.yaml:1: images: want at most 253 letters, digits and . _ / : @ -"},
 		"a tag that is a number":  {[]string{"app/kustomization.yaml", "images:\n- name: a\n  newTag: 1.0"}, "error: app/kustomization.yaml:3: images: newTag: want a string: put the value in quotes"},
 		"a label that is a word":  {[]string{"app/kustomization.yaml", "labels: [{pairs: {a: on}}]"}, "error: app/kustomization.yaml:1: labels: pairs: a: want a string: put the value in quotes"},
-		"a path with a space":     {[]string{"app/kustomization.yaml", "resources:\n- my job.yaml", "app/my job.yaml", job("a")}, `error: app/kustomization.yaml:2: "app/my job.yaml": a kustomization can use only files and folders whose names consist of letters without accents, digits and . _ -, but not two dots`},
+		"a path with a space":     {[]string{"app/kustomization.yaml", "resources:\n- my job.yaml", "app/my job.yaml", job("a")}, `error: app/kustomization.yaml:2: path "app/my job.yaml": want names of files and folders with only unaccented letters, digits and the characters . _ -, and without two dots in a row`},
 		"a repeated path":         {[]string{"app/kustomization.yaml", "resources: [a.yaml, ./a.yaml]", "app/a.yaml", job("a")}, `error: app/kustomization.yaml:1: resources: "./a.yaml" is listed twice`},
 		"no kind":                 {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1"}, "error: app/a.yaml:1: the field kind is missing: want TrainJob"},
 		"a patch without a name":  {[]string{"app/kustomization.yaml", "patches: [{patch: 'spec: {a: b}'}]"}, "error: app/kustomization.yaml:1: patch:1: a patch needs apiVersion, kind and metadata.name; if it has a target, the name can be any name"},
@@ -125,11 +126,11 @@ func TestBuild(t *testing.T) {
 			"bert-bert at app/a.yaml:1, <nil>, map[numNodes:2]\nbert-a at app/a.yaml:6, <nil>, map[numNodes:2]",
 		},
 		"a resource and a patch": {[]string{"app/kustomization.yaml", "resources: [a.yaml, b.yaml]\npatches: [{target: {kind: TrainJob}, path: b.yaml}]", "app/a.yaml", job("a"), "app/b.yaml", job("b")}, "error: app/kustomization.yaml:2: app/b.yaml is used as a resource and as a patch: write two files"},
-		"an unknown operation":   {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: \"- {op: test, path: /a}\\n- {op: Add, path: /spec/a}\"}]"}, `error: app/kustomization.yaml:1: patch:2: the op of an operation must be one of add, remove, replace, move, test, not "Add"`},
+		"an unknown operation":   {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: \"- {op: test, path: /a}\\n- {op: Add, path: /spec/a}\"}]"}, `error: app/kustomization.yaml:1: patch:2: the field op of a JSON patch: want one of add, remove, replace, move, test, got "Add"`},
 		"an invalid expression":  {[]string{"app/kustomization.yaml", "patches: [{target: {name: '('}, patch: '[]'}]"}, "error: app/kustomization.yaml:1: target: name: error parsing regexp: missing closing ): `(`"},
 		"an invalid selector":    {[]string{"app/kustomization.yaml", "patches: [{target: {labelSelector: a in b}, patch: '[]'}]"}, "error: app/kustomization.yaml:1: target: labelSelector: unable to parse requirement: found 'b' expected: '('"},
 		"an unknown target":      {[]string{"app/kustomization.yaml", "patches:\n- {target: {nam: a}, patch: '[]'}"}, `error: app/kustomization.yaml:2: the field "nam" is not allowed in the target of a patch`},
-		"a path and a patch":     {[]string{"app/kustomization.yaml", "patches:\n- {target: {name: a}, path: a.yaml, patch: '[]'}"}, "error: app/kustomization.yaml:2: an item of patches needs either path or patch"},
+		"a path and a patch":     {[]string{"app/kustomization.yaml", "patches:\n- {target: {name: a}, path: a.yaml, patch: '[]'}"}, "error: app/kustomization.yaml:2: each item of the list patches needs either the field path or the field patch"},
 		"two patches in one":     {[]string{"app/kustomization.yaml", "patches:\n- {target: {name: a}, patch: \"[]\\n---\\n[]\"}"}, "error: app/kustomization.yaml:2: a patch with a target must be one YAML document"},
 		"a list as a spec":       {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: a}, spec: []}'}]"}, "error: app/kustomization.yaml:1: patch:1: spec: want a mapping"},
 		"tags":                   {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "%TAG !a! b\n---\n" + job("a")}, "error: app/a.yaml:1: the directive %TAG is not allowed"},
@@ -241,8 +242,8 @@ func keys(count int) string {
 	return text.String()
 }
 
-// TestLimits checks that Build soon refuses kustomizations that are too large, or that are small but multiply their
-// contents.
+// TestLimits checks that Build quickly refuses kustomizations that are too large, or that are small but multiply
+// their contents.
 func TestLimits(t *testing.T) {
 	doubling := []string{"app/kustomization.yaml", "resources: [../l0]"}
 	for level := range 40 {
@@ -280,13 +281,13 @@ func TestLimits(t *testing.T) {
 		files []string
 		want  string
 	}{
-		"many annotations":           {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncommonAnnotations:\n" + keys(1100), "app/a.yaml", job("a")}, "app: the labels, annotations and patches can add more than 2000 values to an object"},
+		"many annotations":           {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncommonAnnotations:\n" + keys(1100), "app/a.yaml", job("a")}, "app: the labels, annotations and patches could add more than 2000 values to an object, which is the limit"},
 		"many resources":             {[]string{"app/kustomization.yaml", "resources: [" + strings.Repeat("a, ", 19_000) + "]"}, "app: app/kustomization.yaml:1: resources: \"a\" is listed twice"},
 		"many values":                {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", strings.Repeat(job("a")+"status: ["+strings.Repeat("1, ", 1900)+"]\n---\n", 60)}, "app: app/a.yaml: more than 60000 values in one file"},
 		"many documents":             {[]string{"app/kustomization.yaml", "patches: [{path: p.yaml, target: {kind: TrainJob}}]", "app/p.yaml", strings.Repeat("--- []\n", 70_000)}, "app: app/p.yaml: more than 1000 objects or patches in one file"},
 		"long names of images":       {[]string{"app/kustomization.yaml", "resources: [a.yaml]\nimages: [" + strings.Repeat("{name: "+strings.Repeat("a", 250)+"}, ", 3) + "]", "app/a.yaml", many.String()}, "app: " + tooLong},
 		"a chain of components":      {[]string{"app/kustomization.yaml", "components: [../a]", "a/kustomization.yaml", "kind: Component\ncomponents: [../b]", "b/kustomization.yaml", "kind: Component\nresources: [../c]", "c/kustomization.yaml", "components: [../d]", "d/kustomization.yaml", "kind: Component"}, "app: a chain of components may have at most 2 components"},
-		"many components":            {components, "app: folders are used more than 100 times"},
+		"many components":            {components, "app: the kustomization uses its folders more than 100 times in total"},
 		"patches of long values":     {longValues, "app: " + tooLong},
 		"bases that double":          {doubling, "app: a4: the folders are nested too deeply: a chain of kustomizations may have at most 10 folders"},
 		"many objects":               {[]string{"app/kustomization.yaml", "resources: [a.yaml, b.yaml]", "app/a.yaml", many.String(), "app/b.yaml", strings.ReplaceAll(many.String(), "job-", "b-")}, "app: the kustomization has more than 300 objects"},
@@ -295,20 +296,20 @@ func TestLimits(t *testing.T) {
 		"many images":                {[]string{"app/kustomization.yaml", "resources: [a.yaml]\nimages: [" + strings.Repeat("{}, ", 50) + "]", "app/a.yaml", many.String()}, "app: " + tooLong},
 		"many labels":                {[]string{"app/kustomization.yaml", "resources: [a.yaml]\nlabels: [" + strings.Repeat("{}, ", 50) + "]", "app/a.yaml", many.String()}, "app: " + tooLong},
 		"a component with patches":   {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncomponents: [../part]", "app/a.yaml", many.String(), "part/kustomization.yaml", "kind: Component\npatches:\n" + strings.Repeat("- {patch: '[]', target: {kind: TrainJob}}\n", 50)}, "app: " + tooLong},
-		"a component with values":    {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncomponents: [../part]", "app/a.yaml", many.String(), "part/kustomization.yaml", "kind: Component\npatches: [{target: {kind: TrainJob}, patch: '- {op: add, path: /spec/a, value: [" + strings.Repeat("[], ", 300) + "]}'}]"}, "app: the objects can have more than 60000 values together"},
+		"a component with values":    {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncomponents: [../part]", "app/a.yaml", many.String(), "part/kustomization.yaml", "kind: Component\npatches: [{target: {kind: TrainJob}, patch: '- {op: add, path: /spec/a, value: [" + strings.Repeat("[], ", 300) + "]}'}]"}, "app: the objects could have more than 60000 values together, which is the limit"},
 		"a long chain":               {chain, "app: l9: the folders are nested too deeply: a chain of kustomizations may have at most 10 folders"},
 		"an expression":              {[]string{"app/kustomization.yaml", "patches: [{target: {name: '(a|a?){1000}'}, patch: '[]'}]"}, "app: app/kustomization.yaml:1: " + expression},
 		"a long expression":          {[]string{"app/kustomization.yaml", "patches: [{target: {name: '" + strings.Repeat("(a?)", 100) + "'}, patch: '[]'}]"}, "app: app/kustomization.yaml:1: " + expression},
 		"a class of letters":         {[]string{"app/kustomization.yaml", "patches: [{target: {name: '[\\pL]'}, patch: '[]'}]"}, "app: app/kustomization.yaml:1: " + expression},
 		"a class without case":       {[]string{"app/kustomization.yaml", "patches: [{target: {name: '(?i)[B-Z]'}, patch: '[]'}]"}, "app: app/kustomization.yaml:1: " + expression},
 		"a class of all characters":  {[]string{"app/kustomization.yaml", "patches: [{target: {name: '[B-\U000fffff]'}, patch: '[]'}]"}, "app: app/kustomization.yaml:1: " + expression},
-		"patches of one object":      {append(levels, "l0/kustomization.yaml", "resources: [a.yaml]", "l0/a.yaml", job("a")), "app: l4: the labels, annotations and patches can add more than 2000 values to an object"},
+		"patches of one object":      {append(levels, "l0/kustomization.yaml", "resources: [a.yaml]", "l0/a.yaml", job("a")), "app: l4: the labels, annotations and patches could add more than 2000 values to an object, which is the limit"},
 		"a long name":                {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", job(strings.Repeat("a", 254))}, "app: app/a.yaml:1: metadata.name: want at most 253 characters"},
 		"a long prefix":              {[]string{"app/kustomization.yaml", "namePrefix: " + strings.Repeat("a", 254)}, "app: app/kustomization.yaml:1: namePrefix: want at most 253 characters"},
 		"a large object":             {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", job("a") + "status: [" + strings.Repeat("a, ", 2000) + "]"}, "app: app/a.yaml:1: the object or patch has more than 2000 values"},
 		"A11, a large file":          {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "[" + strings.Repeat("a,", 1<<20) + "]"}, "app: app/kustomization.yaml:1: app/a.yaml has more than 512 KiB"},
 		"A11, a large kustomization": {[]string{"app/kustomization.yaml", strings.Repeat("#", 1<<20+1)}, "app: app/kustomization.yaml has more than 512 KiB"},
-		"large annotations":          {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncommonAnnotations: {a: " + strings.Repeat("x", 100_000) + "}", "app/a.yaml", many.String()}, "app: the labels, annotations and patches can add more than 8 MiB to the objects"},
+		"large annotations":          {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncommonAnnotations: {a: " + strings.Repeat("x", 100_000) + "}", "app/a.yaml", many.String()}, "app: the labels, annotations and patches could add more than 8 MiB to the objects, which is the limit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()

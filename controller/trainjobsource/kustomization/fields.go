@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/safeyaml"
 )
 
-// allowedFields lists the fields of a kustomization that cannot do harm. Replacements are missing, because each of
-// them can double the size of an object.
+// allowedFields lists the fields of a kustomization that cannot do harm. The list does not contain the field
+// "replacements", because each replacement can double the size of an object.
 var allowedFields = map[string]bool{
 	"apiVersion": true, "kind": true, "metadata": true,
 	"resources": true, "components": true, "patches": true,
@@ -95,7 +95,8 @@ func parse(file string, text []byte) (parsed, error) {
 	return k, k.compare(file)
 }
 
-// readLists reads the lists that name files or contain patches, and checks the lists of mappings.
+// readLists reads the lists that name files, and the list of patches. readLists also checks the
+// lists whose items are mappings.
 func (k *parsed) readLists(file string, root *yaml.Node) error {
 	for field, list := range map[string]*[]reference{"resources": &k.resources, "components": &k.components} {
 		items, err := listOf(file, root, field, yaml.ScalarNode)
@@ -123,7 +124,8 @@ func (k *parsed) readLists(file string, root *yaml.Node) error {
 	return k.addPatches(file, patches)
 }
 
-// countTransformations counts the transformations other than patches, and the values that they can add to an object.
+// countTransformations counts two things: transformations that are not patches, and the values that these
+// transformations can add to an object.
 func (k *parsed) countTransformations(root *yaml.Node) {
 	for _, field := range slices.Concat(nameFields, commonFields) {
 		if valueOf(root, field) != nil {
@@ -150,7 +152,8 @@ func (k *parsed) countTransformations(root *yaml.Node) {
 	}
 }
 
-// listOf returns the items of a list. All items must have the given kind: mappings, or strings.
+// listOf returns the items of a list. Each item must have the kind in the argument "kind": a
+// mapping, or a string.
 func listOf(file string, root *yaml.Node, field string, kind yaml.Kind) ([]*yaml.Node, error) {
 	list := valueOf(root, field)
 	if isNull(list) {
@@ -183,7 +186,8 @@ func (k *parsed) encode(file string, document *yaml.Node) (err error) {
 	return err
 }
 
-// compare checks that kustomize finds the same paths and patches in the text as the checks did.
+// compare checks that kustomize and this package read the same paths and patches from a
+// kustomization.
 func (k *parsed) compare(file string) error {
 	read := types.Kustomization{}
 	if err := read.Unmarshal(k.text); err != nil {
@@ -201,7 +205,7 @@ func (k *parsed) compare(file string) error {
 	same := slices.Equal(read.Resources, paths(k.resources)) && slices.Equal(read.Components, paths(k.components)) &&
 		slices.Equal(patchFiles, pathsOfPatches(k.patchFiles)) && slices.Equal(inline, k.inline)
 	if !same {
-		return fmt.Errorf("%s: kustomize finds other paths or patches than the checks: write each path and patch as a string", file)
+		return fmt.Errorf("%s: kustomize and the controller's checks find different paths or patches: write each path and patch as a string", file)
 	}
 	return nil
 }
@@ -251,7 +255,7 @@ func (k *parsed) addPatches(file string, items []*yaml.Node) error {
 		path, inline := valueOf(item, "path"), valueOf(item, "patch")
 		hasPath, hasInline := path != nil && path.Value != "", inline != nil && inline.Value != ""
 		if hasPath == hasInline {
-			return fmt.Errorf("%s:%d: an item of patches needs either path or patch", file, item.Line)
+			return fmt.Errorf("%s:%d: each item of the list patches needs either the field path or the field patch", file, item.Line)
 		}
 		if hasPath {
 			k.patchFiles = append(k.patchFiles, patchFile{reference{path.Value, path.Line}, single})
@@ -273,7 +277,8 @@ func (k *parsed) addPatches(file string, items []*yaml.Node) error {
 	return nil
 }
 
-// checkCount refuses several patches in one item of "patches" with a target, as kustomize does.
+// checkCount returns an error if an item of "patches" has a target and several patches. kustomize
+// refuses such an item too.
 func checkCount(file string, line int, patches content, single bool) error {
 	if patches.objects > 1 && !single {
 		return fmt.Errorf("%s:%d: a patch with a target must be one YAML document", file, line)
@@ -281,11 +286,12 @@ func checkCount(file string, line int, patches content, single bool) error {
 	return nil
 }
 
-// names matches the paths that the file system for kustomize accepts.
+// names is the pattern of the paths that the file system for kustomize accepts.
 var names = regexp.MustCompile(`^[A-Za-z0-9/._-]+$`)
 
-// resolve returns the path of a file or folder, relative to the root of the tree. kustomize would fetch URLs, so resolve
-// allows no character that a URL needs, and no path that kustomize understands as the address of a repository.
+// resolve returns the path of a file or folder, relative to the root of the tree. resolve refuses paths that kustomize
+// would fetch from another server: paths with characters that a URL needs, and paths that kustomize understands as the
+// address of a repository.
 func (r reference) resolve(from string) (string, error) {
 	where := fmt.Sprintf("%s:%d", from, r.line)
 	target := path.Join(path.Dir(from), r.path)
@@ -295,7 +301,7 @@ func (r reference) resolve(from string) (string, error) {
 	case path.IsAbs(r.path) || target == ".." || strings.HasPrefix(target, "../"):
 		return "", fmt.Errorf("%s: %q leads out of the repository", where, r.path)
 	case !names.MatchString(target) || strings.Contains(target, ".."):
-		return "", fmt.Errorf("%s: %q: a kustomization can use only files and folders whose names consist of letters without accents, digits and . _ -, but not two dots", where, target)
+		return "", fmt.Errorf("%s: path %q: want names of files and folders with only unaccented letters, digits and the characters . _ -, and without two dots in a row", where, target)
 	}
 	return target, nil
 }

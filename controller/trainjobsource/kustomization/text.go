@@ -17,11 +17,11 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/safeyaml"
 )
 
-// maxObjectValues is the maximum number of values of an object or a patch. The time that kustomize needs to merge a patch into an
-// object grows with the square of this number.
+// maxObjectValues is the maximum number of values of an object or a patch. The time that kustomize needs to merge a patch
+// into an object grows with the square of the number of values.
 const maxObjectValues = 2000
 
-// Limits of one file, or of one patch in a kustomization.
+// These constants limit one file, or one patch in a kustomization.
 const (
 	maxDocuments  = 1000   // objects or patches
 	maxFileValues = 60_000 // mappings, lists, keys and scalars
@@ -34,8 +34,9 @@ type content struct {
 	text            []byte
 }
 
-// checkText checks the YAML of a file or a patch, and writes it again for kustomize: as JSON without comments, because kustomize reads
-// instructions in comments. The function "check" checks each object or patch, and "mark" can change it before it is written.
+// checkText checks the YAML of a file or a patch, and writes it again for kustomize as JSON. The JSON has no comments,
+// because kustomize reads instructions in comments. The function "check" checks each object or patch. The function "mark"
+// can then change the object or patch before checkText writes it.
 func checkText(file string, text []byte, check checkFunc, mark markFunc) (found content, err error) {
 	reader := safeyaml.NewReader(text)
 	found.named = map[string]int64{}
@@ -100,7 +101,8 @@ func encode(file string, document *yaml.Node, mark markFunc) ([]byte, error) {
 // escaped matches characters that JSON can contain, but that the YAML library of kustomize refuses or changes.
 var escaped = regexp.MustCompile("[\u007f-\u009f\ufffe\uffff]")
 
-// locate puts the name of the file and the line before an error. The argument "line" is for errors that do not contain their line.
+// locate adds a prefix to an error: the name of the file, and the line. The argument "line" is for errors that do not
+// contain their line.
 func locate(file string, line int, err error) error {
 	if mistake := (*safeyaml.MistakeError)(nil); errors.As(err, &mistake) {
 		return fmt.Errorf("%s:%d: %s", file, mistake.Line, mistake.Message)
@@ -108,8 +110,8 @@ func locate(file string, line int, err error) error {
 	return fmt.Errorf("%s:%d: %w", file, line, err)
 }
 
-// checkNode returns an error for YAML that programs may read in different ways (see package safeyaml), and for what findForbidden finds.
-// Otherwise, it returns the number of values in the YAML.
+// checkNode returns an error for YAML that programs may read in different ways (see package safeyaml), and for forbidden
+// content (see findForbidden). If there is no error, checkNode returns the number of values in the YAML.
 func checkNode(file string, node *yaml.Node) (values int64, err error) {
 	count, err := safeyaml.Check(node)
 	if err != nil {
@@ -124,8 +126,8 @@ func checkNode(file string, node *yaml.Node) (values int64, err error) {
 // checkFunc checks an object or a patch.
 type checkFunc func(node *yaml.Node) error
 
-// checkDocument checks a YAML document, and returns the number of its values. It calls the function "check" unless the document is
-// empty.
+// checkDocument checks a YAML document, and returns the number of its values. checkDocument calls the function "check"
+// unless the document is empty.
 func checkDocument(file string, document *yaml.Node, check checkFunc) (values int64, err error) {
 	if values, err = checkNode(file, document); err != nil {
 		return 0, err
@@ -151,8 +153,8 @@ func isEmpty(document *yaml.Node) bool {
 // isNull reports whether a value is null or missing.
 func isNull(node *yaml.Node) bool { return node == nil || node.ShortTag() == "!!null" }
 
-// checkResource refuses objects other than TrainJobs. kustomize knows other kinds: for example, it merges the containers of a
-// Deployment, and needs minutes for many containers.
+// checkResource returns an error for an object that is not a TrainJob. kustomize has special code for other kinds. For
+// example, kustomize merges the containers of a Deployment, and needs minutes if the Deployment has many containers.
 func checkResource(object *yaml.Node) error {
 	if err := CheckKind(textOf(object, "apiVersion"), textOf(object, "kind")); err != nil {
 		return err
@@ -169,8 +171,9 @@ var (
 	metadataFields = []string{"name", "namespace", "labels", "annotations", "$patch"}
 )
 
-// checkFields refuses fields of an object or a patch that are not in objectFields or metadataFields: kustomize searches all fields very
-// often, so many fields make it slow. It also limits the lengths of the name and the namespace.
+// checkFields returns an error if an object or a patch has a field that is not in objectFields or metadataFields. kustomize
+// searches all fields very often, so many fields make kustomize slow. checkFields also limits the lengths of the name and
+// the namespace.
 func checkFields(object *yaml.Node) error {
 	if err := checkFieldNames("", object, objectFields); err != nil {
 		return err
@@ -223,7 +226,7 @@ func checkMetadata(object *yaml.Node) error {
 	return nil
 }
 
-// CheckKind refuses objects that are no TrainJobs.
+// CheckKind returns an error for an object that is not a TrainJob.
 func CheckKind(version, kind string) error {
 	switch {
 	case version == "":
@@ -231,13 +234,13 @@ func CheckKind(version, kind string) error {
 	case kind == "":
 		return errors.New("the field kind is missing: want TrainJob")
 	case version != v1alpha1.TrainerAPIVersion || kind != "TrainJob":
-		return fmt.Errorf("%s %s is not allowed: a TrainJobSource applies only TrainJobs of %s", version, kind, v1alpha1.TrainerAPIVersion)
+		return fmt.Errorf("an object with apiVersion %s and kind %s is not allowed: a TrainJobSource applies only TrainJobs of apiVersion %s", version, kind, v1alpha1.TrainerAPIVersion)
 	}
 	return nil
 }
 
-// checkPatch returns an error if a patch is for another kind of object than TrainJob, or if it is a JSON patch with an operation that is
-// not allowed.
+// checkPatch returns an error if a patch is for an object that is not a TrainJob. checkPatch also returns an error for a
+// JSON patch with an operation that is not allowed.
 func checkPatch(patch *yaml.Node) error {
 	if patch.Kind == yaml.SequenceNode {
 		return checkOperations(patch)
@@ -247,12 +250,13 @@ func checkPatch(patch *yaml.Node) error {
 	case version == "" || kind == "" || textOf(valueOf(patch, "metadata"), "name") == "":
 		return errors.New("a patch needs apiVersion, kind and metadata.name; if it has a target, the name can be any name")
 	case version != v1alpha1.TrainerAPIVersion || kind != "TrainJob":
-		return fmt.Errorf("a patch of %q %q is not allowed: a TrainJobSource applies only TrainJobs of %s", version, kind, v1alpha1.TrainerAPIVersion)
+		return fmt.Errorf("a patch with apiVersion %q and kind %q is not allowed: a TrainJobSource applies only TrainJobs of apiVersion %s", version, kind, v1alpha1.TrainerAPIVersion)
 	}
 	return checkFields(patch)
 }
 
-// checkSinglePatch checks a patch without a target. Such a patch names its object itself.
+// checkSinglePatch checks a patch without a target. A patch without a target contains the name of
+// the object that it changes.
 func checkSinglePatch(patch *yaml.Node) error {
 	if patch.Kind == yaml.SequenceNode {
 		return errors.New("a JSON patch needs a target")
@@ -260,7 +264,8 @@ func checkSinglePatch(patch *yaml.Node) error {
 	return checkPatch(patch)
 }
 
-// checkFor returns the check for patches with or without a target.
+// checkFor returns the function that checks patches. If the argument "single" is true, checkFor
+// returns the function that checks patches without a target.
 func checkFor(single bool) checkFunc {
 	if single {
 		return checkSinglePatch
@@ -268,7 +273,7 @@ func checkFor(single bool) checkFunc {
 	return checkPatch
 }
 
-// checkLengths limits the names of an object or a patch.
+// checkLengths limits the lengths of the name and the namespace in an object or a patch.
 func checkLengths(object *yaml.Node) error {
 	for _, field := range []string{"name", "namespace"} {
 		if len(textOf(valueOf(object, "metadata"), field)) > maxName {
@@ -278,7 +283,7 @@ func checkLengths(object *yaml.Node) error {
 	return nil
 }
 
-// operations lists the allowed operations of JSON patches (RFC 6902).
+// operations contains the allowed operations of JSON patches (RFC 6902).
 var operations = []string{"add", "remove", "replace", "move", "test"}
 
 // checkOperations checks the operations of a JSON patch and their pointers, except for the pointers of the operation "test", which
@@ -296,11 +301,11 @@ func checkOperation(operation *yaml.Node) error {
 	name := textOf(operation, "op")
 	switch {
 	case !slices.Contains(operations, name):
-		return fmt.Errorf("the op of an operation must be one of %s, not %q", strings.Join(operations, ", "), name)
+		return fmt.Errorf("the field op of a JSON patch: want one of %s, got %q", strings.Join(operations, ", "), name)
 	case isNull(valueOf(operation, "path")):
 		return errors.New("an operation needs a path")
 	case name == "move" && isNull(valueOf(operation, "from")):
-		return errors.New("the operation move needs the field from")
+		return errors.New("the operation move of a JSON patch needs the field \"from\"")
 	}
 	for _, field := range []string{"path", "from"} {
 		value := valueOf(operation, field)
@@ -314,8 +319,9 @@ func checkOperation(operation *yaml.Node) error {
 	return nil
 }
 
-// checkPointer checks the field "path" or "from" of an operation. A patch may change only the spec, the status, labels and annotations, so
-// that an object keeps its kind, name and namespace. It may not move annotations, because they contain the origin of the object.
+// checkPointer checks the field "path" or "from" of an operation. A patch may change only the spec, the status, labels and
+// annotations, so that an object keeps its kind, name and namespace. A patch may not move annotations, because annotations
+// contain the origin of the object.
 func checkPointer(field string, value *yaml.Node) error {
 	pointer := value.Value
 	switch part := parts(pointer); {
@@ -331,7 +337,8 @@ func checkPointer(field string, value *yaml.Node) error {
 	return nil
 }
 
-// canChange reports whether a JSON patch may change a field. The argument contains the parts of the JSON pointer to the field.
+// canChange reports whether a JSON patch may change a field. The argument "part" contains the parts of the JSON pointer to
+// the field.
 func canChange(part []string) bool {
 	if part[0] == "metadata" {
 		return len(part) > 1 && (part[1] == "labels" || part[1] == "annotations")

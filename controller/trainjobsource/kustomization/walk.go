@@ -22,7 +22,8 @@ type walk struct {
 	folders map[string]*total // the work of each folder that was entered; nil until the folder is finished
 }
 
-// total is the size of a folder and of the folders that it uses, as in Limits.
+// total is the combined size of a folder and of all folders that it uses. The sizes are measured as
+// Limits describes.
 type total struct {
 	bytes, objects, values, added, work int64
 
@@ -35,7 +36,8 @@ type total struct {
 	own     own
 }
 
-// own describes the transformations of a kustomization file with its patches and components.
+// own contains totals for the transformations of one kustomization file, including its patches and
+// components.
 type own struct {
 	transformations int64 // the number of transformations
 	values, bytes   int64 // that they can add to each object of the folder
@@ -55,7 +57,8 @@ func (o *own) addPatches(c content, single bool) {
 	}
 }
 
-// addComponent adds the transformations of a component, which changes all objects of the folder that uses it.
+// addComponent adds the transformations of a component. A component changes all objects of the folder that
+// uses the component.
 func (o *own) addComponent(c own) {
 	o.transformations += c.transformations
 	o.values += c.values
@@ -64,7 +67,8 @@ func (o *own) addComponent(c own) {
 	o.merges += c.merges
 }
 
-// add adds the size of a file or a folder that is used. The numbers cannot overflow, because each folder is checked.
+// add increases the total of a folder by the size of a file or folder that the folder uses. The sums cannot
+// overflow, because the size of each folder is checked.
 func (t *total) add(used total) {
 	t.bytes += used.bytes
 	t.objects += used.objects
@@ -79,8 +83,9 @@ func (t *total) add(used total) {
 	t.folders += used.folders
 }
 
-// The unit of Limits.Work is the time for one short value. Another 50 bytes of a long value need about as much time, and so do 80
-// comparisons of the names of two objects.
+// The unit of Limits.Work is the time that one transformation needs for one short value. For a long value, every
+// additional 50 bytes take about as much time as one short value. 80 comparisons of the names of two objects need about
+// as much time as one unit of Limits.Work.
 const bytesPerValue, comparisonsPerValue = 50, 80
 
 // transform adds the effects of the folder's own transformations.
@@ -98,9 +103,9 @@ func (t *total) transform(o own) {
 	t.folders++
 }
 
-var errTooManyAdded = fmt.Errorf("the labels, annotations and patches can add more than %d values to an object", maxObjectValues)
+var errTooManyAdded = fmt.Errorf("the labels, annotations and patches could add more than %d values to an object, which is the limit", maxObjectValues)
 
-// check returns an error if the size exceeds a limit.
+// check returns an error if the size of the kustomization exceeds a limit.
 func (t *total) check(limits Limits) error {
 	switch {
 	case t.bytes > limits.Bytes:
@@ -108,7 +113,7 @@ func (t *total) check(limits Limits) error {
 	case t.objects > limits.Objects:
 		return fmt.Errorf("the kustomization has more than %d objects", limits.Objects)
 	case t.folders > limits.Folders:
-		return fmt.Errorf("folders are used more than %d times", limits.Folders)
+		return fmt.Errorf("the kustomization uses its folders more than %d times in total", limits.Folders)
 	case t.depth > limits.Depth:
 		return tooDeep(limits)
 	case t.hops > limits.Components:
@@ -116,9 +121,9 @@ func (t *total) check(limits Limits) error {
 	case t.grown > maxObjectValues:
 		return errTooManyAdded
 	case t.values > limits.Values:
-		return fmt.Errorf("the objects can have more than %d values together", limits.Values)
+		return fmt.Errorf("the objects could have more than %d values together, which is the limit", limits.Values)
 	case t.added > limits.Added:
-		return fmt.Errorf("the labels, annotations and patches can add more than %d MiB to the objects", limits.Added>>20)
+		return fmt.Errorf("the labels, annotations and patches could add more than %d MiB to the objects, which is the limit", limits.Added>>20)
 	case t.work > limits.Work:
 		return errors.New("the build would take too long: use fewer patches, labels, images or objects")
 	case t.grown+t.once.largest() > maxObjectValues: // slow for many patches, so the limit of the work must be checked before
@@ -127,7 +132,8 @@ func (t *total) check(limits Limits) error {
 	return nil
 }
 
-// folder copies the kustomization of a folder, with all files and folders that it uses.
+// folder adds a kustomization to the copy for kustomize, with all files and folders that the
+// kustomization uses. The argument "folder" is the folder of the kustomization.
 func (w *walk) folder(folder string) (total, error) {
 	if known, entered := w.folders[folder]; entered && known == nil {
 		return total{}, fmt.Errorf("%s: the kustomization includes itself", folder)
@@ -209,8 +215,8 @@ func (w *walk) readKustomization(folder string) (file string, text []byte, err e
 	return "", nil, fmt.Errorf("%s: no file kustomization.yaml", folder)
 }
 
-// resource copies a file with objects, or a folder with another kustomization. The parameter "from" is the file that
-// names the resource.
+// resource adds a file with objects, or a folder with another kustomization, to the copy for kustomize. The
+// parameter "from" is the file that names the resource.
 func (w *walk) resource(from string, r reference) (total, error) {
 	target, err := r.resolve(from)
 	if err != nil {
@@ -227,7 +233,8 @@ func (w *walk) resource(from string, r reference) (total, error) {
 	return total{bytes: size, objects: found.objects, values: found.values}, err
 }
 
-// file copies a file with objects or with patches, and returns its size in bytes. The function "check" checks each object or patch.
+// file is the method that adds one file with objects or patches to the copy for kustomize. The method returns the size of
+// the file in bytes. The function "check" checks each object or patch.
 func (w *walk) file(from string, r reference, check checkFunc, mark markFunc) (size int64, found content, err error) {
 	file, err := r.resolve(from)
 	if err != nil {
@@ -250,8 +257,9 @@ func (w *walk) file(from string, r reference, check checkFunc, mark markFunc) (s
 	return int64(len(text)), found, w.copied.WriteFile(inMemory(file), found.text)
 }
 
-// readFile reads a regular file. It refuses links, because they can lead to files outside the tree. It also refuses too large files,
-// before anybody parses them: a parser needs up to a hundred times as much memory as the text has bytes.
+// readFile reads a regular file. readFile refuses links, because they can lead to files outside the tree. readFile also
+// refuses files that are too large, before anybody parses them. A parser needs up to a hundred times as much memory as the
+// text has bytes.
 func (w *walk) readFile(file string) ([]byte, error) {
 	info, err := fs.Lstat(w.tree, file)
 	if err != nil || !info.Mode().IsRegular() {
@@ -266,12 +274,13 @@ func (w *walk) readFile(file string) ([]byte, error) {
 	return fs.ReadFile(w.tree, file)
 }
 
-// tooDeep returns the error for a chain of too many folders, each of which uses the next one.
+// tooDeep returns the error for a chain of folders that is too long. Each folder of the chain uses
+// the following folder.
 func tooDeep(limits Limits) error {
 	return fmt.Errorf("the folders are nested too deeply: a chain of kustomizations may have at most %d folders", limits.Depth)
 }
 
 // tooManyBytes returns the error for files that are too large together.
 func tooManyBytes(limits Limits) error {
-	return fmt.Errorf("the files of the kustomization have more than %d MiB, where each use of a file counts", limits.Bytes>>20)
+	return fmt.Errorf("the files of the kustomization have more than %d MiB together (each use of a file counts)", limits.Bytes>>20)
 }

@@ -20,19 +20,19 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
 )
 
-// JobError is a TrainJob that could not be created, changed or deleted.
+// JobError is the error for a TrainJob that could not be created, changed or deleted.
 type JobError struct {
 	Job string // the name of the job in Git
 	err error
 }
 
-// Error names the TrainJob and the job.
+// Error returns the message, which names the TrainJob and the job.
 func (e *JobError) Error() string { return e.err.Error() }
 
 // Unwrap returns the answer of the API server.
 func (e *JobError) Unwrap() error { return e.err }
 
-// newJobError adds the job to an error, which can be nil.
+// newJobError returns a JobError for an error of a job, or nil if the error is nil.
 func newJobError(job string, err error) error {
 	if err == nil {
 		return nil
@@ -43,7 +43,8 @@ func newJobError(job string, err error) error {
 // fieldManager is the name of the field manager that owns the fields that the controller writes to TrainJobs.
 const fieldManager = "trainyard-controller"
 
-// changes reads the TrainJobs of a namespace, and carries out a plan for them.
+// changes holds the state of a round that reads the TrainJobs of a namespace, and carries out a
+// plan for them.
 type changes struct {
 	client client.Client
 	source Source
@@ -57,7 +58,7 @@ type changes struct {
 	deleted []string      // the names of the TrainJobs that carryOut has deleted
 }
 
-// read returns all TrainJobs of the namespace for a plan.
+// read lists all TrainJobs of the namespace, and returns them in the form that a plan needs.
 func (c *changes) read(ctx context.Context) (map[string]plan.TrainJob, error) {
 	var list trainer.TrainJobList
 	if err := c.client.List(ctx, &list, client.InNamespace(c.source.Namespace)); err != nil {
@@ -87,11 +88,11 @@ func (c *changes) carryOut(ctx context.Context, p plan.Plan) error {
 	return errors.Join(errs...)
 }
 
-// create sends a create request for the TrainJob of a run. It does not use server-side apply, which would change a TrainJob
-// that somebody else created with this name after the plan was made.
+// create sends a create request for the TrainJob of a run. create does not use server-side apply. If somebody else created
+// a TrainJob with the same name after the plan was made, a server-side apply would change this TrainJob.
 //
-// A quota that refuses one TrainJob refuses all others of its namespace too. So after a first refusal by a quota, create
-// sends no more requests in this round.
+// A quota that refuses one TrainJob also refuses all other TrainJobs of the namespace. After a quota has refused a
+// request, the method "create" therefore sends no more requests in this round.
 func (c *changes) create(ctx context.Context, create plan.Create) error {
 	if c.overQuota != nil {
 		return fmt.Errorf("creating %s: not tried, because an earlier request failed: %w", describe(create.Run.Name, create.Job), c.overQuota)
@@ -115,8 +116,9 @@ func (c *changes) create(ctx context.Context, create plan.Create) error {
 }
 
 // IsOverQuota reports whether the API server refuses an object because of a quota of its namespace. Only the text of the
-// error says so: the admission plugin ResourceQuota returns the same kind of error as all other refusals. The text about the
-// quota must come directly after "is forbidden: ", because other refusals can quote texts of users.
+// API server's error shows that a quota is the reason for the refusal. The admission plugin ResourceQuota returns the
+// same kind of error as all other refusals. The text about the quota must come directly after "is forbidden: ", because
+// other refusals can quote texts of users.
 func IsOverQuota(err error) bool {
 	if !apierrors.IsForbidden(err) {
 		return false
@@ -125,20 +127,21 @@ func IsOverQuota(err error) bool {
 	return strings.HasPrefix(reason, "exceeded quota: ") || strings.HasPrefix(reason, "status unknown for quota: ")
 }
 
-// expectRun returns an error unless the existing TrainJob with the name of a new run is the TrainJob of this run. This
-// TrainJob exists already if the client has repeated a create request whose response was lost.
+// expectRun checks the existing TrainJob that has the name of a new run. The method expectRun returns an error if the
+// existing TrainJob is not the TrainJob of the new run. The TrainJob of a new run exists already if the client has
+// repeated a create request whose response was lost.
 func (c *changes) expectRun(ctx context.Context, create plan.Create) error {
 	var found trainer.TrainJob
 	if err := c.client.Get(ctx, client.ObjectKey{Namespace: c.source.Namespace, Name: create.Run.Name}, &found); err != nil {
 		return err
 	}
 	if read := trainjobs.Read(c.source.Name, &found); read.Job != create.Job || read.Version != create.Run.Version {
-		return errors.New("the name was taken just now; the next round chooses another name")
+		return errors.New("the name was taken just now by another TrainJob; the next round chooses another name")
 	}
 	return nil
 }
 
-// patch applies the labels and annotations of a job to its TrainJob.
+// patch copies the labels and annotations of a job to the TrainJob of the job.
 func (c *changes) patch(ctx context.Context, job string, live *trainer.TrainJob) error {
 	if err := c.convertManagedFields(ctx, live); err != nil {
 		return fmt.Errorf("changing the managedFields of %s: %w", describe(live.Name, job), err)
@@ -154,9 +157,10 @@ func (c *changes) patch(ctx context.Context, job string, live *trainer.TrainJob)
 	return nil
 }
 
-// convertManagedFields changes the managedFields entry of this program from the operation Update to Apply. A server-side
-// apply removes only fields that its manager owns through Apply, such as a label that Git no longer contains. The request
-// fails if somebody has changed the TrainJob since it was read, so it is repeated.
+// convertManagedFields changes the field "operation" of this program's managedFields entry from Update to Apply. A
+// server-side apply removes only fields that its manager owns through Apply, such as a label that Git no longer contains.
+// The request fails if somebody has changed the TrainJob since it was read. After a conflict, convertManagedFields sends
+// the request again.
 func (c *changes) convertManagedFields(ctx context.Context, live *trainer.TrainJob) error {
 	uid := live.UID
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
@@ -178,7 +182,7 @@ func (c *changes) convertManagedFields(ctx context.Context, live *trainer.TrainJ
 	})
 }
 
-// describe names a TrainJob, and its job if the job has another name.
+// describe returns the name of a TrainJob, and also the name of its job if the two names differ.
 func describe(run, job string) string {
 	if run == job {
 		return "TrainJob " + run

@@ -10,16 +10,17 @@ import (
 
 const (
 	// maxPause is the longest time for which the process may be paused during a round, for example because its machine was
-	// suspended. Another replica becomes the leader after 15 seconds without a renewal of the lease, and carries out the rest
-	// of the round. When the first process continues, its plan is out of date: a TrainJob of the plan may have run, and
-	// somebody may have deleted it.
+	// suspended. Another replica becomes the leader after 15 seconds without a renewal of the lease, and carries out the
+	// rest of the round. When the paused process continues, its plan is out of date: a TrainJob of the plan may already have
+	// run, and somebody may have deleted it.
 	maxPause = 10 * time.Second
 	// beatInterval is the time between two beats of a round.
 	beatInterval = time.Second
 )
 
-// pulse detects pauses of the process. It beats every second and at each request, so a long time between two beats means that the
-// process was paused. A slow request does not end the round, because later requests record its result.
+// pulse detects pauses of the process. A pulse beats every second and at each request, so a long time between two beats
+// means that the process was paused. A slow request does not end the round, because later requests of the round must record
+// the result of the slow request.
 type pulse struct {
 	lock  sync.Mutex
 	last  time.Time // when the last beat was
@@ -28,7 +29,8 @@ type pulse struct {
 
 type pulseKey struct{}
 
-// withPulse returns a context for the requests of a round that begins now. The caller must call stop at the end of the round.
+// withPulse starts the pulse of a round, and returns the context for the requests of the round. The caller must call stop at
+// the end of the round.
 func withPulse(ctx context.Context) (round context.Context, stop context.CancelFunc) {
 	p := &pulse{last: time.Now()}
 	ctx, stop = context.WithCancel(context.WithValue(ctx, pulseKey{}, p))
@@ -36,7 +38,7 @@ func withPulse(ctx context.Context) (round context.Context, stop context.CancelF
 	return ctx, stop
 }
 
-// run beats until the round ends.
+// run calls beat every second until the round ends.
 func (p *pulse) run(ctx context.Context) {
 	ticker := time.NewTicker(beatInterval)
 	defer ticker.Stop()
@@ -50,8 +52,8 @@ func (p *pulse) run(ctx context.Context) {
 	}
 }
 
-// beat returns an error if more than maxPause has passed since the last beat, or passed between two earlier beats. It compares
-// the times of the wall clock too, because the monotonic clock stops while a machine is suspended.
+// beat returns an error if more than maxPause has passed since the last beat, or between two earlier beats. beat also
+// compares the times of the wall clock, because the monotonic clock stops while a machine is suspended.
 func (p *pulse) beat(now time.Time) error {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -60,18 +62,20 @@ func (p *pulse) beat(now time.Time) error {
 	}
 	p.last = now
 	if p.ended {
-		return fmt.Errorf("the controller was paused for more than %s, and repeats the round, because another replica may have completed it", maxPause)
+		return fmt.Errorf("the controller was paused for more than %s: the round is repeated, because another replica may have completed this round", maxPause)
 	}
 	return nil
 }
 
-// RefuseAfterPause returns a transport that sends no request of a round during which the process was paused for too long. All
-// clients of a Reconciler need this transport, because a client can wait for its rate limit right before it sends a request.
+// RefuseAfterPause returns a transport that refuses the requests of interrupted rounds. A round is interrupted if the
+// process was paused for too long during the round. All clients of a Reconciler need this transport, because a client can
+// wait for its rate limit right before it sends a request.
 func RefuseAfterPause(next http.RoundTripper) http.RoundTripper { return pulseTransport{next} }
 
 type pulseTransport struct{ next http.RoundTripper }
 
-// RoundTrip sends a request, unless the process was paused for too long during the round.
+// RoundTrip sends a request. If the process was paused for too long during the round, RoundTrip
+// returns an error instead.
 func (t pulseTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if p, ofRound := r.Context().Value(pulseKey{}).(*pulse); ofRound {
 		if err := p.beat(time.Now()); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
 )
 
-// records contains the records of all TrainJobSources of a namespace.
+// records is the set of the records of all TrainJobSources of a namespace.
 type records struct {
 	own       plan.Record
 	configMap *corev1.ConfigMap      // the ConfigMap of "own"; nil if it does not exist yet
@@ -29,8 +29,9 @@ type records struct {
 // the ConfigMaps of different TrainJobSources have different names.
 func recordName(s Source) string { return "trainjobsource." + s.Namespace + "." + s.Name }
 
-// Limits for all records of a namespace together. The records of deleted TrainJobSources count, because they stay. Without limits, a tenant
-// could fill the cluster's storage and the controller's memory by creating and deleting TrainJobSources.
+// These constants limit the number and the total size of the records of a namespace. The limits also apply to the records
+// of deleted TrainJobSources, because these records stay. Without limits, a tenant could fill the cluster's storage and the
+// controller's memory by creating and deleting TrainJobSources.
 const (
 	maxRecords     = 100
 	maxRecordBytes = 16 << 20
@@ -39,9 +40,10 @@ const (
 // runBytes is the largest size of a run in a record, in bytes.
 const runBytes = 500
 
-// checkRoom returns an error if the records would exceed a limit after the new runs of a plan are added and marked as created, and
-// after the next plan adds the runs of replaced jobs. A round then starts no new runs and replaces none, but still deletes runs, so
-// that the record can become smaller.
+// checkRoom returns an error if the records would exceed a limit after the changes of a plan. checkRoom counts the new runs
+// of the plan as created runs. checkRoom also counts the runs of replaced jobs that the next plan adds. If checkRoom
+// returns an error, the round starts no new runs and replaces no runs. Even if checkRoom returns an error, the round
+// deletes runs, so that the record can become smaller.
 func (all records) checkRoom(namespace string, p plan.Plan) error {
 	if len(p.Create)+len(p.Replaced) == 0 {
 		return nil
@@ -55,7 +57,7 @@ func (all records) checkRoom(namespace string, p plan.Plan) error {
 		return err
 	}
 	if all.configMap == nil && len(all.others) >= maxRecords {
-		return fmt.Errorf("namespace %s has %d records of TrainJobSources, which is the maximum: an admin of the cluster can delete records of deleted TrainJobSources, which are ConfigMaps in %s", namespace, len(all.others), v1alpha1.SystemNamespace)
+		return fmt.Errorf("namespace %s has %d records of TrainJobSources, which is the maximum: ask an admin of the cluster to delete records of deleted TrainJobSources (each record is a ConfigMap in namespace %s)", namespace, len(all.others), v1alpha1.SystemNamespace)
 	}
 	total := record.Size(data) + later
 	for _, other := range all.otherMaps {
@@ -92,8 +94,9 @@ func (r *Reconciler) readRecords(ctx context.Context, s Source) (records, error)
 	return all, nil
 }
 
-// findTaken maps the jobs that belong to another TrainJobSource to the name of that TrainJobSource. If the other
-// TrainJobSource was deleted, findTaken instead marks its jobs as removed in its record.
+// findTaken maps the jobs that belong to another TrainJobSource to the name of that TrainJobSource. If the
+// TrainJobSource that owns a job was deleted, findTaken instead marks the job as removed in the record of that
+// TrainJobSource.
 func (r *Reconciler) findTaken(ctx context.Context, s Source, all records, in plan.Input) (map[string]string, error) {
 	active := func(name string) bool { return in.TrainJobs[name].Phase == plan.Active }
 	owners := map[string]bool{}
@@ -117,8 +120,8 @@ func (r *Reconciler) findTaken(ctx context.Context, s Source, all records, in pl
 	return all.taken(active), nil
 }
 
-// release marks all jobs of a deleted TrainJobSource as removed from Git. The runs stay in the record, so that no version
-// runs twice if the TrainJobSource is created again.
+// release is a method that records that Git no longer contains any job of a deleted TrainJobSource. The runs stay in the
+// record, so that no version runs twice if the TrainJobSource is created again.
 func (r *Reconciler) release(ctx context.Context, s Source, all records, owner string) error {
 	for job, history := range all.others[owner] {
 		if history.Removed == 0 {
@@ -141,9 +144,10 @@ func (r *Reconciler) release(ctx context.Context, s Source, all records, owner s
 	return nil
 }
 
-// taken returns the jobs that belong to another TrainJobSource, with its name. A job belongs to the first
-// TrainJobSource that had it in Git, until Git no longer contains the job there and all its runs have ended. The
-// argument "active" reports whether a TrainJob has not ended.
+// taken returns a map from the jobs of other TrainJobSources to the names of their TrainJobSources. A job
+// belongs to the first TrainJobSource that had the job in Git. The job stays with its TrainJobSource until Git
+// no longer contains the job, and all runs of the job have ended. The argument "active" reports whether a
+// TrainJob has not ended.
 func (all records) taken(active func(name string) bool) map[string]string {
 	taken := map[string]string{}
 	for source, other := range all.others {
@@ -160,8 +164,8 @@ func (all records) taken(active func(name string) bool) map[string]string {
 	return taken
 }
 
-// writeRecord writes the record of the round's TrainJobSource if the record has changed, and reports whether it wrote. It
-// fails if somebody else has changed the ConfigMap in the meantime.
+// writeRecord writes the record of the round's TrainJobSource if the record has changed, and reports whether it wrote.
+// writeRecord fails if somebody else has changed the ConfigMap of the record in the meantime.
 func (r *Reconciler) writeRecord(ctx context.Context, s Source, before *records, after plan.Record) (wrote bool, err error) {
 	data, err := record.Encode(after)
 	if err != nil {

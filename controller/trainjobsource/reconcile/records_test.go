@@ -37,9 +37,9 @@ func TestCheckRoom(t *testing.T) {
 		"one record too many":        {others(maxRecords, 10), newRun(0), "namespace a has 100 records of TrainJobSources, which is the maximum"},
 		"an existing record":         {existing, newRun(0), ""},
 		"a record with room":         {others(1, 10), newRun(900 * kib), ""},
-		"a full record":              {others(1, 10), newRun(930 * kib), "the record of 2 jobs has 930 KiB, and has room for 924 KiB"},
+		"a full record":              {others(1, 10), newRun(930 * kib), "the record of 2 jobs needs 930 KiB, but has room for only 924 KiB"},
 		"a full record, no new runs": {others(1, 10), plan.Plan{Record: newRun(mib).Record}, ""},
-		"a full record, replaced":    {others(1, 10), plan.Plan{Record: newRun(1385 * kib).Record, Replaced: []string{"a", "b", "c", "d"}}, "and has room for 924 KiB"},
+		"a full record, replaced":    {others(1, 10), plan.Plan{Record: newRun(1385 * kib).Record, Replaced: []string{"a", "b", "c", "d"}}, "but has room for only 924 KiB"},
 		"too many bytes":             {others(16, mib), newRun(0), "the records of all TrainJobSources of namespace a would have more than 16 MiB"},
 		"too many bytes later":       {others(16, mib-10*kib), newRun(220 * kib), "the records of all TrainJobSources of namespace a would have more than 16 MiB"},
 	} {

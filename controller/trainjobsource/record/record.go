@@ -14,9 +14,9 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// maxBytes is the maximum size of the data. The API server accepts 1 MiB for the data of a ConfigMap. The last part of it, with the
-// size reserve, is only for changes that start no runs, such as marks at jobs that were removed from Git. Without it, a full record
-// could not even be changed to become smaller.
+// maxBytes is the maximum size of the data of a record. The API server accepts 1 MiB for the data of a ConfigMap. The last
+// "reserve" bytes of a record are only for changes that start no runs, such as marking jobs that were removed from Git.
+// Without the reserve, the controller could not change a full record, and could not even make it smaller.
 const (
 	maxBytes = 1 << 20
 	reserve  = 100 << 10
@@ -39,15 +39,15 @@ func Encode(r plan.Record) (map[string]string, error) {
 	return data, checkSize(data, 0, maxBytes)
 }
 
-// CheckRoom returns an error if a record with new runs is too large. The argument "later" is the number of bytes that the next plan
-// will add.
+// CheckRoom returns an error if a record that contains new runs is too large. The argument "later" is the number of bytes
+// that the next plan will add.
 func CheckRoom(data map[string]string, later int) error {
 	return checkSize(data, later, maxBytes-reserve)
 }
 
 func checkSize(data map[string]string, more, limit int) error {
 	if size := Size(data) + more; size > limit {
-		return fmt.Errorf("the record of %d jobs has %d KiB, and has room for %d KiB: delete TrainJobs that have ended, or lower the history limits", len(data), size>>10, limit>>10)
+		return fmt.Errorf("the record of %d jobs needs %d KiB, but has room for only %d KiB: delete TrainJobs that have ended, or lower the history limits", len(data), size>>10, limit>>10)
 	}
 	return nil
 }
@@ -77,10 +77,10 @@ func Decode(data map[string]string) (plan.Record, error) {
 	return r, nil
 }
 
-// check refuses a history that no plan can have written.
+// check returns an error if no plan can have written the given history.
 func check(h plan.History) error {
 	if h.Reserved < 1 {
-		return errors.New("no generation was ever reserved")
+		return errors.New("the record contains no reserved generation")
 	}
 	if h.Newest.Generation > h.Reserved || h.Newest.Generation < 0 {
 		return fmt.Errorf("generation %d of the newest version is not from 0 to %d", h.Newest.Generation, h.Reserved)

@@ -10,7 +10,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// version returns a version with a spec digest of the length that the controller writes.
+// version returns a plan.Version. Its spec digest has the same length as the digests that the
+// controller writes.
 func version(generation int) plan.Version {
 	return plan.Version{Generation: generation, Spec: strings.Repeat("x", 32)}
 }
@@ -52,7 +53,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestEncodeRefusesTooLargeRecord(t *testing.T) {
-	if _, err := Encode(full(9)); err == nil || !strings.Contains(err.Error(), "has room for 1024 KiB") {
+	if _, err := Encode(full(9)); err == nil || !strings.Contains(err.Error(), "has room for only 1024 KiB") {
 		t.Errorf("Encode() = %v, want an error about the size", err)
 	}
 }

@@ -78,7 +78,7 @@ func (c *Components) find(by builder, input map[string]any) (*component, bool) {
 	return known.find(input)
 }
 
-// add adds a component to the cache. Several composers can build and add the same component at the same time.
+// add adds a component to the cache, even if another composer has added the same component in the meantime.
 func (c *Components) add(by builder, input map[string]any, built *component) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -107,14 +107,14 @@ func (c *Composer) assemble(by builder, input map[string]any) (*component, error
 	}
 	fields, ok := built.content.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("%s has a slot for %s but is not a mapping", by.name, built.slots[0].component)
+		return nil, fmt.Errorf("builder %s has a slot for component %s, but does not build a mapping", by.name, built.slots[0].component)
 	}
 	whole.content = object.With(fields, paths, contents)
 	return whole, nil
 }
 
-// include adds the parameters of an inner component to the parameters of c, and its size to the size of c. The path
-// is the position of the inner component.
+// include adds the parameters and the size of an inner component to the component c. The argument "path" is the
+// position of the inner component.
 func (c *component) include(path []any, inner *component) {
 	for _, p := range inner.parameters {
 		p.path = slices.Concat(path, p.path)
@@ -127,8 +127,8 @@ func (c *component) include(path []any, inner *component) {
 	c.size += inner.size
 }
 
-// getComponent returns the component of an input, and builds the component if the cache does not contain it. Inputs
-// with the same values in all fields that the component reads share one component in the cache.
+// getComponent returns the component of an input, and builds the component if the cache does not contain it. Two
+// inputs share one component in the cache if they have the same values in all fields that the component reads.
 func (c *Composer) getComponent(by builder, input map[string]any) (*component, error) {
 	m, err := maskOf(c.evaluator, by)
 	if err != nil {

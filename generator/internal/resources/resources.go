@@ -12,14 +12,14 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/wording"
 )
 
-// known lists the resources without a domain that containers can have. Huge pages of other sizes are allowed too, but are
-// not in this list.
+// known contains the container resources whose names have no domain. Huge pages of sizes other than 2Mi and 1Gi are
+// allowed too, but are not in the list "known".
 var known = []string{"cpu", "memory", "ephemeral-storage", hugePages + "2Mi", hugePages + "1Gi"}
 
 // hugePages is the prefix of the resources that consist of huge pages.
 const hugePages = "hugepages-"
 
-// quotaPrefixes are the prefixes of names in a ResourceQuota.
+// quotaPrefixes lists the prefixes of resource names in a ResourceQuota.
 var quotaPrefixes = []string{"requests.", "limits."}
 
 // IsDevice reports whether a resource is an extended resource, such as a GPU. A container can request only a whole number of
@@ -28,18 +28,18 @@ func IsDevice(name string) bool {
 	return strings.Contains(name, "/") && !strings.Contains(name, "kubernetes.io/")
 }
 
-// CanOvercommit reports whether the limit of a resource can differ from its request, or be missing. Devices and huge pages
-// cannot be overcommitted.
+// CanOvercommit reports whether a container can omit the limit of a resource, or set a limit that differs from the
+// request. Devices and huge pages cannot be overcommitted.
 func CanOvercommit(name string) bool { return !IsDevice(name) && !strings.HasPrefix(name, hugePages) }
 
-// DescribeInvalid returns a message if a container cannot have a resource with the given name. For a valid name, the message
-// is empty. A device name with the prefix "limits." is refused too, because the prefix belongs to a ResourceQuota, and no
-// cluster has such a device.
-// Source: Kubernetes, pkg/apis/core/validation, validateContainerResourceName.
+// DescribeInvalid returns a message if a container cannot have a resource with the given name. For a valid resource name,
+// DescribeInvalid returns an empty message. DescribeInvalid also refuses a device name with the prefix "limits.", which
+// belongs to a ResourceQuota. No cluster has a device whose name begins with "limits.". Source: the function
+// validateContainerResourceName in the package pkg/apis/core/validation of Kubernetes.
 func DescribeInvalid(name string) string {
 	for _, prefix := range quotaPrefixes {
 		if meant, ok := strings.CutPrefix(name, prefix); ok && isValid(meant) {
-			return fmt.Sprintf("not allowed: %s is part of names in a ResourceQuota only: %s", prefix, wording.Suggestion([]string{Correct(meant)}))
+			return fmt.Sprintf("not allowed: the prefix %s belongs only to names in a ResourceQuota: %s", prefix, wording.Suggestion([]string{Correct(meant)}))
 		}
 	}
 	if isValid(name) {
@@ -62,7 +62,8 @@ func isValid(name string) bool {
 	return len(validation.IsQualifiedName(inQuota)) == 0 && !strings.HasPrefix(name, "requests.")
 }
 
-// suggest returns the resource that an author has probably meant by a name without a domain, or "".
+// suggest returns the likely correction of a resource name without a domain, such as nvidia.com/gpu
+// for gpu, or "" if there is none.
 func suggest(name string) string {
 	if strings.Contains(name, "/") {
 		return ""

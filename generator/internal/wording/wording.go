@@ -32,7 +32,8 @@ func Choice(text, word string, allowed []string) string {
 }
 
 // Similar returns the allowed words that are most similar to a forbidden word. In a word of up to four letters, Similar
-// accepts only one typing error. For example, logs is not similar to args. A word of one letter has no similar words.
+// accepts only one typing error. For example, the word "logs" is not similar to the word "args". A word of one letter
+// has no similar words.
 func Similar(word string, allowed []string) []string {
 	const short = 4
 	return slices.DeleteFunc(message.Similar(word, allowed), func(candidate string) bool {
@@ -72,8 +73,8 @@ func Lookalike(word string) string {
 	return ""
 }
 
-// Describe describes a value in a message: the type of a mapping or list, or the value of a scalar. If the scalar has a
-// wrong type, the description begins with this type.
+// Describe returns the words for a value in a message: the type of a mapping or list, or the value of a scalar. If the
+// scalar has a wrong type, the description begins with this type.
 func Describe(n *document.Node, want cue.Kind) string {
 	switch n.Kind {
 	case document.Mapping:
@@ -99,16 +100,16 @@ func Describe(n *document.Node, want cue.Kind) string {
 	}
 }
 
-// RemovedSection returns the message about a null in a layer that removes a mapping, although the document uses an entry of
-// this mapping. The argument "noun" is the word for an entry, such as runtime.
+// RemovedSection returns the message about a null that removes a whole mapping. The message is for a document that still
+// uses an entry of the removed mapping. The argument "noun" is the word for an entry of the mapping, such as runtime.
 func RemovedSection(noun string) string {
 	return fmt.Sprintf("this null removes every %[1]s, but the document uses a removed %[1]s: remove the null", noun)
 }
 
-// RemovedEntry returns the message about a null in a layer that removes an entry, although the document refers to this entry.
-// The argument "noun" is the word for such an entry.
+// RemovedEntry returns the message for this mistake: a layer removes an entry with null, although the document still
+// refers to the entry. The argument "noun" is the word for the removed entry, such as runtime.
 func RemovedEntry(noun, name, path string, reference problem.Position) string {
-	return fmt.Sprintf("this null removes %s %s, but %s refers to it (%s): remove the null or the reference", noun, message.Quote(name), path, reference)
+	return fmt.Sprintf("this null removes %s %s, but the field %s refers to it (at %s): remove the null or the reference", noun, message.Quote(name), path, reference)
 }
 
 // LowerFirst returns a text with its first letter in lower case.

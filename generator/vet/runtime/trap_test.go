@@ -265,7 +265,7 @@ var podTraps = map[string]edited{
 	"limits with an invalid name": {says: `did you mean "nvidia.com/gpu"?`,
 		edits: []string{"limits: {cpu: 2, memory: 4Gi}", "limits: {memory: 4Gi, »gpu: 1}"}, want: []string{"invalid-resource-name at " + launcherPod + ".containers.node.resources.limits.gpu"},
 	},
-	"requests of a node with the prefix of a quota": {says: "ResourceQuota only",
+	"requests of a node with the prefix of a quota": {says: "names in a ResourceQuota",
 		edits: []string{"resources: {limits: {memory: 4Gi}}", "resources: {requests: {»requests.nvidia.com/gpu: 4}}"}, want: []string{"invalid-resource-name at " + nodePod + `.containers.node.resources.requests."requests.nvidia.com/gpu"`},
 	},
 	"an init container with an invalid name": {base: plainGood,

@@ -18,11 +18,12 @@ var (
 	missingUnit      = problem.Rule{Name: "missing-unit", Doc: "An amount of memory or of ephemeral storage has a unit such as Mi or Gi"}
 )
 
-// minBytes is the smallest plausible amount of memory and of ephemeral storage. No container starts with less memory.
+// minBytes is the smallest plausible amount of memory and of ephemeral storage. No container can start with less
+// memory than minBytes.
 var minBytes = resource.MustParse("1Mi")
 
-// findMissingUnits reports each amount of memory or of ephemeral storage that is smaller than any container needs. Amounts
-// of 0 are ignored; for memory, the rule zero-amount reports them.
+// findMissingUnits reports each amount of memory or of ephemeral storage that is smaller than any container needs.
+// findMissingUnits ignores amounts of 0. If an amount of memory is 0, the rule zero-amount reports it.
 func findMissingUnits(job guard.Job) []violation {
 	var found []violation
 	for _, name := range []string{"memory", "ephemeral-storage"} {
@@ -30,7 +31,7 @@ func findMissingUnits(job guard.Job) []violation {
 			amount := amountsIn(job, field)[name]
 			if !amount.IsZero() && amount.Cmp(minBytes) < 0 {
 				found = append(found, violation{missingUnit, resourcePath(field, name),
-					fmt.Sprintf("want an amount with a unit such as 512Mi or 16Gi, of at least %s, got %s", minBytes.String(), amount.String())})
+					fmt.Sprintf("want an amount of at least %s, got %s: add a unit, as in 512Mi or 16Gi", minBytes.String(), amount.String())})
 				break // report only the limit; a request without a unit is probably the same mistake
 			}
 		}
@@ -38,13 +39,15 @@ func findMissingUnits(job guard.Job) []violation {
 	return found
 }
 
-// findRefusedAmounts reports each resource whose request Kubernetes would refuse. A request may not exceed the limit, and
-// the request of a device needs an equal limit (Kubernetes, ValidateContainerResourceRequirements).
+// findRefusedAmounts reports each resource whose request Kubernetes would refuse. A request must not exceed the limit
+// of the same resource. A request for a device needs a limit of the same amount (Kubernetes,
+// ValidateContainerResourceRequirements).
 //
 // With Trainer 2.3, the runtime supplies each amount that the TrainJob does not set. For example, a TrainJob that sets only
-// a limit keeps the request of the runtime. The argument "runtime" contains only CPU, memory and GPUs. The argument "pods"
-// contains all limits of the pods to which Trainer applies the amounts of the TrainJob. With these limits,
-// findRefusedAmounts also finds other devices without a limit. If the limits are unknown, "pods" is empty.
+// a limit keeps the request of the runtime. The argument "runtime" contains only the amounts of CPU, memory and GPUs. The
+// argument "pods" contains all limits of certain pods: the pods to which Trainer applies the amounts of the TrainJob. With
+// the argument "pods", findRefusedAmounts also finds devices that have no limit and are not GPUs. If the limits of the pods
+// are unknown, the argument "pods" is empty.
 func findRefusedAmounts(job guard.Job, runtime guard.Runtime, pods []map[string]resource.Quantity) []violation {
 	if job.UnknownAmounts {
 		return nil
@@ -108,9 +111,9 @@ func amountsIn(job guard.Job, field string) map[string]resource.Quantity {
 	return job.Requests
 }
 
-// effectiveAmount returns the amount of a resource in a pod of the TrainJob. If the TrainJob sets no amount, the pod has the
-// amount of the runtime, whose requests equal its limits. The result "ok" is false if neither sets an amount. If
-// job.Replaces is set, Trainer ignores the amounts of the runtime.
+// effectiveAmount returns the amount of a resource in a pod of the TrainJob. If the TrainJob sets no amount, the result is
+// the amount of the runtime, in which requests and limits are equal. The result "ok" is false if neither the TrainJob nor
+// the runtime sets an amount. If job.Replaces is set, Trainer ignores the amounts of the runtime.
 func effectiveAmount(own map[string]resource.Quantity, job guard.Job, runtime guard.Runtime, name string) (amount resource.Quantity, ok bool) {
 	if amount, ok = own[name]; ok || job.Replaces != "" {
 		return amount, ok

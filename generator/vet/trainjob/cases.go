@@ -20,8 +20,8 @@ type Case struct {
 }
 
 // ReadCases reads the cases of all files *.yaml and *.yml in a folder. The keys of the result are the paths of the
-// files. If a file is invalid, the error is a problem.List. A folder without such files is an error, because a test
-// without cases must not pass.
+// files. If a file is invalid, the error is a problem.List. If a folder contains no case files, ReadCases returns
+// an error, because a test without cases must not pass.
 func ReadCases(folder string) (map[string][]Case, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -41,13 +41,13 @@ func ReadCases(folder string) (map[string][]Case, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("reading cases: want a folder with files *.yaml, got %s, which contains none", folder)
+		return nil, fmt.Errorf("reading cases: want a folder with files *.yaml, got folder %s without such files", folder)
 	}
 	return files, problems.Err()
 }
 
-// readFile reads the cases in a file. It reads at most one byte more than the parser allows, so that the parser reports
-// a file that is too large.
+// readFile reads the cases in a file. readFile reads at most one byte more than the parser allows, so that the parser
+// still reports a file that is too large.
 func readFile(path string) ([]Case, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -72,8 +72,8 @@ func readFile(path string) ([]Case, error) {
 	return r.cases, r.problems.Err()
 }
 
-// TypeErrors lists the values that have a wrong type. The API server refuses such values before it evaluates the
-// rules.
+// TypeErrors lists the values that have a wrong type. The API server refuses values with a wrong type before it
+// evaluates the rules.
 func (c Case) TypeErrors(p Platform) problem.List {
 	rules, ok := p.tenants[c.Tenant]
 	if !ok {
@@ -95,8 +95,8 @@ func (c Case) TypeErrors(p Platform) problem.List {
 // Position returns the position of a field of the case, such as admitted or refused.
 func (c Case) Position(field string) problem.Position { return c.node.Locate(field) }
 
-// Mismatch describes how an outcome differs from the outcome that the case expects. The problem has the position of the
-// field with the expected outcome. The result "ok" is false if the outcome is as expected.
+// Mismatch describes how an outcome differs from the outcome that the case expects. The position of the problem is the
+// position of the field that contains the expected outcome. If the outcome is as expected, the result "ok" is false.
 func (c Case) Mismatch(o cases.Outcome) (p problem.Problem, ok bool) {
 	located := o
 	located.Messages = nil
@@ -107,7 +107,8 @@ func (c Case) Mismatch(o cases.Outcome) (p problem.Problem, ok bool) {
 	return problem.Problem{Position: c.Position(field), Rule: failedTest, Message: c.Name + ": " + difference}, difference != ""
 }
 
-// withPosition adds the position in the TrainJob to a message that begins with a path.
+// withPosition adds the position of a value to a message that begins with the path of this value in
+// the TrainJob.
 func (c Case) withPosition(message string) string {
 	path, _, _ := strings.Cut(message, ":")
 	if !strings.HasPrefix(path, "spec") && !strings.HasPrefix(path, "metadata") {

@@ -46,8 +46,8 @@ func findWrongResources(job guard.Job) []violation {
 	return found
 }
 
-// findFraction returns the limit or the request of a device if it is not an integer. The result "field" is empty if both are
-// integers, or if the resource is not a device.
+// findFraction looks at the limit and the request of a device, and returns the first of them that is not an integer. The
+// result "field" is empty if the limit and the request are integers, or if the resource is not a device.
 func findFraction(job guard.Job, name string) (field string, amount resource.Quantity) {
 	for _, field := range []string{"limits", "requests"} {
 		amount := amountsIn(job, field)[name]
@@ -59,9 +59,9 @@ func findFraction(job guard.Job, name string) (field string, amount resource.Qua
 	return "", amount
 }
 
-// findLostDevices reports each device that only the launcher would get, although ranks run only on the nodes. If the
-// launcher of the runtime has such a device, the TrainJob only changes the amount, and findLostDevices reports nothing.
-// Source: Trainer, jobset/builder.go.
+// findLostDevices reports each device that only the launcher would get, although ranks run only on the nodes.
+// findLostDevices reports nothing if the launcher of the runtime already has the device, because the TrainJob then only
+// changes the amount. Source: Trainer, jobset/builder.go.
 func findLostDevices(job guard.Job, r runtimeObject) []violation {
 	var found []violation
 	for _, name := range devicesOf(job) {
@@ -69,7 +69,7 @@ func findLostDevices(job guard.Job, r runtimeObject) []violation {
 			continue
 		}
 		found = append(found, violation{launcherOnlyDevice, devicePath(job, name), fmt.Sprintf(
-			"only the launcher would get this device, and no ranks run there, because runtime %s sets runLauncherAsNode: false: leave it out, or use a runtime whose nodes have the device", job.Runtime.Name)})
+			"only the launcher would get this device, but no ranks run there, because runtime %s sets runLauncherAsNode to false: leave the device out, or use a runtime whose nodes have the device", job.Runtime.Name)})
 	}
 	return found
 }
@@ -89,7 +89,7 @@ func findDroppedGPUs(job guard.Job, runtime guard.Runtime) []violation {
 			return []violation{{noGPUs, resourcePath("limits", name), "the nodes get no GPUs, although the runtime has some: leave it out, or use a runtime without GPUs"}}
 		}
 	}
-	return []violation{{noGPUs, resourcesPath, fmt.Sprintf("the nodes get no GPUs, because Trainer %s drops the resources of the runtime if a TrainJob sets its own: write the GPUs too, or use a runtime without GPUs", job.Replaces)}}
+	return []violation{{noGPUs, resourcesPath, fmt.Sprintf("the nodes get no GPUs, because Trainer %s drops the resources of the runtime if a TrainJob sets resources: request the GPUs in the TrainJob too, or use a runtime without GPUs", job.Replaces)}}
 }
 
 // devicesOf returns the names of the devices in the limits and requests of a TrainJob, in alphabetical order.
@@ -97,8 +97,8 @@ func devicesOf(job guard.Job) []string {
 	return slices.DeleteFunc(resourcesOf(job), func(name string) bool { return !strings.Contains(name, "/") })
 }
 
-// devicePath returns the path of a resource's limit. If the TrainJob does not set this limit, the result is the path of the
-// request.
+// devicePath returns the path of a resource's limit. If the TrainJob does not set a limit for the resource, the result is
+// the path of the request.
 func devicePath(job guard.Job, name string) string {
 	if _, limited := job.Limits[name]; limited {
 		return resourcePath("limits", name)
@@ -106,8 +106,8 @@ func devicePath(job guard.Job, name string) string {
 	return resourcePath("requests", name)
 }
 
-// resourcePath returns the path of an amount in limits or requests. An unusual name is in quotes, because it can contain
-// line breaks.
+// resourcePath returns the path of an amount in limits or requests. resourcePath puts an unusual resource name in
+// quotes, because the name can contain line breaks.
 func resourcePath(field, name string) string {
 	if !message.Plain(strings.ReplaceAll(name, ".", "-")) {
 		name = message.Quote(name)

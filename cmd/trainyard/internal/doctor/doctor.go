@@ -98,7 +98,7 @@ func checkKustomize(ctx context.Context) Check {
 	}
 }
 
-// checkKubectl checks whether the kustomize that is built into kubectl runs functions.
+// checkKubectl checks whether `kubectl kustomize` can run KRM functions.
 func checkKubectl(ctx context.Context, dir string) Check {
 	const name = "kubectl kustomize"
 	out, err := output(ctx, "kubectl", "kustomize", alphaFlag, execFlag, guardedFolder(dir))
@@ -113,14 +113,16 @@ func checkKubectl(ctx context.Context, dir string) Check {
 	return Check{name, OK, "runs functions, with " + bothFlags}
 }
 
-// checkEvaluator checks that trainyard-policy runs. Only the command "trainyard policy test" needs this program.
+// checkEvaluator checks that trainyard-policy runs. Only the command "trainyard policy test" needs the program
+// trainyard-policy.
 func (h Host) checkEvaluator(ctx context.Context) Check {
 	const name = "trainyard-policy"
 	program, err := h.Evaluator()
 	if err != nil {
 		return Check{name, Note, "not found, and only trainyard policy test needs it: " + build.InstallCommand(name) + " installs it into Go's bin folder"}
 	}
-	// A program that works answers the empty request with an error in its response, and with exit code 0.
+	// If trainyard-policy works, it answers an empty request with an error in its response and with exit
+	// code 0.
 	if _, err := output(ctx, program); err != nil {
 		return Check{name, Missing, "answering a request fails: " + firstLine(err)}
 	}
@@ -132,7 +134,7 @@ func (h Host) checkArgoCD(ctx context.Context) Check {
 	const name = "Argo CD"
 	const advice = "this lets every repository run programs in argocd-repo-server, which also needs trainyard-fn in its PATH; it is safer to commit the output of trainyard generate"
 	if h.ArgoCD == nil {
-		return Check{name, Note, fmt.Sprintf("not checked, because --argocd-namespace is not set: functions need the setting kustomize.buildOptions: %s in the ConfigMap argocd-cm of Argo CD; %s", bothFlags, advice)}
+		return Check{name, Note, fmt.Sprintf("not checked, because --argocd-namespace is not set: for functions, set kustomize.buildOptions to %s in the ConfigMap argocd-cm of Argo CD; note that %s", bothFlags, advice)}
 	}
 	options, err := h.ArgoCD(ctx)
 	if err != nil {
@@ -140,7 +142,7 @@ func (h Host) checkArgoCD(ctx context.Context) Check {
 	}
 	missing := slices.DeleteFunc([]string{alphaFlag, execFlag}, func(flag string) bool { return hasFlag(options, flag) })
 	if len(missing) > 0 {
-		return Check{name, Missing, fmt.Sprintf("kustomize.buildOptions of argocd-cm is %q: add %s; %s", options, strings.Join(missing, " "), advice)}
+		return Check{name, Missing, fmt.Sprintf("kustomize.buildOptions of argocd-cm is %q: add %s; note that %s", options, strings.Join(missing, " "), advice)}
 	}
 	return Check{name, Note, "kustomize.buildOptions has both flags; this check cannot see whether trainyard-fn is in the PATH of argocd-repo-server"}
 }
