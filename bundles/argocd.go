@@ -15,7 +15,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// argocd is the format for Argo CD. A bundle contains the objects, and the Argo CD resources that apply the objects.
+// argocd is the format for Argo CD. A bundle in this format contains the generated objects, and the Argo CD
+// resources that apply these objects.
 type argocd struct{}
 
 var _ Format = argocd{}
@@ -29,7 +30,7 @@ const (
 	objectsFolder = "objects" // Argo CD applies these files
 	argocdFolder  = "argocd"  // an admin adds these files to Argo CD
 
-	// systemNamespace is the namespace of the namespaced objects that belong to no tenant.
+	// systemNamespace is the namespace for objects that need a namespace but belong to no tenant.
 	systemNamespace = v1alpha1.SystemNamespace
 )
 

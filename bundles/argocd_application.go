@@ -11,7 +11,7 @@ import (
 )
 
 // syncOptions are the sync options of Argo CD for platforms and TrainJobs. The option FailOnSharedResource must not be
-// set, because Argo CD would then refuse to sync objects that several platforms of a cluster share: some ClusterRoles,
+// set. With this option, Argo CD refuses to sync objects that several platforms of a cluster share: some ClusterRoles,
 // and the namespace trainyard-system.
 var syncOptions = []string{
 	"ServerSideApply=true",    // Argo CD owns only the fields that the bundle sets
@@ -30,8 +30,8 @@ func (a argocdWriter) buildApplication() fields {
 func (a argocdWriter) applicationSpec() fields {
 	policy := fields{
 		// The Application does not set the option PruneLast, because the option would also apply to RoleBindings, which Argo
-		// CD must delete first. Instead, the package policies/delivery sets PruneLast in an annotation of each other object
-		// that Argo CD prunes.
+		// CD must delete first. The package policies/delivery sets PruneLast in annotations instead: on all objects that
+		// Argo CD prunes, except RoleBindings and ClusterRoleBindings.
 		"syncOptions": syncOptions,
 		// A sync can fail in the first minutes, while Trainer's webhooks and the CRDs of other projects are not available
 		// yet.
@@ -48,8 +48,8 @@ func (a argocdWriter) applicationSpec() fields {
 	}
 }
 
-// findSource returns the revision and the folder that contain the objects. In an OCI artifact, the objects are in the
-// root folder, because the artifact contains no other files.
+// findSource returns the revision and the folder from which Argo CD reads the objects. In an OCI artifact, the
+// objects are in the root folder, because the artifact contains no other files.
 func (a argocdWriter) findSource() (revision, folder string) {
 	if strings.HasPrefix(a.RepoURL, "oci://") {
 		return cmp.Or(a.Revision, a.Tag()), "."
@@ -62,9 +62,9 @@ func source(repoURL, revision, folder string) fields {
 }
 
 // applicationSet returns an ApplicationSet. The name of each generated Application consists of the argument "name", a full
-// stop, and the argument "suffix". The suffix is a template, which Argo CD fills in for each element of the generators. No
-// other Application in the bundle has a name of this form. The project, and all other fields that grant permissions, must
-// not depend on the generators.
+// stop, and the argument "suffix". The suffix is a template, which Argo CD fills in for each element of the generators. In
+// the bundle, no Application outside this ApplicationSet has a name of the form NAME.SUFFIX. In the template for the
+// Applications, the project and all other fields that grant permissions must not depend on the generators.
 func (a argocdWriter) applicationSet(name, suffix string, generators []fields, annotations map[string]string, spec fields) fields {
 	metadata := fields{"name": name + "." + suffix, "labels": a.labels()}
 	if annotations != nil {
@@ -74,7 +74,8 @@ func (a argocdWriter) applicationSet(name, suffix string, generators []fields, a
 		"goTemplate": true, "goTemplateOptions": []string{"missingkey=error"},
 		"generators": generators,
 		"template":   fields{"metadata": metadata, "spec": spec},
-		// If a cluster or a folder is removed, its Application is removed too, but the objects stay.
+		// If somebody removes a cluster or a folder, Argo CD removes its Application, but the
+		// objects stay in the cluster.
 		"syncPolicy": fields{"preserveResourcesOnDeletion": true},
 	})
 }
@@ -83,8 +84,8 @@ func (a argocdWriter) clusterSet() fields {
 	revision, folder := a.findSource()
 	var elements []fields
 	for _, name := range slices.Sorted(maps.Keys(a.Clusters)) {
-		// Each element contains both the key "server" and the key "name", because the template uses both and fails if a
-		// key is missing.
+		// Each element of the list generator must contain both the key "server" and the key "name", because the
+		// template uses both keys and fails if a key is missing.
 		element := fields{"cluster": name, "server": "", "name": "", "revision": cmp.Or(a.Clusters[name].Revision, revision)}
 		maps.Copy(element, newDestination(a.Clusters[name].Cluster, ""))
 		delete(element, "namespace")
@@ -98,7 +99,8 @@ func (a argocdWriter) clusterSet() fields {
 
 // tenantSet returns the ApplicationSet with one Application for each folder of a team's repositories. Argo CD does not
 // sync these Applications automatically, because Argo CD cannot queue TrainJobs. The project, the cluster and the
-// namespace do not depend on the names of folders, because the team chooses these names.
+// namespace of an Application do not depend on the names of folders, because the team chooses the names of the
+// folders.
 func (a argocdWriter) tenantSet(name string, tenant object.Tenant) fields {
 	revision := cmp.Or(tenant.Applications.Revision, "HEAD")
 	var generators, directories []fields

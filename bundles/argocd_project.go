@@ -15,7 +15,7 @@ type groupKind struct {
 
 // buildProject returns the AppProject that lets Argo CD apply only the kinds of objects that a platform can contain.
 // Argo CD can delete an object only if the AppProject allows its kind and namespace. Therefore the AppProject also
-// allows kinds and namespaces that the platform no longer uses: Argo CD may still have to delete the last object of a
+// allows kinds and namespaces that the platform no longer uses. Argo CD may still have to delete the last object of a
 // kind, or the objects of a removed team.
 func (a argocdWriter) buildProject() fields {
 	return a.resource("AppProject", a.uniqueName(), nil, fields{
@@ -33,10 +33,10 @@ var openShiftNamespaces = []string{
 	"openshift", "openshift-[!c]*", "openshift-c[!o]*", "openshift-co[!n]*", "openshift-con[!f]*", "openshift-config", "openshift-config-operator",
 }
 
-// platformDestinations allows all namespaces except the namespaces of Argo CD and of the cluster's own software. If these
-// namespaces were allowed, everybody who can write to the platform's repository could add a RoleBinding to one of them, and
-// control Argo CD or the cluster. If the namespace of a destination begins with an exclamation mark, Argo CD forbids this
-// namespace in all clusters.
+// platformDestinations allows all namespaces except the namespaces of Argo CD and of the cluster's own software. Everybody
+// who can write to the platform's repository can add a RoleBinding to each allowed namespace. Everybody who could add a
+// RoleBinding to a forbidden namespace could control Argo CD or the cluster. If the namespace of a destination begins with
+// an exclamation mark, Argo CD forbids this namespace in all clusters.
 func (a argocdWriter) platformDestinations() []fields {
 	forbidden := []string{a.Namespace, "kube-*"}
 	if a.Delivery.Target.OpenShift {
@@ -49,7 +49,8 @@ func (a argocdWriter) platformDestinations() []fields {
 	return all
 }
 
-// listKinds returns the cluster-scoped or the namespaced kinds of objects that a platform can contain.
+// listKinds returns the kinds of objects that a platform can contain. The argument "cluster" selects
+// cluster-scoped kinds (true) or namespaced kinds (false).
 func (a argocdWriter) listKinds(cluster bool) []groupKind {
 	var kinds []groupKind
 	for name, kind := range a.Delivery.Kinds {
@@ -61,9 +62,9 @@ func (a argocdWriter) listKinds(cluster bool) []groupKind {
 	return kinds
 }
 
-// tenantProject returns the AppProject for the Applications of a team. These Applications can apply only TrainJobs, and
-// only to the team's namespace. ConfigMaps are not allowed, because Trainer 2.3 stores the runtime of a TrainJob in a
-// ConfigMap, and the team must not change this ConfigMap.
+// tenantProject returns the AppProject for the Applications of a team. The Applications of a team can apply only
+// TrainJobs, and only to the team's namespace. The AppProject does not allow ConfigMaps: Trainer 2.3 stores the runtime
+// of a TrainJob in a ConfigMap, and the team must not change this ConfigMap.
 func (a argocdWriter) tenantProject(name string, tenant object.Tenant) fields {
 	project := a.tenantName(name)
 	spec := fields{

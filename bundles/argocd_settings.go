@@ -9,7 +9,8 @@ import (
 )
 
 // argocdSettings contains settings of Argo CD for kinds of objects: health checks, actions for users, and fields that Argo
-// CD must not compare with Git. The name of each file, or of its folder in the case of actions, is GROUP_KIND.
+// CD must not compare with Git. Files with health checks and files with ignored fields have the name GROUP_KIND. The
+// actions for a kind are in a folder with the name GROUP_KIND.
 //
 //go:embed argocd
 var argocdSettings embed.FS

@@ -18,9 +18,9 @@ func (b Bundle) uniqueName() string {
 	return b.Platform + "-" + b.Environment
 }
 
-// tenantName joins the bundle's name and the tenant's name with a full stop. The result is unique, because the names of
-// platforms, environments and tenants contain no full stop. A dash as the separator would not be unique: the tenant
-// "eu" of the environment "prod" would have the same name as the environment "prod-eu".
+// tenantName joins the bundle's name and the tenant's name with a full stop. The joined name is unique, because the
+// names of platforms, environments and tenants contain no full stop. With a dash as the separator, the names would not
+// be unique: the tenant "eu" of the environment "prod" would get the same name as the environment "prod-eu".
 func (b Bundle) tenantName(tenant string) string { return b.uniqueName() + "." + tenant }
 
 // MissingError reports that the document lacks a field that a format needs, or that a field exceeds a format's limit.

@@ -7,14 +7,14 @@ import (
 )
 
 // Content is the content of a file, split into pieces. Objects of the same shape, which differ only in the values of
-// parameters, share most pieces. Therefore a bundle needs far less memory than the total size of its files. The pieces must
-// not be modified.
+// parameters, share most pieces. Therefore a bundle needs far less memory than the total size of its files. Callers must
+// not modify the pieces of a Content.
 type Content [][]byte
 
 // Text returns a Content that consists of one piece.
 func Text(text []byte) Content { return Content{text} }
 
-// Len returns the number of bytes.
+// Len returns the number of bytes of the content.
 func (c Content) Len() int {
 	n := 0
 	for _, piece := range c {
@@ -26,7 +26,8 @@ func (c Content) Len() int {
 // Bytes joins the pieces.
 func (c Content) Bytes() []byte { return bytes.Join(c, nil) }
 
-// WriteTo writes the pieces one by one. The pieces are short, so the caller should pass a buffered writer.
+// WriteTo makes one call of w.Write for each piece of the content. The pieces of a Content are short, so
+// the caller should pass a buffered writer to WriteTo.
 func (c Content) WriteTo(w io.Writer) (written int64, err error) {
 	for _, piece := range c {
 		n, err := w.Write(piece)

@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exchangeNames swaps two files or folders atomically, so that each gets the name of the other. It returns
-// errors.ErrUnsupported if the kernel or the file system does not support such a swap.
+// exchangeNames swaps two files or folders atomically, so that each gets the name of the other.
+// exchangeNames returns errors.ErrUnsupported if the kernel or the file system cannot swap names
+// atomically.
 func exchangeNames(from *os.File, name string, to *os.File, other string) error {
 	err := unix.Renameat2(int(from.Fd()), name, int(to.Fd()), other, unix.RENAME_EXCHANGE)
 	// EINVAL means that the file system does not support the flag RENAME_EXCHANGE. Network file systems and most FUSE

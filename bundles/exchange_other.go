@@ -7,5 +7,6 @@ import (
 	"os"
 )
 
-// exchangeNames is not supported on this system, so the writer renames the two folders one after the other.
+// exchangeNames always fails, because atomic swaps are implemented only for Linux. On other systems, the
+// writer renames the old folder first, and then the new folder.
 func exchangeNames(*os.File, string, *os.File, string) error { return errors.ErrUnsupported }

@@ -23,7 +23,8 @@ type entry struct {
 	digest    digest // of a generated file
 }
 
-// pathLabel returns the path as it appears in messages. The path of a folder ends in a slash.
+// pathLabel returns the path as it appears in messages. In messages, the path of a folder ends in a
+// slash.
 func (e entry) pathLabel(path string) string {
 	if e.info.IsDir() {
 		return path + "/"
@@ -31,7 +32,8 @@ func (e entry) pathLabel(path string) string {
 	return path
 }
 
-// read adds the contents of the present folder to the plan. If the folder does not exist, read does nothing.
+// read looks at the present folder, and adds the contents of the folder to the plan. If the folder does
+// not exist, the method does not change the plan.
 func (p *Plan) read(ctx context.Context) error {
 	info, err := p.parent.root.Lstat(p.name)
 	switch {
@@ -144,9 +146,9 @@ func readFolderManifest(root *os.Root) ([]byte, error) {
 	return readManifest(root.Open(ManifestName))
 }
 
-// maxManifest is the maximum number of bytes that are read from a manifest. This limit is enough for a few hundred thousand
-// files. If a manifest is larger, only its first part is read. Files that the manifest lists after this part count as
-// unknown.
+// maxManifest is the maximum number of bytes that are read from a manifest. A manifest of maxManifest bytes can list a few
+// hundred thousand files. If a manifest is larger, only its first part is read. Files that the manifest lists after the
+// first maxManifest bytes count as unknown files.
 const maxManifest = 16 << 20
 
 // readManifest reads and closes an opened manifest.
@@ -158,7 +160,7 @@ func readManifest(file *os.File, err error) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxManifest))
 }
 
-// parseManifest returns the digests in a manifest, by path.
+// parseManifest returns a map from the path of each listed file to the digest of the file.
 func parseManifest(text []byte) map[string]string {
 	digests := map[string]string{}
 	for line := range strings.Lines(string(text)) {
@@ -176,8 +178,7 @@ func addParents(folders map[string]bool, file string) {
 }
 
 // checkUnchanged returns an error if the folder has changed since the plan read it. The parameter "name" is the present name
-// of the folder, which a swap changes. checkUnchanged does not compare the contents of files, so it is about ten times as
-// fast as reading the folder again.
+// of the folder. A folder gets another name when the old and the new folder are swapped.
 func (p *Plan) checkUnchanged(ctx context.Context, name string) error {
 	now := map[string]fs.FileInfo{}
 	root, err := p.parent.root.OpenRoot(name)

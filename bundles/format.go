@@ -1,5 +1,5 @@
 // Package bundles renders an object.Set as files, and writes them to a folder. A bundle contains exactly the objects
-// of the set. Depending on the format, a bundle also contains other files, such as kustomization.yaml.
+// of the object.Set. Depending on the format, a bundle also contains other files, such as kustomization.yaml.
 package bundles
 
 import (
@@ -11,7 +11,7 @@ import (
 
 // Format converts the objects of a platform to the files of a bundle.
 type Format interface {
-	// Name is the value of --format.
+	// Name returns the value of the flag --format that selects the format.
 	Name() string
 	// Doc describes the bundle and its consumers, in one line.
 	Doc() string
@@ -24,8 +24,8 @@ type Streamer interface {
 	Stream(ctx context.Context, w io.Writer, set object.Set) error
 }
 
-// Binary is implemented by formats that write compressed files. The committed example bundles in bundles/rendered omit these
-// formats, because nobody could review changes to compressed files.
+// Binary is implemented by formats that write compressed files. The committed example bundles in bundles/rendered omit
+// formats with compressed files, because nobody could review changes to compressed files.
 type Binary interface {
 	Format
 	binary()

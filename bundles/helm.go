@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// helm is the format of a Helm chart. Parameters, which are scalars that objects copy from the document, become values of
-// the chart.
+// helm is the format "helm", in which a bundle is a Helm chart. Parameters, which are scalars that objects copy from the
+// document, become values of the chart.
 type helm struct{}
 
 var _ Format = helm{}
@@ -64,7 +64,8 @@ type helmChart struct {
 	renderer *renderer
 }
 
-// helmComponent is a part of the platform with its own template, such as quotas. A release can omit components.
+// helmComponent is a part of the platform, such as quotas, that has its own template in the chart. A
+// release of the chart can omit components.
 type helmComponent struct {
 	content     Content
 	kinds       map[string]int // the number of objects of each kind

@@ -38,8 +38,8 @@ func (c *helmChart) addBounds(bounds []object.Bound) {
 	}
 }
 
-// sumVariable returns the number of the template variable that contains a sum. Bounds with the same sum share one
-// variable.
+// sumVariable returns the number of the template variable that contains a sum. If several bounds have the same
+// sum, they share one variable.
 func (c *helmChart) sumVariable(sum *object.Sum) int {
 	i := slices.Index(c.sums, sum)
 	if i < 0 {
@@ -48,10 +48,10 @@ func (c *helmChart) sumVariable(sum *object.Sum) int {
 	return i
 }
 
-// boundsTemplate returns the contents of the file templates/bounds.yaml. Rendering this template fails if the values of the
-// release violate a bound. The template checks the bounds of a component only if the release includes the component, because
-// the objects of other components are not installed. The template computes each sum only once, in a variable. Without
-// variables, the template could exceed 5 MiB, Helm's limit for a file.
+// boundsTemplate returns the contents of the file templates/bounds.yaml. Helm cannot render templates/bounds.yaml if the
+// values of the release violate a bound. The template checks the bounds of a component only if the release includes the
+// component, because the objects of other components are not installed. The template computes each sum only once, in a
+// variable. Without variables, the template could become larger than Helm's limit for a file, which is 5 MiB.
 func (c *helmChart) boundsTemplate() []byte {
 	var b bytes.Buffer
 	for i, sum := range c.sums {

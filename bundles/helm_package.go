@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/bundles/artifact"
 )
 
-// The media types of a chart in an OCI registry: of its configuration, and of its archive. Source: the page "Use OCI-based
-// registries" of Helm's documentation.
+// Media types for the configuration and for the archive of a Helm chart in an OCI registry. Source: the page "Use
+// OCI-based registries" of Helm's documentation.
 const (
 	helmConfigType = types.MediaType("application/vnd.cncf.helm.config.v1+json")
 	helmChartType  = types.MediaType("application/vnd.cncf.helm.chart.content.v1.tar+gzip")
@@ -25,8 +25,8 @@ type HelmPackage struct {
 }
 
 // PackHelm packs the chart of a bundle. PackHelm adds the annotations in the parameter "annotations" to the artifact,
-// and replaces annotations that have the same key. Two annotations are never replaced: the chart's name and its
-// version, because Helm finds the chart by this name and version.
+// and replaces annotations that have the same key. PackHelm never replaces the annotations with the chart's name and
+// version, because Helm finds the chart by its name and version.
 func PackHelm(ctx context.Context, b Bundle, annotations map[string]string) (p HelmPackage, err error) {
 	c, err := newHelmChart(ctx, b)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// decidedByAuthor is the description of a chart's schema. The description tells users why the chart has no values for other
-// settings.
+// decidedByAuthor is the description of a chart's schema. The description tells users why other settings of the platform
+// are not values of the chart.
 const decidedByAuthor = "Settings without a value here are decisions of the author of the platform document, " +
 	"such as namespaces, isolation, the runtimes of a tenant, and quotas of GPUs and pods."
 
@@ -21,8 +21,8 @@ func (c *helmChart) valuesSchema() ([]byte, error) {
 		properties[s.key] = described
 	}
 	root := closedSchema(properties)
-	// The value "enabled" is optional. A parent chart can set this value, and refer to it in dependencies.condition of
-	// its Chart.yaml.
+	// The value "enabled" is optional. A parent chart can set the value "enabled", and refer to it in the field
+	// dependencies.condition of its Chart.yaml.
 	properties["enabled"] = map[string]any{"type": "boolean", "description": "Whether a parent chart installs this chart. Only parent charts read this value."}
 	root["description"] = decidedByAuthor
 	root["$schema"], root["title"] = "http://json-schema.org/draft-07/schema#", "Values of "+c.uniqueName()
@@ -83,9 +83,9 @@ func (c *helmChart) componentsSchema() map[string]any {
 	return closedSchema(properties)
 }
 
-// addedSchema returns the schema of labels or annotations that users add to all objects. The schema refuses each key
-// that an object already has. Otherwise the template would write this key twice into one mapping, and YAML forbids
-// duplicate keys.
+// addedSchema returns the schema of labels or annotations that users add to all objects. The schema refuses the keys
+// of labels or annotations that an object of the chart already has. If users could add a key that an object already
+// has, the template would write this key twice into one mapping, and YAML forbids duplicate keys.
 func (c *helmChart) addedSchema(field string) map[string]any {
 	value := map[string]any{"type": "string"}
 	if field == "labels" {

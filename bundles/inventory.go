@@ -75,8 +75,8 @@ func Inventory(set object.Set) []Entry {
 }
 
 // immutableFields returns digests of the immutable fields of a runtime. CEL rules in the CRDs of Trainer and JobSet refuse
-// changes of these fields ("Value is immutable"). The immutable fields contain no parameters, so all objects that share an
-// object.Shape have the same digests.
+// changes of immutable fields ("Value is immutable"). The immutable fields contain no parameters, so all objects that
+// share an object.Shape have the same digests.
 func immutableFields(fields map[string]any) map[string]string {
 	spec := mappingAt(fields, "spec", "template", "spec")
 	digests := map[string]string{}
@@ -100,8 +100,8 @@ func fingerprint(value any) string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
 }
 
-// mappingAt returns the mapping at the path that the keys form. The outermost key comes first. The result is empty if a
-// key is missing.
+// mappingAt returns the mapping at the path that the keys form. The first argument in "keys" is the outermost key of
+// the path. The result is empty if a key is missing.
 func mappingAt(fields map[string]any, keys ...string) map[string]any {
 	for _, key := range keys {
 		fields, _ = fields[key].(map[string]any)

@@ -14,7 +14,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// kustomize is the format of a kustomization with one file for each object.
+// kustomize is the format "kustomize", in which a bundle is a kustomization with one file for each
+// object.
 type kustomize struct{}
 
 var _ Format = kustomize{}
@@ -24,8 +25,9 @@ func (kustomize) Doc() string {
 	return "a kustomization, for Argo CD, kubectl apply -k and overlays"
 }
 
-// Render writes the objects of a namespace to namespaces/NAME/, together with the cluster-scoped objects that belong to
-// the namespace's tenant. Render writes all other cluster-scoped objects to cluster/.
+// Render writes the objects of a namespace to the folder namespaces/NAME/. Render also writes the cluster-scoped
+// objects of the namespace's tenant to the folder of the namespace. Render writes cluster-scoped objects that belong
+// to no tenant to the folder cluster/.
 func (kustomize) Render(ctx context.Context, b Bundle) (Tree, error) {
 	files, err := objectFiles(ctx, b.Objects, "")
 	if err != nil {

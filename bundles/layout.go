@@ -13,7 +13,8 @@ import (
 	"github.com/trainyard/trainyard/bundles/artifact"
 )
 
-// Files of an OCI image layout, in addition to its blobs. Source: github.com/opencontainers/image-spec, image-layout.md.
+// Files that an OCI image layout contains in addition to its blobs. Source: github.com/opencontainers/image-spec,
+// image-layout.md.
 const (
 	layoutFile = "oci-layout"
 	indexFile  = "index.json"
@@ -23,7 +24,7 @@ const (
 // an artifact.
 const tagAnnotation = "org.opencontainers.image.ref.name"
 
-// imageLayout contains the artifacts of an OCI image layout, by tag.
+// imageLayout maps the tags of an OCI image layout to its artifacts.
 type imageLayout map[string]artifact.Packed
 
 func (l imageLayout) tree() (Tree, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/trainyard/trainyard/bundles/artifact"
 )
 
-// AddToLayout adds artifacts to an OCI image layout in a folder. The argument "added" contains the artifacts by tag.
+// AddToLayout adds artifacts to an OCI image layout in a folder. The argument "added" maps tags to artifacts.
 // Artifacts with other tags stay in the folder. AddToLayout returns the tags that changed. As with any bundle, the
 // folder changes as a whole or not at all. AddToLayout refuses a folder with unknown or edited files.
 func (w *Writer) AddToLayout(ctx context.Context, dir string, added map[string]artifact.Packed) (changed []string, err error) {
@@ -43,8 +43,8 @@ func (w *Writer) AddToLayout(ctx context.Context, dir string, added map[string]a
 }
 
 // openLayout reads the artifacts in a folder, if the folder exists. openLayout locks the parent directory of the folder
-// until Close is called. Without this lock, another run could add artifacts between the reading and the replacement of the
-// folder, and these artifacts would be lost.
+// until Close is called. Without the lock, another run could add artifacts after openLayout has read the folder.
+// Without the lock, the replacement of the folder could remove artifacts that another run has added in the meantime.
 func (w *Writer) openLayout(ctx context.Context, dir string) (imageLayout, error) {
 	plan, err := w.Plan(ctx, Tree{}, dir)
 	if err != nil {

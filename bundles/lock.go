@@ -21,8 +21,8 @@ const retryInterval = 20 * time.Millisecond
 
 var errLocked = errors.New("locked by another process")
 
-// lock locks a directory. If another run holds the lock, lock waits. On file systems that cannot lock directories, lock does
-// nothing.
+// lock locks a directory. If another run holds the lock, the method waits. On file systems that cannot lock directories, the
+// method does nothing.
 func (l lockTimeout) lock(ctx context.Context, dir *os.File, path string, w *Writer) error {
 	start, noted := time.Now(), false
 	for {

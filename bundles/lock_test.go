@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TestSecondRunWaits checks that the second run prints a note and waits until the first run has ended.
+// TestSecondRunWaits checks that a second run in the same directory prints a note, and waits until the
+// first run has ended.
 func TestSecondRunWaits(t *testing.T) {
 	base := t.TempDir()
 	one := &Writer{}
@@ -61,8 +62,8 @@ func TestLockTimeout(t *testing.T) {
 	}
 }
 
-// TestLockIsUnsupported checks that a run continues if the directory cannot be locked, as on NFS. The run must not wait
-// for another run.
+// TestLockIsUnsupported checks that a run continues if the directory cannot be locked, as on NFS. If locks are not
+// supported, a run must not wait for another run.
 func TestLockIsUnsupported(t *testing.T) {
 	dir, err := os.Open(t.TempDir())
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/bundles/artifact"
 )
 
-// oci is the format of an OCI artifact with all objects. The artifact is written as an image layout, which is a folder
-// that registry tools can read.
+// oci is the format "oci", in which a bundle is an OCI artifact with all objects. The artifact is written as an image
+// layout, which is a folder that registry tools can read.
 type oci struct{}
 
 var (

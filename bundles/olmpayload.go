@@ -18,7 +18,8 @@ import (
 )
 
 // olmPayload is the format for OLM bundles. OLM refuses most kinds of objects that a platform contains, but it accepts
-// ConfigMaps. Therefore ConfigMaps contain the objects, and trainyard's operator applies the objects, see docs/olm.md.
+// ConfigMaps. Therefore an OLM bundle contains the objects in ConfigMaps, and trainyard's operator applies the
+// objects, see docs/olm.md.
 type olmPayload struct{}
 
 var (
@@ -39,13 +40,14 @@ const (
 	payloadObjects = v1alpha1.PayloadObjectsAnnotation
 	payloadKey     = "objects.yaml.gz"
 
-	// payloadSize is the maximum size of a part. The ConfigMap with the part must be smaller than 1 MiB, the limit of
-	// Kubernetes for an object. In the ConfigMap, base64 makes the part one third larger.
+	// payloadSize is the maximum size of a part of the compressed objects. The ConfigMap that contains a part must be
+	// smaller than 1 MiB, because Kubernetes accepts no larger objects. The ConfigMap contains the compressed part as
+	// base64, which makes the part one third larger.
 	payloadSize = 512 << 10 // bytes
 )
 
 // Limits of an OLM bundle. OLM compresses each file, encodes the compressed file as base64, and counts the encoded bytes.
-// The constant olmOperator is the share of the limit that is reserved for the operator's own manifests.
+// The constant olmOperator is the part of an OLM bundle's maximum size that is reserved for the operator's own manifests.
 // Source: github.com/operator-framework/operator-registry, pkg/configmap.
 const (
 	olmBundle   = 1 << 20 // bytes
@@ -55,8 +57,8 @@ const (
 // manifestsFolder is the folder that OLM reads. OLM does not read the subfolders of this folder.
 const manifestsFolder = "manifests"
 
-// Render writes an object as a separate manifest if spec.delivery.olm.manifests lists the object's kind. Render writes
-// all other objects to ConfigMaps.
+// Render writes an object as a separate manifest if spec.delivery.olm.manifests lists the object's kind. If
+// spec.delivery.olm.manifests does not list the object's kind, Render writes the object to a ConfigMap.
 func (olmPayload) Render(ctx context.Context, b Bundle) (Tree, error) {
 	isManifest := func(o object.Object) bool { return slices.Contains(b.Delivery.OLM.Manifests, o.ID().Kind) }
 	var files []File
@@ -75,8 +77,8 @@ func (olmPayload) Render(ctx context.Context, b Bundle) (Tree, error) {
 	return NewTree(files...)
 }
 
-// buildPayload returns the ConfigMaps. All objects are compressed as one stream, and each ConfigMap contains a part of
-// this stream.
+// buildPayload returns the ConfigMaps that contain the objects. All objects are compressed as one stream, and each
+// ConfigMap contains a part of this stream.
 func (b Bundle) buildPayload(ctx context.Context, set object.Set) ([]File, error) {
 	stream, err := artifact.Gzip(func(w io.Writer) error { return plain{}.Stream(ctx, w, set) })
 	if err != nil {

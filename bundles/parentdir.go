@@ -16,8 +16,8 @@ type parentDir struct {
 	root   *os.Root // nil if the directory does not exist and the Writer is read-only
 	handle *os.File // the open directory, to which the lock belongs
 
-	// The functions "exchange" and "link" make system calls that some file systems do not support. Tests replace these
-	// functions.
+	// The functions "exchange" and "link" make system calls that some file systems do not support. Tests replace the
+	// functions "exchange" and "link".
 	exchange func(from *os.File, name string, to *os.File, other string) error
 	link     func(root *os.Root, name, other string) error
 }
@@ -65,7 +65,7 @@ func openParentDir(ctx context.Context, path string, w *Writer, timeout lockTime
 	return p, nil
 }
 
-// close closes the directory, which releases the lock.
+// close releases the lock by closing the directory.
 func (p *parentDir) close() {
 	if p.handle != nil {
 		_ = p.handle.Close() // opened for reading only

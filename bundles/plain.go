@@ -8,7 +8,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// plain is the format of one YAML stream with all objects.
+// plain is the format "plain", in which a bundle is one YAML stream with all objects.
 type plain struct{}
 
 var (
@@ -21,7 +21,7 @@ func (plain) Doc() string  { return "one YAML stream, for kubectl apply and for 
 
 var separator = []byte("---\n")
 
-// Render writes the stream to manifests.yaml.
+// Render writes all objects to the file manifests.yaml.
 func (plain) Render(ctx context.Context, b Bundle) (Tree, error) {
 	content, err := stream(ctx, b.Objects)
 	if err != nil {

@@ -20,10 +20,11 @@ import (
 //   - old: the previous folder, if the file system has no atomic exchange
 //
 // The next run reads the content of the staging folder to find out at which step an earlier run was killed. Without
-// an atomic exchange, the target folder is missing for a moment. At this moment, the staging folder contains both the
-// folder "new" and the folder "old". If a run is killed at this moment, the next run moves the folder "old" back to
-// the target. If a run is killed at any other moment, the target is complete, or did not exist before the run. In
-// this case, the next run only removes the staging folder.
+// an atomic exchange, the target folder is missing for a moment. While the target folder is missing, the staging
+// folder contains both the folder "new" and the folder "old". If a run is killed while the target folder is missing,
+// the next run moves the folder "old" back to the target. If a run is killed before or after the swap of the folders,
+// the target folder is complete, or did not exist before the run. If the target folder needs no recovery, the next
+// run only removes the staging folder.
 const (
 	stagedPrefix = ".trainyard-staged-"
 	savedPrefix  = ".trainyard-saved-" // prefix of staging folders that no run removes, because a rollback failed
@@ -47,7 +48,7 @@ type staging struct {
 
 func inNew(name string) string { return path.Join(newName, name) }
 
-// previousPath returns the path that the previous folder has after the swap, relative to the parent directory.
+// previousPath returns the path of the previous folder after the swap, relative to the parent directory.
 func (s *staging) previousPath() string { return path.Join(s.name, s.previous) }
 
 func (p *parentDir) stage(target string) (*staging, error) {
@@ -76,8 +77,8 @@ func (s *staging) remove() error {
 
 // recoverTarget restores the target if an earlier run was killed, and removes the staging folders of killed runs. The
 // staging folders are not in use, because this run holds the lock, and all other runs wait for the lock. On a file
-// system without locks, recoverTarget can remove the staging folder of another active run, and the other run then
-// fails. A read-only Writer removes nothing.
+// system without locks, recoverTarget can remove the staging folder of another active run. The other run then fails.
+// A read-only Writer removes nothing.
 func (p *parentDir) recoverTarget(w *Writer, target string) error {
 	if w.ReadOnly && p.exists(target) {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// ManifestName is the file that lists the generated files. Argo CD does not read this file, because its name has no
-// extension.
+// ManifestName is the name of the file that lists the generated files of a bundle. Argo CD does not read the
+// manifest, because the name .trainyard-manifest has no extension.
 const ManifestName = ".trainyard-manifest"
 
 // File is one file of a bundle.
@@ -72,7 +72,8 @@ func (t Tree) listPaths() map[string]bool {
 	return paths
 }
 
-// WithInventory returns a tree with the same files, whose manifest also contains an inventory of the objects.
+// WithInventory returns a copy of the tree with an inventory. The copy differs from the original in
+// its manifest, which also contains an inventory of the objects.
 func (t Tree) WithInventory(set object.Set) Tree {
 	t.entries = Inventory(set)
 	return t

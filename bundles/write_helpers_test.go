@@ -38,7 +38,8 @@ func removeFile(path string) func(*testing.T, string) {
 }
 
 // padFile returns a function that inserts a comment of maxManifest bytes at the start of a file. A run reads at most
-// maxManifest bytes of a manifest. If the file is a manifest, a run therefore reads only the comment.
+// maxManifest bytes of a manifest. If a manifest begins with a comment of maxManifest bytes, a run reads only the
+// comment, and not the list of files.
 func padFile(path string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()
@@ -129,7 +130,7 @@ func checkFiles(t *testing.T, dir string, want map[string]string) {
 	}
 }
 
-// write writes files with a Writer, and closes the Writer.
+// write plans and writes files with a Writer, and then closes the Writer.
 func write(t *testing.T, w *Writer, dir string, files map[string]string) error {
 	t.Helper()
 	defer w.Close()

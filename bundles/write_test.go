@@ -80,7 +80,8 @@ func TestFailureKeepsPreviousBundle(t *testing.T) {
 		t.Fatal(err)
 	}
 	held := takeSnapshot(t, dir)
-	// The run fails while it writes the staging folder, because the tree contains b as a file and as a folder.
+	// The run fails while it writes the staging folder, because the tree contains the path "b" both as a file
+	// and as a folder.
 	broken := tree(t, map[string]string{"a": "1", "b": "2", "b/c": "3"})
 	if _, err := broken.WriteDir(dir, false); err == nil {
 		t.Fatal("WriteDir() of an impossible tree succeeded, want an error")

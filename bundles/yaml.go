@@ -19,8 +19,9 @@ import (
 // YAML could read it as another type.
 //
 // Objects of the same shape differ only in the values of their parameters. The renderer writes the text of a shape only
-// once, and cuts the text at the parameters. The content of an object consists of these pieces, with the object's parameters
-// between them. All objects of a shape share the pieces, so no text is copied.
+// once, and cuts the text at the parameters. The content of an object consists of the pieces of its shape, with the values
+// of its parameters between the pieces. All objects of the same shape share the pieces of the shape's text, so no text is
+// copied.
 type renderer struct {
 	scalars scalarCache
 	blocks  blockCache
@@ -89,7 +90,8 @@ func (r *renderer) text(o object.Object) Content { return r.append(nil, o) }
 // placeholders replace the values.
 type placeholder int
 
-// layOut writes the YAML text of fields, and cuts the text at the values to which the paths lead.
+// layOut writes the fields as YAML text, and cuts the text at the values that the argument "paths"
+// lists.
 func (r *renderer) layOut(fields map[string]any, paths [][]any) *layout {
 	placeholders := make([]any, len(paths))
 	for i := range paths {
@@ -154,7 +156,8 @@ func (w *writer) writeValue(value any, indent int) {
 	}
 }
 
-// writeList writes the items of a list. The first item is written on the current line.
+// writeList writes the items of a list. writeList continues the current line with the first item,
+// and indents all later items.
 func (w *writer) writeList(items []any, indent int) {
 	for i, item := range items {
 		if i > 0 {
@@ -171,7 +174,7 @@ func (w *writer) writeList(items []any, indent int) {
 	}
 }
 
-// writeInline writes a value on the line of its key or dash, and ends the line.
+// writeInline writes a value after its key or dash on the same line, and ends the line.
 func (w *writer) writeInline(value any, indent int) {
 	switch value := value.(type) {
 	case placeholder:
@@ -247,9 +250,9 @@ func appendScalar(to []byte, value any) []byte {
 	return append(to, text...)
 }
 
-// plainText matches text without the special syntax of YAML. The text can still be a number or a reserved word, which
-// isPlain excludes. The text starts with a letter, a digit or one of the characters _, /, $, . and -. The text contains no
-// colon before a space, and no hash after a space.
+// plainText matches text without the special syntax of YAML. A text that plainText matches can still be a number or a
+// reserved word. The function isPlain excludes numbers and reserved words. The text starts with a letter, a digit or one
+// of the characters _, /, $, . and -. The text contains no colon before a space, and no hash after a space.
 var plainText = regexp.MustCompile(`^[A-Za-z0-9_/$.-](?:[A-Za-z0-9_/$.()=@%+*,<>;!?'"&|~^\\[\]{}-]|:[A-Za-z0-9_/$.(-]| [A-Za-z0-9_/$.()=@%+*,<>;!?'"&|~^\\-])*$`)
 
 // reservedWords contains, in lower case, the words that YAML 1.1 or 1.2 reads as true, false or null.
@@ -292,8 +295,8 @@ func isQuantity(text string) bool {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// appendQuoted appends the text in double quotes. It escapes unprintable characters, and the characters that have a special
-// meaning between double quotes.
+// appendQuoted appends the text in double quotes. appendQuoted escapes unprintable characters, and characters that have a
+// special meaning between double quotes.
 func appendQuoted(to []byte, text string) []byte {
 	to = append(to, '"')
 	for _, r := range text {

@@ -1,2 +1,3 @@
-// Package controller runs trainyard's controllers in a cluster. controllers.go lists them.
+// Package controller runs trainyard's controllers in a cluster. The file controllers.go lists the
+// controllers.
 package controller

@@ -49,7 +49,6 @@ type runtimes struct {
 	info   *prometheus.Desc
 }
 
-// runtimeKinds are the kinds of runtimes.
 var runtimeKinds = []string{trainer.ClusterTrainingRuntimeKind, trainer.TrainingRuntimeKind}
 
 // newRuntimes returns the metric of the runtimes. The manager's cache holds only the metadata of runtimes.
@@ -69,7 +68,8 @@ func newRuntimes(mgr ctrl.Manager) (*runtimes, error) {
 // Describe lists the metric for Prometheus.
 func (r *runtimes) Describe(out chan<- *prometheus.Desc) { out <- r.info }
 
-// Collect returns a series for each runtime. An error, such as a cache that has not started, results in no series.
+// Collect returns a series for each runtime. If runtimes of one kind cannot be read, for example because the cache
+// has not started, Collect returns no series for this kind.
 func (r *runtimes) Collect(out chan<- prometheus.Metric) {
 	for _, kind := range runtimeKinds {
 		list := &metav1.PartialObjectMetadataList{}

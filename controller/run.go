@@ -36,25 +36,28 @@ import (
 // name is the name of the program in leases and in requests to the API server.
 const name = "trainyard-controller"
 
-// shutdownTimeout is the time that running reconciliations have to end when the program stops. After the next start, the
-// controllers repeat a reconciliation that did not end in time.
+// shutdownTimeout is the maximum time that the program waits for running reconciliations when it stops. After the next
+// start, the controllers repeat a reconciliation that did not end in time.
 const shutdownTimeout = 20 * time.Second
 
 // Options are the settings of the controllers.
 type Options struct {
 	// Controllers are the names of the controllers that run. The function Names lists all controllers.
 	Controllers []string
-	// Shard selects the TrainJobSources with this value of the label v1alpha1.ShardLabel. An empty Shard selects the
-	// TrainJobSources without the label. All TrainJobSources of a namespace must have the same shard.
+	// Shard selects TrainJobSources by their label v1alpha1.ShardLabel, whose value must equal Shard. An empty
+	// Shard selects the TrainJobSources without the label v1alpha1.ShardLabel. All TrainJobSources of a
+	// namespace must have the same shard.
 	Shard string
-	// Workers is the number of TrainJobSources, and also the number of TrainJobs, that are handled at the same time.
+	// Workers is the number of objects (TrainJobSources or TrainJobs) that each controller handles at the same time.
 	Workers int
-	// QPS and Burst limit the requests to the API server: their average number per second, and their number at once.
+	// QPS limits the average number of requests per second to the API server. The field Burst is the maximum number
+	// of requests that the program sends at once.
 	QPS   float32
 	Burst int
-	// The addresses of the servers, as HOST:PORT. An empty address switches a server off.
+	// MetricsAddress, HealthAddress and HookAddress are the addresses of the program's servers, as
+	// HOST:PORT. If the address of a server is empty, the server is switched off.
 	MetricsAddress, HealthAddress, HookAddress string
-	// ReadOnly lets the program only observe: it writes nothing to the cluster, and serves metrics.
+	// ReadOnly means that the program serves metrics, but writes nothing to the cluster.
 	ReadOnly bool
 	// LeaderElection lets only one of several replicas work.
 	LeaderElection bool
@@ -65,9 +68,10 @@ type Options struct {
 	Log               logr.Logger
 }
 
-// runs reports whether a controller runs. Shards divide the TrainJobSources, but not the TrainJobs. Therefore only the
-// program with an empty Shard reports the state of TrainJobs. Otherwise, each TrainJob would get the same events from
-// several programs. A program in read-only mode does not run TrainJobs from Git.
+// runs reports whether the controller with the given name runs with these settings. Shards divide the TrainJobSources,
+// but not the TrainJobs. Therefore only the program with an empty Shard reports the state of TrainJobs. If several
+// programs reported the state of TrainJobs, each TrainJob would get the same events several times. A program in
+// read-only mode does not run TrainJobs from Git.
 func (o Options) runs(name string) bool {
 	switch {
 	case name == TrainJobs && o.Shard != "", name == TrainJobSources && o.ReadOnly:
@@ -89,7 +93,8 @@ func (o Options) Check() error {
 	return nil
 }
 
-// Run runs the controllers until the context ends. It returns nil after an orderly end.
+// Run runs the controllers until the context ends. Run returns nil if the controllers stop in an
+// orderly way.
 func Run(ctx context.Context, cluster *rest.Config, o Options) error {
 	if err := o.Check(); err != nil {
 		return err
@@ -124,7 +129,8 @@ func newManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
 	}
 	cluster = rest.CopyConfig(cluster)
 	cluster.UserAgent = name + "/" + o.Version
-	// All clients share one limit, including the clients that impersonate ServiceAccounts.
+	// All clients of the API server share one rate limit, including the clients that impersonate
+	// ServiceAccounts.
 	cluster.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(o.QPS, o.Burst)
 	cluster.Wrap(reconcile.RefuseAfterPause)
 	mgr, err := ctrl.NewManager(cluster, ctrl.Options{
@@ -197,9 +203,9 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// newCaches returns the settings of the caches. The caches hold only what the controllers read, such as the TrainJobSources
-// of the shard, all TrainJobs, and the pods of JobSets. The settings contain a kind only if a controller that runs reads it,
-// because the manager does not start if a kind in the settings does not exist in the cluster.
+// newCaches returns the settings of the caches. The caches hold only the objects that the controllers read, such as the
+// TrainJobSources of the shard, all TrainJobs, and the pods of JobSets. The settings contain only the kinds of objects that
+// a running controller reads. If the cluster lacks a kind in the settings, the manager does not start.
 func newCaches(o Options) (cache.Options, error) {
 	objects := map[client.Object]cache.ByObject{&trainer.TrainJob{}: {Transform: strip}}
 	if o.runs(TrainJobSources) {
@@ -243,7 +249,7 @@ func networkPolicies() client.Object {
 	return kind
 }
 
-// strip removes fields from an object before a cache stores it.
+// strip removes unused fields from an object before a cache stores the object.
 func strip(object any) (any, error) {
 	switch o := object.(type) {
 	case *trainer.TrainJob:

@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// shortDocuments holds short documents, by name. Together, the documents contain every mapping that has a field with a
-// default.
+// shortDocuments holds short documents, by name. Together, the short documents contain every mapping that has a field
+// with a default.
 var shortDocuments = map[string]string{
 	"no queues": `
   target: {}
@@ -82,8 +82,8 @@ func readPlain(t *testing.T, spec string) map[string]any {
 	return document
 }
 
-// put writes a value at a path into each mapping that has no value there. In the path, NAME matches every key, and []
-// matches every item of a list. The result is true if the value was written at least once.
+// put writes a value at every position that matches a path and has no value yet. In the argument "path", NAME matches
+// every key, and [] matches every item of a list. The result is true if the value was written at least once.
 func put(node any, path []string, value any) (done bool) {
 	switch node := node.(type) {
 	case []any:

@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard"
 )
 
-// Limits for one document. The limits are high, because the machine that runs the fuzzer may be busy. On an idle
-// machine, a document needs far less time and memory than the limits allow.
+// Limits for one document. The limits of the fuzz tests are high, because the machine that runs the fuzzer may
+// be busy. On an idle machine, a document needs far less time and memory than the limits allow.
 const (
 	fuzzTime   = 20 * time.Second
 	fuzzMemory = 1 << 30 // heap memory of the process after one document, in bytes
@@ -42,8 +42,8 @@ func FuzzGenerate(f *testing.F) {
 	})
 }
 
-// FuzzLayers merges any two texts as a document and a layer. All problems must be well-formed. If both texts can be
-// read, the origin of each merged value must be in one of the two texts.
+// FuzzLayers merges any two texts as a document and a layer. All problems must be well-formed. If trainyard can
+// read both texts, the origin of each merged value must be in one of the two texts.
 func FuzzLayers(f *testing.F) {
 	all := seedDocuments(f)
 	small := slices.MinFunc(all[:3], func(a, b string) int { return len(a) - len(b) }) // the shortest of three examples
@@ -70,9 +70,10 @@ func FuzzLayers(f *testing.F) {
 	})
 }
 
-// runBounded fails the test if a function takes too long, or if it leaves too much memory in use. A function that
-// hangs cannot be stopped, so runBounded ends the process with a panic. The fuzzer stores the input that caused the panic,
-// but discards the output of the process. So runBounded writes the stacks of all goroutines to a temporary file.
+// runBounded fails the test if a function takes too long, or if it leaves too much memory in use. A function that hangs
+// cannot be stopped, so runBounded ends the process with a panic. The fuzzer stores the input that caused the panic, but
+// discards the output of the process. The fuzzer discards the output of the process, so runBounded writes the stacks of
+// all goroutines to a temporary file.
 func runBounded(t *testing.T, run func()) {
 	t.Helper()
 	timer := time.AfterFunc(fuzzTime, func() {
@@ -92,8 +93,8 @@ func runBounded(t *testing.T, run func()) {
 	}
 }
 
-// seedDocuments returns the examples, their layers, and the documents with typical mistakes in
-// cmd/trainyard/testdata/corpus.
+// seedDocuments returns the examples, the layers of the examples, and the documents in
+// cmd/trainyard/testdata/corpus, which contain typical mistakes.
 func seedDocuments(f *testing.F) []string {
 	f.Helper()
 	var all []string

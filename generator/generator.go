@@ -2,12 +2,12 @@
 //
 //	load → check → plan → compose → verify
 //
-// Each stage is a package that takes the result of the previous stage and returns its own type. CUE definitions
-// determine the content of objects, and Go code runs the stages.
+// Each stage is a package that takes the result of the previous stage, and returns a result of its own type.
+// CUE definitions determine the content of objects, and Go code runs the stages.
 //
 // The check stage reports all problems of the user's input together, as a problem.List. The verify stage compares the
 // generated objects with the Go types of their upstream projects. An object that does not fit its Go type is a
-// mistake in trainyard itself, and the error is a problem.FaultError.
+// mistake in trainyard itself. If an object does not fit its Go type, the verify stage reports a problem.FaultError.
 package generator
 
 import (
@@ -40,7 +40,7 @@ type Request struct {
 	AllowImports bool     // whether documents in CUE can import packages of CUE's standard library
 }
 
-// Platform is the result for one environment.
+// Platform is the result of Generate for one environment.
 type Platform struct {
 	Name        string // the document's metadata.name
 	Environment string // empty if the document has no environments
@@ -52,7 +52,7 @@ type Platform struct {
 	Notes       problem.List // remarks about valid input whose effect the author may not expect
 }
 
-// Pipeline generates objects with one module of CUE definitions.
+// Pipeline generates objects from documents, with the definitions of one CUE module.
 type Pipeline struct{ loader load.Loader }
 
 // New returns a pipeline that uses the definitions of a CUE module, usually trainyard.CUE.
@@ -61,8 +61,8 @@ func New(definitions fs.FS) *Pipeline {
 }
 
 // EvaluateWith returns a pipeline that uses the given evaluator for CUE documents. For example, the evaluator can
-// start a child process with limits. Without EvaluateWith, this process evaluates the documents, without limits on
-// time and memory.
+// start a child process with limits. By default, trainyard evaluates CUE documents in its own process, which has
+// no limits on time and memory.
 func (p *Pipeline) EvaluateWith(evaluator load.CUEEvaluator) *Pipeline {
 	copied := *p
 	copied.loader.CUE = evaluator
@@ -83,10 +83,10 @@ type documents struct {
 	runtimes int // the number of environments, multiplied by the number of runtimes that all environments share
 }
 
-// Generate generates the objects of each environment. The environments are ordered by name. If the document has problems,
-// the error is a problem.List. If the check stage finds the problems, the result lists the environments that have no
-// problems, but without their objects. For an unknown environment, the error is a load.EnvironmentError. Any other error is
-// a fault, which is a mistake of trainyard itself.
+// Generate generates the objects of each environment. Generate returns the environments in the order of their names. If the
+// document has problems, the error is a problem.List. If the check stage finds problems, the result of Generate still lists
+// the environments without problems, but contains no objects. For an unknown environment, the error is a
+// load.EnvironmentError. Any other error of Generate is a fault, which is a mistake of trainyard itself.
 func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {
@@ -127,8 +127,8 @@ func (p *Pipeline) load(ctx context.Context, request Request) (*documents, error
 	return &documents{all, evaluate.NewPool(loader.Definitions), len(all) * source.Runtimes()}, err
 }
 
-// plan checks each document, and then plans its objects. One evaluator checks and plans a document, so that CUE
-// evaluates the document only once.
+// plan runs the check stage and then the plan stage on each document. The same evaluator checks and plans a
+// document, so that CUE evaluates the document only once.
 func (d *documents) plan(ctx context.Context) ([]*plan.Plan, error) {
 	plans := make([]*plan.Plan, len(d.all))
 	err := d.check(ctx, func(e *evaluate.Evaluator, checked *check.Checked, i int) (err error) {
@@ -194,7 +194,7 @@ type Source struct {
 }
 
 // Sources returns each value of a document with its origin, even if the document has problems. The result does not
-// include defaults, because they have no origin.
+// include defaults, because defaults have no origin.
 func (p *Pipeline) Sources(ctx context.Context, request Request) ([]Source, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {
@@ -229,7 +229,7 @@ func (p *Pipeline) Fields() ([]schema.Field, error) {
 }
 
 // Schema returns the schema of documents. If the argument "layers" is true, Schema returns the schema of layers
-// instead. The format is one of schema.Formats.
+// instead. The argument "format" must be one of schema.Formats.
 func (p *Pipeline) Schema(format string, layers bool) ([]byte, error) {
 	e, err := evaluate.New(p.loader.Definitions)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// maxShared is the number of documents after which the tests create new evaluators, because an evaluator never frees
-// memory.
+// maxShared is the maximum number of documents for which the tests use the same evaluators. The limit is necessary
+// because an evaluator never frees memory.
 const maxShared = 100
 
 // sharedPool lets tests generate up to maxShared documents with the same evaluators.
@@ -25,7 +25,6 @@ type sharedPool struct {
 	uses int
 }
 
-// load loads a document for evaluation by the shared evaluators.
 func (s *sharedPool) load(ctx context.Context, layers ...Input) (*documents, error) {
 	d, err := New(trainyard.CUE).load(ctx, Request{Layers: layers})
 	if err != nil {
@@ -54,8 +53,8 @@ var (
 )
 
 // showsInternals reports whether a message contains internals of Go or CUE. Quoted parts of the message are not checked,
-// because quotes can contain any text of the user's input. Numbers are not quoted: a number such as 0x3ecccccc8 looks like a
-// pointer, but is not internal if one of the layers contains it.
+// because quotes can contain any text of the user's input. Messages do not quote numbers. A number such as 0x3ecccccc8 looks
+// like a pointer. If a layer contains the same text, the number comes from the user's input.
 func showsInternals(message string, layers []Input) bool {
 	for _, match := range dump.FindAllString(quoted.ReplaceAllString(message, ""), -1) {
 		isInLayer := func(layer Input) bool { return bytes.Contains(layer.Text, []byte(match)) }
@@ -81,8 +80,8 @@ func TestShowsInternals(t *testing.T) {
 	}
 }
 
-// wellFormed fails the test unless an error is nil or a list of problems. Each problem must be one line without
-// internals of Go or CUE, and its position must be in one of the layers.
+// wellFormed fails the test if an error is neither nil nor a list of problems. Each problem must be one line
+// without internals of Go or CUE, and its position must be in one of the layers.
 func wellFormed(t testing.TB, err error, layers ...Input) problem.List {
 	t.Helper()
 	var list problem.List

@@ -18,17 +18,18 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// mutationCount is the number of changes that the test tries. A failure reports the seed and the number of the change.
-// One change may cause problems at no more than maxProblems positions, because a user cannot find the mistake in a long
-// list. A document with a change may take at most changeTimeout, which is far longer than a valid document takes.
+// mutationCount is the number of changes that the test tries. A failed test reports the seed and the number of the
+// change. One change may cause problems at no more than maxProblems positions, because a user cannot find the mistake
+// in a long list. trainyard may take at most changeTimeout for a changed document. A valid document takes far less
+// time.
 const (
 	mutationCount = 2000
 	maxProblems   = 15
 	changeTimeout = time.Minute
 )
 
-// mutant is a document with one change. A problem refers to the change if the problem names a line in the field "at"
-// or a word in the field "words".
+// mutant is a document with one change. A problem refers to the change if it names a line from the list "at" or a
+// word from the list "words".
 type mutant struct {
 	lines []string // of the changed text
 	at    []int    // numbers of the changed lines and of nearby lines that a problem may name, counted from 1
@@ -39,16 +40,18 @@ type mutant struct {
 	removed []string // the keys after the end of a truncated document
 }
 
-// Kinds of changes that change only the text of one line, so a problem must have the position of the change.
+// Changes of the kinds replaceValue and renameKey alter only the text of one line, so a problem must have
+// the position of the change.
 const (
 	replaceValue = "replace a value"
 	renameKey    = "rename a key"
 )
 
-// TestMutationsAreReported makes many tries, each with one random change in a valid document. The pipeline must not panic.
-// If a change causes problems, their number must be small, and at least one problem must refer to the change. If the change
-// replaces a value or renames a key, a problem must have the line of the change, or the line of the mapping or list around
-// the change; isReported lists the exceptions. For other kinds of changes, it is enough if a problem names a changed word.
+// TestMutationsAreReported tries many random changes of valid documents, one change at a time. The pipeline must not panic.
+// If a change causes problems, the number of problems must be small, and at least one problem must refer to the change. If
+// the change replaces a value or renames a key, a problem must be in the changed line, or in the line of the enclosing
+// mapping or list. The method isReported lists the exceptions. If the change neither replaces a value nor renames a key,
+// the test passes if a problem names a changed word.
 func TestMutationsAreReported(t *testing.T) {
 	seed, tries := readSeed(t), mutationCount
 	if testing.Short() {
@@ -122,7 +125,7 @@ func tryMutant(t *testing.T, shared *sharedPool, layers []Input) problem.List {
 	return wellFormed(t, err, layers...)
 }
 
-// rightDocuments returns valid documents: three examples, and one of these examples again with a second layer.
+// rightDocuments returns valid documents: three examples, and one of the examples again with a second layer.
 func rightDocuments(t *testing.T) [][]Input {
 	t.Helper()
 	var all [][]Input
@@ -154,9 +157,10 @@ func pick(random *rand.Rand, weights []int) int {
 	return 0
 }
 
-// isReported reports whether one of the problems refers to the change. If a value was replaced or a key was renamed, the
-// author can correct only the changed line. A problem must then have the file and the line of the change, except in the
-// cases of isStopped, isCompared and isReference.
+// isReported reports whether one of the problems refers to the change. If a change replaces a value or renames a key,
+// the author can correct the mistake only in the changed line. If the change replaces a value or renames a key, at
+// least one problem must have the file and the line of the change. A problem may be at another position only in the
+// cases that isStopped, isCompared and isReference describe.
 func (m mutant) isReported(kind, file string, problems problem.List) bool {
 	isException := func(problem.Problem) bool { return false }
 	switch kind {
@@ -172,9 +176,9 @@ func (m mutant) isReported(kind, file string, problems problem.List) bool {
 	})
 }
 
-// isStopped reports whether a problem is a syntax error after the change. A change such as an open bracket can also be the
-// beginning of valid text. The parser then stops at a later line, but the message must name the changed line, or the problem
-// must be at the next line with text.
+// isStopped reports whether a problem is a syntax error at which the parser stops because of the change. After a change
+// such as an added bracket, the changed line can still be the beginning of valid text. If the parser does not stop at the
+// changed line, the message must name the changed line. A problem at the next line with text is also allowed.
 func (m mutant) isStopped(file string, p problem.Problem) bool {
 	if p.File != file || p.Rule != problem.Syntax {
 		return false
@@ -186,14 +190,16 @@ func (m mutant) isStopped(file string, p problem.Problem) bool {
 	return p.Line == next || m.namesLine(p)
 }
 
-// isReference reports whether a problem is about the old name of a renamed entry, such as a runtime that a tenant lists. The
-// problem is then at the reference, because the renamed entry itself is valid. The message must suggest the new name.
+// isReference reports whether a problem is about the old name of a renamed entry, such as a runtime that a tenant lists. If
+// an entry was renamed, a problem about its old name is at the position of the field that refers to the old name. The
+// renamed entry itself is valid. The message about the old name must suggest the new name.
 func (m mutant) isReference(p problem.Problem) bool {
 	return m.renamed != "" && strings.Contains(p.Message, message.Quote(m.renamed))
 }
 
-// isCompared reports whether a problem is at another value that a rule compares with the changed value, such as
-// numProcPerNode with launcher.resources.cpu. This is the case if the problem's message names the key of the changed value.
+// isCompared reports whether a problem is not at the changed value, but at another value that a rule compares with the
+// changed value. For example, a rule compares numProcPerNode with launcher.resources.cpu. The result is true if the
+// problem's message names the key of the changed value.
 func (m mutant) isCompared(p problem.Problem) bool {
 	return regexp.MustCompile(`(^|[^\w-])` + regexp.QuoteMeta(m.key) + `($|[^\w-])`).MatchString(p.Message)
 }
@@ -226,8 +232,9 @@ func (m mutant) isNamed(file string, problems problem.List) bool {
 	return false
 }
 
-// lostValue reports whether a problem is about a value that an environment replaced in the removed part of a truncated
-// document, such as a limit that is now above the ceiling of the environment.
+// lostValue reports whether a problem is about a value whose key was cut off when the document was truncated. For
+// example, the removed part may have replaced a limit in an environment, and the original limit is above the ceiling
+// of this environment.
 func (m mutant) lostValue(p problem.Problem) bool {
 	return slices.Contains(m.removed, p.Path[strings.LastIndex(p.Path, ".")+1:])
 }
@@ -249,8 +256,8 @@ func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 	pair := pairs[random.IntN(len(pairs))]
 	key := m.lines[line][pair[2]:pair[3]]
 	m.key = key
-	// The change can move the key of this line, and the key of the next line, to another mapping. Therefore a problem
-	// may name these two keys.
+	// The change can move the key of the changed line, and the key of the next line, to another mapping. Therefore a
+	// problem may name either of the two keys: the key of the changed line, or the key of the next line.
 	for _, text := range m.lines[line:min(line+2, len(m.lines))] {
 		for _, found := range keyAndValue.FindAllStringSubmatch(text, -1) {
 			m.words = append(m.words, found[1])
@@ -327,8 +334,8 @@ func (m *mutant) replace(line, from, to int, by string) {
 	}
 }
 
-// allowNeighbors allows a problem to name the line before or after the change. For some changes, the line with the
-// mistake is unclear.
+// allowNeighbors lets the test accept a problem in the line before or after the change. For some changes, it is
+// unclear which line contains the mistake.
 func (m *mutant) allowNeighbors(line int) { m.at = append(m.at, line, line+2) }
 
 func (m *mutant) indent(line int, by string) {
@@ -360,7 +367,8 @@ func misspell(random *rand.Rand, word string) string {
 	return word[:at] + strings.ToUpper(word[at:])
 }
 
-// findParent returns the index of the nearest line above with less indentation, or 0 if there is none.
+// findParent returns the index of the nearest line above that has less indentation than the given
+// line, or 0 if there is none.
 func findParent(lines []string, line int) int {
 	indent := func(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
 	for above := line - 1; above >= 0; above-- {

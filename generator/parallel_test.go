@@ -15,8 +15,9 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// TestParallelEvaluatorsAgree generates a document first with one evaluator and then with several evaluators. Both runs
-// must return the same platforms. `make race` runs this test with the race detector.
+// TestParallelEvaluatorsAgree generates a document first with one evaluator and then with several evaluators. The run
+// with one evaluator and the run with several evaluators must return the same platforms. `make race` runs this test
+// with the race detector.
 func TestParallelEvaluatorsAgree(t *testing.T) {
 	bases := []string{"openmpi-cpu", "mpich", "intel-mpi", "horovod-cpu"}
 	var b strings.Builder
@@ -42,8 +43,8 @@ func TestParallelEvaluatorsAgree(t *testing.T) {
 }
 
 // describePlatform returns the content of a platform, but omits the fields of shapes. A shape is a template for objects
-// that differ only in the values of parameters. The fields of a shape contain the values of the object that was
-// composed first, which can belong to another environment.
+// that differ only in the values of parameters. The fields of a shape contain the values of the first object that was
+// composed. The first object can belong to another environment.
 func describePlatform(t *testing.T, p generator.Platform) map[string]any {
 	t.Helper()
 	delivery, err := json.Marshal(p.Delivery)

@@ -8,15 +8,15 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Prerequisite is something that the generated objects of a platform need in the cluster, and that is not one of these
-// objects.
+// Prerequisite is a requirement of the generated objects, such as a program or a namespace, that the objects
+// themselves do not provide.
 type Prerequisite struct {
 	Need   problem.Phrase `json:"need"`   // such as: namespace team-a
 	Reason problem.Phrase `json:"reason"` // the objects that need it, or the task of the admin
 }
 
-// apiProvider maps API groups to the programs that define their kinds. Kubernetes, OpenShift or trainyard defines the
-// kinds of other groups.
+// apiProvider maps API groups to the programs that define the kinds of these groups. Kubernetes, OpenShift or
+// trainyard itself defines the kinds of API groups that are not in apiProvider.
 var apiProvider = map[string]string{
 	v1alpha1.TrainerGroup:     "Kubeflow Trainer",
 	"kueue.x-k8s.io":          "Kueue",
@@ -25,12 +25,13 @@ var apiProvider = map[string]string{
 	"perses.dev":              "the Perses operator",
 }
 
-// Prerequisites lists what the objects need in the cluster, in the order in which an admin provides it.
+// Prerequisites lists the requirements of the generated objects, in the order in which an admin of the
+// cluster provides them.
 func (p Platform) Prerequisites() []Prerequisite {
 	return slices.Concat(p.needPrograms(), p.needCRDs(), p.needSchedulers(), p.needNamespaces(), p.needReferences(), p.needShared(), p.needRights())
 }
 
-// kindsByGroup returns, for each API group in apiProvider, the kinds that the platform's objects have.
+// kindsByGroup returns the kinds of the platform's objects for each API group in apiProvider.
 func (p Platform) kindsByGroup() map[string]map[string]bool {
 	kinds := map[string]map[string]bool{}
 	for o := range p.Objects.All() {
@@ -55,7 +56,8 @@ func (p Platform) needPrograms() []Prerequisite {
 	return needs
 }
 
-// needCRDs lists trainyard's own CRD, if an object has its kind.
+// needCRDs lists trainyard's own CRD if one of the platform's objects has the kind that the CRD
+// defines.
 func (p Platform) needCRDs() []Prerequisite {
 	for o := range p.Objects.All() {
 		if id := o.ID(); id.Group == v1alpha1.Group {
@@ -68,8 +70,8 @@ func (p Platform) needCRDs() []Prerequisite {
 // schedulers maps values of target.gang to the programs that schedule the pods of a job together.
 var schedulers = map[string]string{"volcano": "Volcano", "coscheduling": "the scheduler plugin Coscheduling", "kueue": "Kueue"}
 
-// needSchedulers lists the gang scheduler of target.gang, and Argo CD if delivery.argocd is set. needSchedulers omits
-// Kueue if needPrograms already lists Kueue.
+// needSchedulers lists the gang scheduler that target.gang names. If delivery.argocd is set, needSchedulers also
+// lists Argo CD. needSchedulers omits Kueue if needPrograms already lists Kueue.
 func (p Platform) needSchedulers() []Prerequisite {
 	var needs []Prerequisite
 	_, listed := p.kindsByGroup()["kueue.x-k8s.io"]

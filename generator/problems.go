@@ -32,7 +32,7 @@ func mergeProblems(documents []*load.Document, errs []error) error {
 	seen := map[problem.Problem]bool{}
 	for _, p := range order {
 		// A YAML alias copies a value with its position, so one mistake in the value can cause several equal problems
-		// at the same position. Only one of these problems is reported.
+		// at the same position. If several equal problems have the same position, only one of them is reported.
 		cause := problem.Problem{Position: p.Position, Message: p.Message}
 		if seen[cause] {
 			continue

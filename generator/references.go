@@ -11,12 +11,14 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// referenceKeys maps the keys of pod specs that hold the name of another object to the kind of this object.
+// referenceKeys maps keys of pod specs to kinds of objects. For example, the value of the key "claimName"
+// is the name of a PersistentVolumeClaim.
 var referenceKeys = map[string]string{"claimName": "PersistentVolumeClaim", "secretName": secret, "secretRef": secret, "secretKeyRef": secret, "imagePullSecrets": secret}
 
 const secret = "Secret"
 
-// needReferences lists the claims and Secrets to which runtimes refer. They must exist in the namespace of each TrainJob.
+// needReferences lists the PersistentVolumeClaims and Secrets to which runtimes refer. The PersistentVolumeClaims and
+// Secrets of a runtime must exist in the namespace of each TrainJob that uses the runtime.
 func (p Platform) needReferences() []Prerequisite {
 	users := map[string]map[string]bool{} // names of runtimes, by claim or Secret
 	for o := range p.Objects.All() {
@@ -33,7 +35,7 @@ func (p Platform) needReferences() []Prerequisite {
 	return needs
 }
 
-// podReferences returns the claims and Secrets to which an object refers.
+// podReferences returns the PersistentVolumeClaims and Secrets to which an object refers.
 func podReferences(o object.Object) []string {
 	return find(o, referencesKey, isReferenceKey, func(key, name string) string { return referenceKeys[key] + " " + name })
 }
@@ -42,7 +44,7 @@ func isReferenceKey(key string) bool { return referenceKeys[key] != "" }
 
 func isPriorityClass(key string) bool { return key == "priorityClassName" }
 
-// derivedKey is a key under which a shape stores the results of find.
+// derivedKey is a key under which a shape stores the results of the function "find".
 type derivedKey string
 
 const (
@@ -50,10 +52,10 @@ const (
 	priorityClassesKey derivedKey = "priority classes"
 )
 
-// find calls the function "describe" for each name at the wanted keys of an object, and returns the results. A platform can
-// have thousands of large runtimes, but only a few shapes. Objects of the same shape differ only in the values of
-// parameters. If the parameters cannot change the results, find searches each shape only once, and stores the results in the
-// shape under the key "derived".
+// find searches an object for the keys that the function "wanted" accepts. For each name at a wanted key, find calls the
+// function "describe", and returns the results. A platform can have thousands of large runtimes, but only a few shapes.
+// Objects of the same shape differ only in the values of parameters. If the parameters cannot change the results, find
+// searches each shape only once. find stores the results in the shape, under the key in the argument "derived".
 func find(o object.Object, derived derivedKey, wanted func(key string) bool, describe func(key, name string) string) []string {
 	search := func(fields map[string]any) []string {
 		var found []string
@@ -87,7 +89,8 @@ func isCollection(value any) bool {
 	return false
 }
 
-// namesIn returns the names in a value. The value is a name, a mapping with the field "name", or a list of such mappings.
+// namesIn returns all names that a value contains. The value is a name, a mapping with the field "name", or a list of
+// such mappings.
 func namesIn(value any) []string {
 	switch value := value.(type) {
 	case string:
@@ -106,8 +109,8 @@ func namesIn(value any) []string {
 	return nil
 }
 
-// needShared lists the ClusterQueues, the PriorityClasses and the Secrets of TrainJobSources to which objects refer, and
-// which no object defines.
+// needShared lists ClusterQueues, PriorityClasses and the Secrets of TrainJobSources. needShared includes only names
+// that generated objects use, and that no generated object defines.
 func (p Platform) needShared() []Prerequisite {
 	defined, users := map[string]bool{}, map[string]map[string]bool{}
 	for o := range p.Objects.All() {
@@ -127,7 +130,8 @@ func (p Platform) needShared() []Prerequisite {
 }
 
 // sharedReferences returns the ClusterQueue of a LocalQueue, the Secrets of a TrainJobSource, or the PriorityClasses of
-// the pods of a runtime. Kubernetes defines the PriorityClasses whose names begin with "system-".
+// the pods of a runtime. The result omits PriorityClasses whose names begin with "system-", because Kubernetes itself
+// defines them.
 func sharedReferences(o object.Object) []string {
 	switch id := o.ID(); {
 	case id.Kind == "LocalQueue":

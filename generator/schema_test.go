@@ -47,7 +47,8 @@ func compileExported(t *testing.T, layers bool) *jsonschema.Schema {
 	return schema
 }
 
-// A comparison validates documents with our CUE, and with the JSON Schema that is exported from our CUE.
+// A comparison validates documents with trainyard's CUE schema, and with the JSON Schema that is
+// exported from the CUE schema.
 type comparison struct {
 	sharedPool
 	whole, layer      *jsonschema.Schema
@@ -58,8 +59,9 @@ func newComparison(t *testing.T) *comparison {
 	return &comparison{whole: compileExported(t, false), layer: compileExported(t, true)}
 }
 
-// TestJSONSchemaAgreesWithCUE checks that the exported schema admits the same documents as our CUE. The test compares
-// the schema and our CUE on all documents of the repository, and on a thousand documents with one random change each.
+// TestJSONSchemaAgreesWithCUE checks that the exported JSON Schema admits the same documents as trainyard's CUE
+// schema. The test compares the JSON Schema and the CUE schema on all documents of the repository, and on a thousand
+// documents with one random change each.
 func TestJSONSchemaAgreesWithCUE(t *testing.T) {
 	schemas := newComparison(t)
 	for name, layers := range scriptLayers(t) {
@@ -95,15 +97,15 @@ func TestJSONSchemaAgreesWithCUE(t *testing.T) {
 	}
 }
 
-// inSchema reports whether the JSON Schema can detect the problem p. The JSON Schema cannot check most rules about
-// several values, or references to names elsewhere in the document. The JSON Schema also accepts invalid values that
-// have a valid form.
+// inSchema reports whether the JSON Schema can detect the problem p. The JSON Schema cannot check whether a name
+// refers to an entry elsewhere in the document. The JSON Schema cannot check most rules about several values.
+// The JSON Schema accepts a value that has a valid form, even if the value is invalid for another reason.
 func inSchema(p problem.Problem) bool {
 	return p.Rule == problem.UnknownKey || p.Rule == problem.MissingKey || p.Rule == problem.WrongValue
 }
 
-// compare validates each environment of a document with our CUE and with the JSON Schema, and returns the first
-// difference between the results. Unreadable texts are ignored.
+// compare validates each environment of a document with the CUE schema and with the JSON Schema, and returns
+// the first difference between the results. compare ignores documents that cannot be read.
 func (j *comparison) compare(t *testing.T, layers ...Input) string {
 	t.Helper()
 	d, err := j.load(t.Context(), layers...)
@@ -129,8 +131,8 @@ func (j *comparison) compare(t *testing.T, layers ...Input) string {
 		if disagreement := j.disagree(j.whole, plain, problems); disagreement != "" {
 			return disagreement
 		}
-		// A document with notes does not count as valid. If a null removes nothing, trainyard reports only a note, but
-		// the schema for editors refuses the key of the null as unknown.
+		// The comparison treats a document with notes as invalid. The schema for editors refuses a null that removes
+		// nothing, because the schema does not know the key of the null. trainyard reports only a note.
 		valid = valid && len(problems)+len(document.Notes) == 0
 	}
 	if !valid {
@@ -161,8 +163,8 @@ func (j *comparison) admitsAll(t *testing.T, layers []Input) string {
 	return ""
 }
 
-// disagree validates a value against a JSON Schema, and compares the result with the problems that our CUE found. If
-// only the JSON Schema or only our CUE refuses the value, disagree describes the difference.
+// disagree compares two results for a value: the result of a JSON Schema, and the problems that the CUE schema
+// found. If the JSON Schema and the CUE schema disagree about the value, disagree describes the difference.
 func (j *comparison) disagree(schema *jsonschema.Schema, value any, problems problem.List) string {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -183,8 +185,8 @@ func (j *comparison) disagree(schema *jsonschema.Schema, value any, problems pro
 }
 
 // TestLayerSchemaRefuses checks which layers the JSON Schema of layers admits. A layer may omit the fields that a
-// document requires, and may contain null. The schema of layers must refuse all other mistakes, as the schema of
-// documents does.
+// document requires, and may contain null. A layer with any other mistake must fail the schema of layers, as a
+// document with the same mistake fails the schema of documents.
 func TestLayerSchemaRefuses(t *testing.T) {
 	schemas := newComparison(t)
 	cases := map[string]struct {
@@ -219,8 +221,8 @@ func TestLayerSchemaRefuses(t *testing.T) {
 	}
 }
 
-// TestJSONSchemaHasRelations checks that the exported JSON Schema contains the rules about several fields that JSON
-// Schema can express.
+// TestJSONSchemaHasRelations checks the rules that compare several fields of a document. If JSON Schema can express
+// a rule, the exported JSON Schema must contain the rule.
 func TestJSONSchemaHasRelations(t *testing.T) {
 	schemas := newComparison(t)
 	const head = "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: p}\nspec:\n"
@@ -280,8 +282,8 @@ func TestJSONSchemaHasRelations(t *testing.T) {
 	}
 }
 
-// TestCUESchemaIsOneFile checks that the exported CUE schema is one file that works without a module. The schema must
-// admit valid documents and refuse invalid documents.
+// TestCUESchemaIsOneFile checks that the exported CUE schema is one file that works without a module. The exported
+// CUE schema must admit valid documents and refuse invalid documents.
 func TestCUESchemaIsOneFile(t *testing.T) {
 	text, err := New(trainyard.CUE).Schema("cue", false)
 	if err != nil {
@@ -304,7 +306,7 @@ func TestCUESchemaIsOneFile(t *testing.T) {
 var requirement = regexp.MustCompile(`\b(FR|NFR|SC)-([A-Z]+-)?[0-9]{3}\b|\bRequirement: `)
 
 // TestSchemasNameNoRequirements checks that no format contains the numbers of trainyard's own requirements. Only the
-// comments in schemas/platform contain them.
+// comments in schemas/platform contain the numbers of trainyard's requirements.
 func TestSchemasNameNoRequirements(t *testing.T) {
 	for _, format := range schema.Formats() {
 		text, err := New(trainyard.CUE).Schema(format.Name, false)

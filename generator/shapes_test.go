@@ -48,7 +48,7 @@ var settingValues = map[string][]string{
 
 // TestRuntimesShareShapes generates many runtimes from one document, so that their objects share shapes. Objects of the
 // same shape differ only in the values of parameters. For comparison, each runtime is also generated from a document
-// without other runtimes. Both ways must generate the same objects.
+// without other runtimes. The objects of a runtime must be the same with and without other runtimes in the document.
 func TestRuntimesShareShapes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	runtimes := map[string]string{}
@@ -121,8 +121,8 @@ func tenantsOf(tenants map[string]string) string {
 	return b.String()
 }
 
-// TestSizeIsPerObject generates a large and a small object that share a shape. Only the large object must be reported
-// as too large.
+// TestSizeIsPerObject generates a large and a small object that share a shape. trainyard must report that the large
+// object is too large, and must not report the small object.
 func TestSizeIsPerObject(t *testing.T) {
 	values := map[string]string{"large": strings.Repeat("x", 30_000), "small": "x"}
 	for name, order := range map[string][]string{"the large one first": {"large", "small"}, "the small one first": {"small", "large"}} {
@@ -188,9 +188,10 @@ func randomRuntime(random *rand.Rand, i int) string {
 	return "{" + strings.Join(settings, ", ") + "}"
 }
 
-// newDocument returns a document with the runtimes, and with two tenants that list all these runtimes. The document has
-// no admission rules. Tests compare objects from documents with different runtimes, and the parameters of admission
-// rules would differ, because they depend on all runtimes of a document.
+// newDocument returns a document with the given runtimes and two tenants. Each tenant of the returned document lists
+// all runtimes. The returned document has no admission rules. Tests compare objects from documents with different
+// runtimes. With admission rules, the objects of different documents would differ, because the parameters of
+// admission rules depend on all runtimes of a document.
 func newDocument(name string, runtimes map[string]string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: %s}\nspec:\n  admission: {enforce: none}\n  runtimes:\n", name)

@@ -9,14 +9,14 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// transformPackage is the folder of a CUE package. The package defines Transformer documents, and computes the
-// changes that a Transformer document requests.
+// transformPackage is the folder of a CUE package. The CUE package in generator/transform defines Transformer
+// documents, and computes the changes that a Transformer document requests.
 const transformPackage = "generator/transform"
 
 // Changes reads a Transformer document, and decodes the requested changes into the given *transform.Changes. If the
-// document has problems, the error is a problem.List. The argument "into" has the type any, so that this package does
-// not import package "transform". With this import, the program trainyard would contain libraries that only
-// trainyard-fn needs.
+// document has problems, the error is a problem.List. The argument "into" has the type any, so that package
+// "generator" does not import package "transform". If package "generator" imported package "transform", the program
+// trainyard would contain libraries that only trainyard-fn needs.
 func (p *Pipeline) Changes(ctx context.Context, input Input, into any) error {
 	d, err := p.load(ctx, Request{Layers: []Input{input}})
 	if err != nil {

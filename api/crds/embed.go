@@ -4,7 +4,7 @@ package crds
 
 import _ "embed"
 
-// TrainJobSource is the CustomResourceDefinition of TrainJobSource, as YAML.
+// TrainJobSource contains the CustomResourceDefinition of the kind TrainJobSource, as YAML.
 //
 //go:embed trainyard.dev_trainjobsources.yaml
 var TrainJobSource []byte

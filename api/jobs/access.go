@@ -13,7 +13,8 @@ import (
 // Permission is the right to use a verb on a resource in a namespace, such as "get" on "pods".
 type Permission struct{ Verb, Group, Resource, Subresource string }
 
-// String returns the permission in the form of kubectl auth can-i, for example "get pods/log".
+// String returns the permission in the form of the arguments of kubectl auth can-i, for example
+// "get pods/log".
 func (p Permission) String() string {
 	if p.Subresource != "" {
 		return p.Verb + " " + p.Resource + "/" + p.Subresource

@@ -19,8 +19,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// createFailure creates the TrainJob sum, a warning event, and a pod whose container was killed a minute after the event. No
-// kubelet runs here, so the function also writes the status of the pod.
+// createFailure creates the TrainJob "sum", a warning event, and a pod whose container was killed a minute after the event.
+// The test cluster has no kubelet, so createFailure also writes the status of the pod.
 func createFailure(t *testing.T, cp *controlplane.ControlPlane) client.ObjectKey {
 	t.Helper()
 	deliver(t, cp)
@@ -90,7 +90,7 @@ func TestExplainWithFewPermissions(t *testing.T) {
 	}
 }
 
-// allow grants permissions in a namespace to the user that has the same name as the namespace.
+// allow gives permissions in a namespace to the user whose name equals the name of the namespace.
 func allow(t *testing.T, cp *controlplane.ControlPlane, namespace string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: "own"}

@@ -14,7 +14,7 @@ import (
 )
 
 // CreationFailures returns the messages of warning events that explain why pods of a TrainJob could not be created.
-// CreationFailures sorts the messages from the oldest to the latest. Each event reports that Pod Security, a quota,
+// CreationFailures sorts the messages from the oldest to the latest. Each message says that Pod Security, a quota,
 // an OpenShift security context constraint or another admission plugin rejected a pod, a Job or the JobSet.
 func (j Jobs) CreationFailures(ctx context.Context, key types.NamespacedName) ([]string, error) {
 	events, err := j.listEvents(ctx, key.Namespace, fields.Set{"type": corev1.EventTypeWarning})
@@ -64,8 +64,9 @@ func (j Jobs) listEvents(ctx context.Context, namespace string, selector fields.
 	return events.Items, nil
 }
 
-// lastSeen returns the time at which an event happened last. Old clients of the API set lastTimestamp. New clients set
-// eventTime, and if the event is repeated, also series.lastObservedTime.
+// lastSeen returns the time at which an event happened last. Old clients of the API set the field lastTimestamp of an
+// event. New clients of the API set the field eventTime of an event. If the event is repeated, new clients also set
+// the field series.lastObservedTime.
 func lastSeen(e corev1.Event) time.Time {
 	if e.Series != nil && e.Series.LastObservedTime.After(e.LastTimestamp.Time) {
 		return e.Series.LastObservedTime.Time

@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/api/jobs/diagnosis"
 )
 
-// stopReasons are the reasons of events that say why pods were stopped, but that have the type Normal instead of Warning.
-// Kueue and Kubernetes write these events.
+// stopReasons lists the reasons of events of type Normal (not Warning) that say why pods were stopped. Kueue and
+// Kubernetes write the events whose reasons are in stopReasons.
 var stopReasons = []string{"Stopped", "Preempted", "EvictedDueToPreempted", "EvictedDueToPodsReadyTimeout", "TaintManagerEviction"}
 
 // eventTexts returns the messages of events that can explain a failure of the TrainJob.
@@ -34,9 +34,9 @@ func (s Snapshot) eventTexts(ctx context.Context, reader Reader) ([]diagnosis.Te
 	return texts, nil
 }
 
-// failures returns the events about problems that are not solved yet. The events must be sorted by time. If several events
-// about one object have the same reason, failures returns only the latest event, because the messages of the earlier events
-// no longer apply.
+// failures returns the events about problems that are not solved yet. The argument "events" must be sorted by time, with
+// the oldest event first. If several events about one object have the same reason, failures returns only the latest event,
+// because the messages of the earlier events no longer apply.
 func (s Snapshot) failures(events []corev1.Event) []corev1.Event {
 	type subject struct{ kind, name, reason string }
 	seen := map[subject]bool{}
@@ -54,8 +54,9 @@ func (s Snapshot) failures(events []corev1.Event) []corev1.Event {
 	return found
 }
 
-// concerns reports whether an event is about the TrainJob or an object that belongs to it. Events stay after their object is
-// deleted, so there can be events about an earlier TrainJob with the same name. concerns returns false for such events.
+// concerns returns true if an event is about the TrainJob, or about an object that belongs to the TrainJob. Events stay
+// after their object is deleted, so there can be events about an earlier TrainJob with the same name. For events about an
+// earlier TrainJob, concerns returns false.
 func (s Snapshot) concerns(e corev1.Event) bool {
 	if lastSeen(e).Before(s.Job.CreationTimestamp.Time) {
 		return false
@@ -80,9 +81,10 @@ func (s Snapshot) concerns(e corev1.Event) bool {
 // startReasons are the reasons of events which say that a container of a pod cannot start.
 var startReasons = []string{"Failed", "BackOff", "ErrImageNeverPull", "InspectFailed", "FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox"}
 
-// isOver reports whether the problem in an event is solved. It is solved if the training started after the event. A problem
-// of a pod is also solved when the pod is scheduled, has started or is ready, depending on the reason of the event. The status of a
-// deleted pod is unknown, so its later events decide.
+// isOver reports whether the problem that an event describes is solved. A problem is solved if the training started after
+// the event that describes the problem. A problem of a pod is also solved when the pod is scheduled, has started or is
+// ready, depending on the reason of the event. The status of a deleted pod is unknown, so isOver checks whether later events
+// of the pod show that the problem is solved.
 func (s Snapshot) isOver(e corev1.Event, progress map[podEvent]time.Time) bool {
 	if started := s.startedAt(); !started.IsZero() && lastSeen(e).Before(started) {
 		return true
@@ -105,7 +107,8 @@ type podEvent struct {
 	reason string
 }
 
-// progressOf returns the latest time of the events Scheduled and Started of each pod.
+// progressOf returns, for each pod, the times of the latest event Scheduled and of the latest event
+// Started.
 func progressOf(events []corev1.Event) map[podEvent]time.Time {
 	latest := map[podEvent]time.Time{}
 	for _, e := range events {
@@ -116,8 +119,9 @@ func progressOf(events []corev1.Event) map[podEvent]time.Time {
 	return latest
 }
 
-// isFollowedByProgress reports whether a later event shows that the pod was scheduled or that one of its containers started, so that the
-// problem in the event e was solved. It returns false for BackOff, because a container can start and then fail again.
+// isFollowedByProgress reports whether a later event shows that the problem in the event e is solved. To show progress, an
+// event must say that the pod was scheduled, or that a container of the pod started. For events with the reason BackOff,
+// isFollowedByProgress returns false, because a container can start and then fail again.
 func isFollowedByProgress(e corev1.Event, progress map[podEvent]time.Time) bool {
 	wanted := "Started"
 	switch {
@@ -131,7 +135,8 @@ func isFollowedByProgress(e corev1.Event, progress map[podEvent]time.Time) bool 
 }
 
 // startedAt returns the time at which the training started: the start of the launcher's main container or, without a
-// launcher, the latest start of a main container. The time is zero if the training has not started, or if its pods are gone.
+// launcher, the latest start of a main container. startedAt returns zero if the training has not started, or if the pods of
+// the TrainJob no longer exist.
 func (s Snapshot) startedAt() time.Time {
 	pods := s.LatestAttempts()
 	if !s.hasStarted(pods) {
@@ -161,7 +166,8 @@ func startOf(c corev1.ContainerStatus) time.Time {
 	return time.Time{}
 }
 
-// hasStarted reports whether a container of the pod runs or has ended, apart from init containers.
+// hasStarted reports whether a container of the pod, other than an init container, runs or has
+// ended.
 func (p Pod) hasStarted() bool {
 	return slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
 		return c.State.Running != nil || c.State.Terminated != nil
@@ -184,8 +190,8 @@ func (s Snapshot) jobNames() []string {
 }
 
 // podNameOf returns the name of the pod that an event is about, or an empty string if the pod does not belong to the
-// TrainJob. The name of a pod is the name of its Job, an index and five random characters. podNameOf therefore also
-// recognizes pods that were deleted.
+// TrainJob. The name of a pod consists of the name of its Job, an index and five random characters, so podNameOf
+// also recognizes pods that were deleted.
 func (s Snapshot) podNameOf(e corev1.Event) string {
 	if e.InvolvedObject.Kind != "Pod" {
 		return ""

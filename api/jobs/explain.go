@@ -16,16 +16,16 @@ const (
 	// in a line.
 	maxExcerptLines = 10
 	maxExcerptLine  = 300
-	// maxExcerpts is the maximum number of excerpts, and maxExcerptBytes is the number of bytes at the end of a text from
-	// which excerptOf takes the lines.
+	// maxExcerpts is the maximum number of excerpts. An excerpt contains only lines from the last maxExcerptBytes bytes
+	// of a text.
 	maxExcerpts     = 5
 	maxExcerptBytes = 64 << 10
 	// maxName is the maximum length of the name of a pod or of a source, in characters.
 	maxName = 200
 )
 
-// Explanation says why a TrainJob failed, or does not start. All texts are safe to show: secrets and control characters are
-// replaced.
+// Explanation says why a TrainJob failed, or does not start. All texts in an Explanation are safe to show, because secrets
+// and control characters are replaced.
 type Explanation struct {
 	Namespace string `json:"namespace"`
 	TrainJob  string `json:"trainJob"`
@@ -34,10 +34,11 @@ type Explanation struct {
 	Summary string `json:"summary"`
 	// Causes lists the recognized failures, with the most probable cause first.
 	Causes []Cause `json:"causes"`
-	// Excerpts is set if the TrainJob has failed, and no failure except symptoms was recognized. It contains the end of the
-	// log of the container that failed first or, if there is no log, messages of Kubernetes.
+	// Excerpts is set if the TrainJob has failed, and Explain recognized no failure or only symptoms. Excerpts contains the
+	// end of the log of the container that failed first. If there is no log, Excerpts contains messages of Kubernetes.
 	Excerpts []Excerpt `json:"excerpts,omitempty"`
-	// Missing says which logs and events could not be read, and why. For example, the user may lack a permission.
+	// Missing says which logs and events could not be read, and why. For example, a log is missing if the user
+	// lacks the permission to read logs.
 	Missing []string `json:"missing,omitempty"`
 }
 
@@ -45,11 +46,12 @@ type Explanation struct {
 type Cause struct {
 	// Code is a stable name, such as OutOfMemory. docs/troubleshooting.md lists all codes.
 	Code string `json:"code"`
-	// Level says how well the failure explains the state of the TrainJob: cause, general or symptom. diagnosis.Level describes them.
+	// Level says how well the failure explains the state of the TrainJob: "cause", "general" or "symptom". The constants of
+	// the type diagnosis.Level describe the levels.
 	Level diagnosis.Level `json:"level"`
 	// Origin is the part of the system in which the failure begins, such as user or platform.
 	Origin diagnosis.Origin `json:"origin"`
-	// Retry says whether the same TrainJob can succeed later: no, yes, or wait.
+	// Retry says whether the same TrainJob can succeed later: "no", "yes" or "wait".
 	Retry diagnosis.Retry `json:"retry"`
 	// Cause is a sentence that explains the failure, and Remedy says what to do about it.
 	Cause  string `json:"cause"`
@@ -58,7 +60,8 @@ type Cause struct {
 	// "log of container node of pod a".
 	Pod    string `json:"pod,omitempty"`
 	Source string `json:"source"`
-	// Line is the number of the line in the part of the text that was read, counted from 1. Evidence is this line.
+	// Line is the number of the line that shows the failure. Lines are counted from 1, and the first line is the
+	// start of the text that was read. Evidence is this line.
 	Line     int    `json:"line"`
 	Evidence string `json:"evidence"`
 	// Count is the number of texts in which the failure was recognized.
@@ -86,7 +89,8 @@ func (j Jobs) Explain(ctx context.Context, key types.NamespacedName) (Explanatio
 	return snapshot.Explain(ctx, j, time.Now()), nil
 }
 
-// Explain says why the TrainJob failed or does not start. Texts that the reader cannot read are listed as missing.
+// Explain says why the TrainJob failed or does not start. The field Missing of the result lists the texts that the
+// reader cannot read.
 func (s Snapshot) Explain(ctx context.Context, reader Reader, now time.Time) Explanation {
 	events, eventsErr := s.eventTexts(ctx, reader)
 	logs, missing := s.logTexts(ctx, reader)
@@ -99,8 +103,8 @@ func (s Snapshot) Explain(ctx context.Context, reader Reader, now time.Time) Exp
 	return s.explain(append(s.statusTexts(now), events...), logs, missing)
 }
 
-// explain recognizes the failures in texts of the cluster and in logs. The errors in missing say which texts could not be
-// read.
+// explain recognizes the failures in texts of the cluster and in logs. The errors in the argument "missing" say which
+// texts could not be read.
 func (s Snapshot) explain(cluster, logs []diagnosis.Text, missing []error) Explanation {
 	e := Explanation{Namespace: s.Job.Namespace, TrainJob: s.Job.Name, Phase: s.Phase(), Summary: s.Summary(), Causes: []Cause{}}
 	for _, err := range missing {
@@ -123,8 +127,9 @@ func (s Snapshot) explain(cluster, logs []diagnosis.Text, missing []error) Expla
 	return e
 }
 
-// excerpts returns the end of the first log. Logs are sorted by the time at which their containers ended, so the container
-// of the first log failed first. If there is no log, excerpts returns the texts of the cluster.
+// excerpts returns the end of the first log that is not empty. The logs are sorted by the time at which their containers
+// ended, so the first log belongs to the container that failed first. If there is no log, excerpts returns texts from the
+// argument "cluster", such as messages of events.
 func excerpts(cluster, logs []diagnosis.Text) []Excerpt {
 	for _, text := range logs {
 		if e := excerptOf(text); len(e.Lines) > 0 {

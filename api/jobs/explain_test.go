@@ -133,7 +133,8 @@ func TestLatestEventOfASubjectCounts(t *testing.T) {
 	}
 }
 
-// TestSolvedProblemsOfDeletedPods checks that a problem of a deleted pod is left out if a later event shows that it was solved.
+// TestSolvedProblemsOfDeletedPods checks that a problem of a deleted pod is left out if a later event shows that the problem
+// was solved.
 func TestSolvedProblemsOfDeletedPods(t *testing.T) {
 	event := func(second int, uid types.UID, kind, reason string) corev1.Event {
 		return corev1.Event{

@@ -1,4 +1,4 @@
 package jobs
 
-// Watch makes the method watch available to tests.
+// Watch makes the unexported method "watch" of Jobs available to tests.
 var Watch = Jobs.watch

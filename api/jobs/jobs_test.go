@@ -52,8 +52,8 @@ func deliver(t *testing.T, cp *controlplane.ControlPlane) {
 	}
 }
 
-// deliverOwn creates two TrainingRuntimes in a namespace. One of them has the same name as the ClusterTrainingRuntime that
-// deliver applies.
+// deliverOwn creates two TrainingRuntimes in a namespace. One of the two TrainingRuntimes has the name
+// runtimeName. The function deliver applies a ClusterTrainingRuntime with the same name.
 func deliverOwn(t *testing.T, cp *controlplane.ControlPlane, namespace string) {
 	t.Helper()
 	var shared trainer.ClusterTrainingRuntime
@@ -109,8 +109,8 @@ func TestForbiddenRuntimes(t *testing.T) {
 }
 
 // TestHiddenRuntime: a user who may list only one of the two kinds of runtimes gets a Forbidden error for an unknown
-// name. The error must not say that the runtime is missing, because the runtime can exist and be of the kind that the
-// user may not list.
+// name. The error must not say that the runtime is missing. A runtime with this name can exist among the runtimes
+// that the user may not list.
 func TestHiddenRuntime(t *testing.T) {
 	cp := controlplane.Start(t)
 	namespace := cp.Namespace(t)
@@ -127,7 +127,8 @@ func TestHiddenRuntime(t *testing.T) {
 	}
 }
 
-// otherGroup changes the API group in the paths of requests to a group that the API server does not serve.
+// otherGroup replaces the API group in the path of each request with a group that the API server does not
+// serve.
 type otherGroup struct{ http.RoundTripper }
 
 func (t otherGroup) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -136,8 +137,8 @@ func (t otherGroup) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.RoundTripper.RoundTrip(r)
 }
 
-// TestClusterWithoutTrainer: for a cluster without Trainer's CRDs, Runtime returns ErrNoTrainer, and not the error for a
-// cluster without runtimes.
+// TestClusterWithoutTrainer: if a cluster lacks Trainer's CRDs, Runtime returns ErrNoTrainer. If the cluster has
+// Trainer's CRDs but no runtimes, Runtime must not return ErrNoTrainer.
 func TestClusterWithoutTrainer(t *testing.T) {
 	cp := controlplane.Start(t)
 	config := cp.Config()
@@ -151,8 +152,8 @@ func TestClusterWithoutTrainer(t *testing.T) {
 	}
 }
 
-// TestOrderOfPods: the launcher comes first, and the nodes follow by index. The order does not depend on the names
-// or the creation times of the pods.
+// TestOrderOfPods: in a Snapshot, the launcher comes first, and the nodes follow in the order of their indexes.
+// The order of pods in a Snapshot does not depend on the names or the creation times of the pods.
 func TestOrderOfPods(t *testing.T) {
 	cp := controlplane.Start(t)
 	deliver(t, cp)
@@ -233,7 +234,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestWatch checks that Watch reports changes of a TrainJob and of its pods. It must not report changes of other TrainJobs.
+// TestWatch checks that Watch reports changes of a TrainJob and of its pods. Watch must not report changes of other
+// TrainJobs.
 func TestWatch(t *testing.T) {
 	cp := controlplane.Start(t)
 	deliver(t, cp)

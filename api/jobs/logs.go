@@ -16,8 +16,8 @@ func (j Jobs) Log(ctx context.Context, pod Pod, container string, lines int64) (
 	return j.EndOfLog(ctx, pod, container, lines, false)
 }
 
-// EndOfLog reads the last lines of a container's log, at most 1 MiB. If the container was restarted, the argument "previous"
-// selects the log of its run before the restart.
+// EndOfLog reads the last lines of a container's log, at most 1 MiB. If the argument "previous" is true, EndOfLog reads the
+// log of the container's run before its latest restart.
 func (j Jobs) EndOfLog(ctx context.Context, pod Pod, container string, lines int64, previous bool) (string, error) {
 	text, err := j.core.Get().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("log").
 		Param("container", container).Param("tailLines", strconv.FormatInt(lines, 10)).Param("limitBytes", strconv.Itoa(maxLog)).
@@ -32,7 +32,8 @@ func (j Jobs) EndOfLog(ctx context.Context, pod Pod, container string, lines int
 // maxBeginning is the maximum number of bytes to read from the beginning of a log.
 const maxBeginning = 64 << 10
 
-// BeginningOfLog reads the beginning of a container's log, at most 64 KiB. Each line begins with a timestamp.
+// BeginningOfLog reads the beginning of a container's log, at most 64 KiB. Each line of the returned text
+// begins with a timestamp.
 func (j Jobs) BeginningOfLog(ctx context.Context, pod types.NamespacedName, container string) (string, error) {
 	text, err := j.core.Get().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("log").
 		Param("container", container).Param("limitBytes", strconv.Itoa(maxBeginning)).Param("timestamps", "true").

@@ -19,7 +19,8 @@ const (
 	maxLogs = 10
 	// logLines is the number of lines that are read from the end of each log.
 	logLines = 2000
-	// logTimeout limits the time to read one log. If a cluster node does not respond, the API server waits long for its kubelet.
+	// logTimeout is the maximum time for reading one log. If a cluster node does not respond, the API server waits long for
+	// its kubelet.
 	logTimeout = 10 * time.Second
 )
 
@@ -63,8 +64,9 @@ func (s Snapshot) logTexts(ctx context.Context, reader Reader) (texts []diagnosi
 	return texts, missing
 }
 
-// endOfLog reads the last lines of a log. The kubelet sends at most maxLog bytes of these lines, so the last lines can be
-// missing if lines are long. In this case, endOfLog tries again with fewer lines.
+// endOfLog reads the last lines of a log. The kubelet sends at most maxLog bytes of the requested lines, so the last
+// lines of the log can be missing if lines are long. If the kubelet may have left out the last lines, endOfLog
+// requests fewer lines.
 func endOfLog(ctx context.Context, reader Reader, c candidate) (string, error) {
 	lines := int64(logLines)
 	for {
@@ -76,8 +78,9 @@ func endOfLog(ctx context.Context, reader Reader, c candidate) (string, error) {
 	}
 }
 
-// candidates returns the containers whose logs are read: first the containers that failed, in the order in which they ended,
-// and then the running containers of the launcher, because mpirun can hang after a failure.
+// candidates returns the containers whose logs are read. The list begins with the failed containers, in the order in which
+// they ended. After the failed containers, the list contains the running containers of the launcher, because mpirun can
+// hang after a failure.
 func (s Snapshot) candidates() []candidate {
 	var failed, running []candidate
 	for _, pod := range s.Pods {
@@ -96,7 +99,7 @@ func (s Snapshot) candidates() []candidate {
 }
 
 // failureOf returns the state of a container's latest run that ended with an error, or nil if there is none. The result
-// "previous" reports whether the container was restarted after this run.
+// "previous" is true if the container was restarted after the failed run.
 func failureOf(c corev1.ContainerStatus) (ended *corev1.ContainerStateTerminated, previous bool) {
 	switch last := c.LastTerminationState.Terminated; {
 	case c.State.Terminated != nil && c.State.Terminated.ExitCode != 0:
@@ -107,8 +110,8 @@ func failureOf(c corev1.ContainerStatus) (ended *corev1.ContainerStateTerminated
 	return nil, false
 }
 
-// limit shortens a list to n containers. It removes the last containers first, but removes containers of the launcher only
-// if no others are left.
+// limit cuts a list down to n containers. The function removes containers from the end of the list. The function
+// removes a container of the launcher only if the list contains no other containers.
 func limit(all []candidate, n int) []candidate {
 	for len(all) > max(n, 0) {
 		last := len(all) - 1
@@ -120,8 +123,8 @@ func limit(all []candidate, n int) []candidate {
 	return all
 }
 
-// compareEnds orders times. An unknown time comes last: the kubelet does not know when the containers of a lost cluster node
-// ended.
+// compareEnds orders times. An unknown time comes after all known times. For example, the kubelet does not know when the
+// containers of a lost cluster node ended.
 func compareEnds(a, b time.Time) int {
 	if a.IsZero() || b.IsZero() {
 		return -a.Compare(b)

@@ -8,7 +8,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Phase is a stage in the life of a TrainJob. Trainer's conditions do not distinguish the stages before the training runs.
+// Phase is a stage in the life of a TrainJob. Trainer's conditions do not distinguish the phases of a TrainJob before its
+// training runs.
 type Phase string
 
 const (
@@ -16,8 +17,8 @@ const (
 	Pending Phase = "Pending"
 	// GangScheduling means that some pods do not exist, or that the scheduler has not assigned all pods to cluster nodes.
 	GangScheduling Phase = "GangScheduling"
-	// Initializing means that all pods are assigned to cluster nodes, but mpirun has not started. In this phase, images
-	// are pulled, and the launcher waits until sshd listens on the nodes.
+	// Initializing means that all pods are assigned to cluster nodes, but mpirun has not started. In the phase
+	// Initializing, images are pulled, and the launcher waits until sshd listens on the nodes.
 	Initializing Phase = "Initializing"
 	// Running means that mpirun has started or, if the TrainJob has no launcher, that the programs on all nodes have
 	// started.
@@ -26,8 +27,8 @@ const (
 	Succeeded Phase = "Succeeded"
 	// Failed means that the TrainJob has ended with a failure.
 	Failed Phase = "Failed"
-	// Suspended means that spec.suspend is true. Users set this field to stop a TrainJob. Kueue sets it while a TrainJob waits in a
-	// queue.
+	// Suspended means that spec.suspend is true. Users set spec.suspend to stop a TrainJob. Kueue sets spec.suspend while a
+	// TrainJob waits in a queue.
 	Suspended Phase = "Suspended"
 )
 
@@ -53,8 +54,8 @@ func (s Snapshot) Phase() Phase {
 
 func (s Snapshot) isSuspended() bool { return s.Job.Spec.Suspend != nil && *s.Job.Spec.Suspend }
 
-// hasStarted reports whether mpirun runs or has ended. TrainJobs without MPI have no launcher; for them, hasStarted reports
-// whether the main containers of all nodes run or have ended.
+// hasStarted reports whether mpirun runs or has ended. For a TrainJob without MPI, which has no launcher, hasStarted
+// reports whether the main containers of all nodes run or have ended.
 func (s Snapshot) hasStarted(pods []Pod) bool {
 	if s.hasLauncher() {
 		return slices.ContainsFunc(pods, func(p Pod) bool { return p.Role == Launcher && p.mainHasStarted() })

@@ -14,8 +14,8 @@ import (
 // created is the creation time of the TrainJobs in these tests.
 var created = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// newSnapshot returns a Snapshot of the TrainJob team/bert with the given pods. If the argument "change" is not nil,
-// newSnapshot calls it to change the TrainJob.
+// newSnapshot returns a Snapshot of the TrainJob team/bert with the given pods. If the function "change" is not nil,
+// newSnapshot calls this function to change the TrainJob.
 func newSnapshot(change func(*trainer.TrainJob), pods ...Pod) Snapshot {
 	v := Snapshot{Pods: pods}
 	v.Job.Namespace, v.Job.Name, v.Job.CreationTimestamp = "team", "bert", metav1.NewTime(created)

@@ -17,27 +17,30 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// queueLabel and jobUIDLabel are labels of Kueue: the queue of a TrainJob, and the UID of a Workload's TrainJob
-// (kueue/pkg/controller/constants).
+// queueLabel and jobUIDLabel are labels of Kueue (kueue/pkg/controller/constants). queueLabel contains the
+// queue of a TrainJob, and jobUIDLabel contains the UID of the TrainJob to which a Workload belongs.
 const (
 	queueLabel  = "kueue.x-k8s.io/queue-name"
 	jobUIDLabel = "kueue.x-k8s.io/job-uid"
 )
 
 // kueueVersions are the versions of Kueue's API, from the newest to the oldest. The fields of workloadList are the same in
-// all versions.
+// all versions of Kueue's API.
 var kueueVersions = []string{"v1beta2", "v1beta1"}
 
 // Workload is the state of a TrainJob in a queue of Kueue.
 type Workload struct {
-	// Name is the name of the Workload object, and APIVersion is the version of Kueue's API in which it was read.
+	// Name is the name of the Workload object, and APIVersion is the version of Kueue's API in which the Workload
+	// was read.
 	Name, APIVersion string
 	// Inactive is true if spec.active is false. Kueue does not admit an inactive Workload.
 	Inactive bool
-	// Conditions are the conditions of the Workload. They say why the TrainJob is not admitted.
+	// Conditions are the conditions of the Workload. The conditions of a Workload say why its
+	// TrainJob is not admitted.
 	Conditions []metav1.Condition
-	// Ahead is the number of Workloads of the same queue that Kueue tries to admit first, or nil if this Workload does not
-	// wait. If Kueue uses admission fair sharing, its order can be different.
+	// Ahead is the number of Workloads of the same queue that Kueue tries to admit before this Workload. Ahead is nil if
+	// the Workload does not wait. If Kueue uses admission fair sharing, Kueue can admit Workloads in another order than
+	// Ahead says.
 	Ahead *int
 }
 
@@ -60,8 +63,8 @@ type workloadItem struct {
 	} `json:"spec"`
 }
 
-// Workloads returns the Workloads of all TrainJobs in a namespace, by the UID of the TrainJob. The result is nil if Kueue is
-// not installed.
+// Workloads returns the Workloads of all TrainJobs in a namespace. The keys of the map are the UIDs of the TrainJobs. The
+// result is nil if Kueue is not installed.
 func (j Jobs) Workloads(ctx context.Context, namespace string) (map[types.UID]Workload, error) {
 	list, err := j.listWorkloads(ctx, namespace)
 	if apierrors.IsNotFound(err) {
@@ -83,14 +86,16 @@ func (j Jobs) Workloads(ctx context.Context, namespace string) (map[types.UID]Wo
 	return found, nil
 }
 
-// compareWaiting orders Workloads as Kueue admits them by default: by priority, and then by the time at which they began to wait. For
-// equal times, Kueue 0.19 compares the UIDs, and earlier versions have no defined order.
+// compareWaiting orders Workloads as Kueue admits them by default: by priority, and then by the time at which they began to
+// wait. If two Workloads began to wait at the same time, Kueue 0.19 compares their UIDs. Earlier versions of Kueue have no
+// defined order for Workloads with equal times.
 func compareWaiting(a, b workloadItem) int {
 	return cmp.Or(cmp.Compare(b.Spec.Priority, a.Spec.Priority), a.waitsSince().Compare(b.waitsSince()), cmp.Compare(a.UID, b.UID))
 }
 
-// waitsSince returns the time at which a Workload began to wait: its creation or, if Kueue evicted it because its pods were
-// not ready in time or because of an admission check, the time of the eviction.
+// waitsSince returns the time at which a Workload began to wait. A Workload usually waits from its creation. A Workload
+// waits from its eviction if Kueue evicted it for one of two reasons: its pods were not ready in time, or an admission
+// check caused the eviction.
 func (w workloadItem) waitsSince() time.Time {
 	c := meta.FindStatusCondition(w.Status.Conditions, "Evicted")
 	if c != nil && c.Status == metav1.ConditionTrue && slices.Contains([]string{"PodsReadyTimeout", "AdmissionCheck"}, c.Reason) {
@@ -115,8 +120,8 @@ func (j Jobs) listWorkloads(ctx context.Context, namespace string) (list workloa
 	return list, err
 }
 
-// WithWorkload returns the snapshot with the state of the TrainJob in its queue. If the TrainJob has no queue, WithWorkload
-// returns the snapshot unchanged.
+// WithWorkload returns a copy of the snapshot that contains the state of the TrainJob in its queue. If the TrainJob has no
+// queue, WithWorkload returns the snapshot unchanged.
 func (s Snapshot) WithWorkload(ctx context.Context, reader Reader) (Snapshot, error) {
 	if s.Queue() == "" {
 		return s, nil

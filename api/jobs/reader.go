@@ -12,9 +12,10 @@ import (
 type Reader interface {
 	// Events lists the events of a namespace, from the oldest to the latest.
 	Events(ctx context.Context, namespace string) ([]corev1.Event, error)
-	// Workloads returns the Workloads of Kueue in a namespace, by the UID of the TrainJob.
+	// Workloads returns the Workloads of Kueue in a namespace. The keys of the map are the UIDs of
+	// the TrainJobs.
 	Workloads(ctx context.Context, namespace string) (map[types.UID]Workload, error)
-	// EndOfLog reads the last lines of a container's log. If the container was restarted, the argument "previous" selects
-	// the log of its run before the restart.
+	// EndOfLog reads the last lines of a container's log. If the argument "previous" is true, EndOfLog reads the log of
+	// the container's run before its latest restart.
 	EndOfLog(ctx context.Context, pod Pod, container string, lines int64, previous bool) (string, error)
 }

@@ -19,9 +19,10 @@ import (
 type Runtime struct {
 	// Kind is trainer.ClusterTrainingRuntimeKind or trainer.TrainingRuntimeKind.
 	Kind string
-	// Name is the field metadata.name of the object.
+	// Name is the field metadata.name of the runtime.
 	Name string
-	// Spec is the field "spec", which has the same type in both kinds.
+	// Spec is the field "spec" of the runtime, which has the same type in ClusterTrainingRuntimes
+	// and in TrainingRuntimes.
 	Spec trainer.TrainingRuntimeSpec
 }
 
@@ -41,7 +42,7 @@ type UnknownRuntimeError struct {
 	Known []string
 }
 
-// Error lists the known runtimes.
+// Error returns a message that lists the known runtimes.
 func (e *UnknownRuntimeError) Error() string {
 	if len(e.Known) == 0 {
 		return fmt.Sprintf("there is no runtime %q: the cluster and namespace %s have no runtimes", e.Name, e.Namespace)
@@ -52,7 +53,7 @@ func (e *UnknownRuntimeError) Error() string {
 // AmbiguousRuntimeError reports that a ClusterTrainingRuntime and a TrainingRuntime both have the requested name.
 type AmbiguousRuntimeError struct{ Name string }
 
-// Error lists the two qualified names.
+// Error returns a message with the names of both runtimes, each qualified by its kind.
 func (e *AmbiguousRuntimeError) Error() string {
 	return fmt.Sprintf("both a ClusterTrainingRuntime and a TrainingRuntime are named %q: use clustertrainingruntime/%[1]s or trainingruntime/%[1]s", e.Name)
 }
@@ -132,15 +133,15 @@ func (r Runtime) LauncherIsNode() bool {
 	return policy != nil && policy.MPI != nil && ptr.Deref(policy.MPI.RunLauncherAsNode, false)
 }
 
-// HasPreflight reports whether the launcher has the init container preflight, which checks before mpirun starts that all
-// hosts can be reached.
+// HasPreflight reports whether the launcher has the init container "preflight". Before mpirun starts, the preflight
+// checks that all hosts can be reached.
 func (r Runtime) HasPreflight() bool { return r.preflight() != nil }
 
 // PreflightTimeoutVariable is the environment variable that sets the timeout of preflight, in seconds (runtimes/init.cue).
 const PreflightTimeoutVariable = "PREFLIGHT_TIMEOUT_SECONDS"
 
-// PreflightTimeout returns how long preflight tries to reach all hosts, or 0 if the runtime has no preflight or no such
-// timeout.
+// PreflightTimeout returns how long preflight tries to reach all hosts. The result is 0 if the runtime has no
+// preflight, or does not set the timeout of preflight.
 func (r Runtime) PreflightTimeout() time.Duration {
 	container := r.preflight()
 	if container == nil {

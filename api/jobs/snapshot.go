@@ -94,7 +94,8 @@ func (j Jobs) Get(ctx context.Context, key types.NamespacedName) (Snapshot, erro
 func MakeSnapshot(job trainer.TrainJob, pods []corev1.Pod) Snapshot {
 	snapshot := Snapshot{Job: job}
 	for _, pod := range pods {
-		// Older pods belong to a deleted TrainJob with the same name, and have not terminated yet.
+		// Pods that are older than the TrainJob belong to a deleted TrainJob with the same name,
+		// and have not terminated yet.
 		if !pod.CreationTimestamp.Before(&job.CreationTimestamp) {
 			snapshot.Pods = append(snapshot.Pods, podOf(pod))
 		}
@@ -123,7 +124,8 @@ func podOf(pod corev1.Pod) Pod {
 	return Pod{Role: Role(pod.Labels[roleLabel]), Index: index, Pod: pod}
 }
 
-// rank orders roles: the launcher has the highest rank, then nodes, and then all other roles.
+// rank returns a number by which roles are sorted: the launcher has the highest number, then nodes,
+// and then all other roles.
 func rank(r Role) int { return slices.Index([]Role{Node, Launcher}, r) }
 
 func comparePods(a, b Pod) int {

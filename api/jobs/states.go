@@ -15,14 +15,15 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// silentTime is the time after which missing pods are reported as a failure. Normally, the first pods exist after a second.
+// silentTime is the time after which missing pods are reported as a failure. Normally, it takes one second until the
+// first pods of a TrainJob exist.
 const silentTime = 30 * time.Second
 
 // Queue returns the name of the TrainJob's LocalQueue in Kueue, or an empty string if the TrainJob has no queue.
 func (s Snapshot) Queue() string { return s.Job.Labels[queueLabel] }
 
 // stateTexts describes problems about which the cluster contains no message. The patterns in the catalogue of failures match
-// these descriptions.
+// the descriptions that stateTexts returns.
 func (s Snapshot) stateTexts(now time.Time) []diagnosis.Text {
 	var texts []diagnosis.Text
 	add := func(pod, description string) {
@@ -54,7 +55,8 @@ func (s Snapshot) stateTexts(now time.Time) []diagnosis.Text {
 	return texts
 }
 
-// describeDelay says why a TrainJob has no pods, or returns an empty string.
+// describeDelay says why a TrainJob has no pods, or returns an empty string if there is no problem
+// to report.
 func (s Snapshot) describeDelay(now time.Time) string {
 	phase, age := s.Phase(), s.pendingTime(now)
 	queue := s.Queue()
@@ -81,8 +83,9 @@ func (s Snapshot) pendingTime(now time.Time) time.Duration {
 	return 0
 }
 
-// resumedAt returns the time from which Trainer should create pods: the creation of the TrainJob, or the time at which it was resumed.
-// The time is zero if the TrainJob is suspended, or if Trainer has not noticed yet that it was resumed.
+// resumedAt returns the time from which Trainer should create pods: the creation of the TrainJob, or the time at which it
+// was resumed. resumedAt returns zero if the TrainJob is suspended, or if Trainer has not noticed yet that the TrainJob was
+// resumed.
 func (s Snapshot) resumedAt() time.Time {
 	c := meta.FindStatusCondition(s.Job.Status.Conditions, trainer.TrainJobSuspended)
 	switch {
@@ -99,8 +102,8 @@ func (s Snapshot) hasActiveJobs() bool {
 	return slices.ContainsFunc(s.Job.Status.JobsStatus, func(s trainer.JobStatus) bool { return ptr.Deref(s.Active, 0) > 0 })
 }
 
-// lostLauncher reports whether the launcher's Job failed, but no pod of the launcher exists. Kubernetes keeps a pod that
-// failed, so the missing pod was deleted.
+// lostLauncher reports whether the launcher's Job failed and no pod of the launcher exists. Kubernetes keeps failed
+// pods, so a missing pod of a failed launcher was deleted.
 func (s Snapshot) lostLauncher() bool {
 	failed := slices.ContainsFunc(s.Job.Status.JobsStatus, func(j trainer.JobStatus) bool {
 		return j.Name == string(Launcher) && ptr.Deref(j.Failed, 0) > 0
@@ -108,7 +111,8 @@ func (s Snapshot) lostLauncher() bool {
 	return failed && s.Phase() == Failed && len(s.PodsOf(Launcher)) == 0
 }
 
-// latestLauncher returns the name of the latest pod of the launcher, or an empty string.
+// latestLauncher returns the name of the latest pod of the launcher, or an empty string if the
+// launcher has no pod.
 func (s Snapshot) latestLauncher() string {
 	for _, pod := range s.LatestAttempts() {
 		if pod.Role == Launcher {
@@ -118,8 +122,8 @@ func (s Snapshot) latestLauncher() string {
 	return ""
 }
 
-// mainImages returns the images of the main containers of the launcher and the nodes, each with the first role (launcher or
-// node) that runs the image.
+// mainImages returns the images of the main containers of the launcher and the nodes. Each result names an image and the
+// first role (launcher or node) that runs the image.
 func (s Snapshot) mainImages() []string {
 	var found []string
 	seen := map[string]bool{}
@@ -137,8 +141,9 @@ func (s Snapshot) mainImages() []string {
 	return found
 }
 
-// sidecar returns the name of a container that runs although the main container has ended, or an empty string. The TrainJob
-// does not end while this container runs.
+// sidecar returns the name of a container that still runs after the main container of the pod has ended. The result is
+// empty if no container of the pod still runs after the main container. The TrainJob does not end while a sidecar
+// still runs.
 func (p Pod) sidecar() string {
 	if !p.mainHasEnded() {
 		return ""

@@ -14,8 +14,8 @@ import (
 // maxSummary is the maximum length of a summary, in characters.
 const maxSummary = 300
 
-// Summary describes the phase in one line, for example how many pods are missing, and why. The line contains no secrets and
-// no control characters.
+// Summary describes the phase in one line, for example how many pods are missing, and why. The summary contains no secrets
+// and no control characters.
 func (s Snapshot) Summary() string { return sanitize.Line(s.summary(), maxSummary) }
 
 func (s Snapshot) summary() string {
@@ -43,8 +43,8 @@ func (s Snapshot) summary() string {
 	return string(s.Phase())
 }
 
-// describeUnscheduled says how many pods are scheduled and how many do not exist, and quotes the scheduler's message about
-// the first pod that is not scheduled.
+// describeUnscheduled says how many pods are scheduled and how many pods do not exist. The text also quotes the
+// scheduler's message about the first pod that is not scheduled.
 func (s Snapshot) describeUnscheduled(pods []Pod) string {
 	scheduled, waiting := s.CountScheduled()
 	text := fmt.Sprintf("Waiting for cluster nodes: %d of %s are scheduled", scheduled, countNoun(scheduled+waiting, "pod"))
@@ -61,8 +61,8 @@ func (s Snapshot) describeUnscheduled(pods []Pod) string {
 	return text
 }
 
-// describeStarting says how many pods are ready, and quotes the first message that explains why a container of another pod
-// waits.
+// describeStarting says how many pods are ready, and quotes the first message about a waiting container of a pod that is
+// not ready.
 func describeStarting(pods []Pod) string {
 	waiting := slices.DeleteFunc(slices.Clone(pods), Pod.isReady)
 	text := fmt.Sprintf("Starting: %d of %s are ready", len(pods)-len(waiting), countNoun(len(pods), "pod"))

@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/api/jobs/diagnosis"
 )
 
-// statusTexts returns the messages in the status of the TrainJob, its Workload and its pods, and the descriptions of
-// stateTexts.
+// statusTexts returns the descriptions from stateTexts, and the messages in the status of the TrainJob, its Workload
+// and its pods.
 func (s Snapshot) statusTexts(now time.Time) []diagnosis.Text {
 	texts := append(s.stateTexts(now), conditionTexts("TrainJob "+s.Job.Name, s.Job.Status.Conditions)...)
 	if obstacles := s.Workload.obstacles(); len(obstacles) > 0 {
@@ -69,7 +69,8 @@ func podTexts(pod Pod) []diagnosis.Text {
 	return texts
 }
 
-// endTexts returns the reason for which a container ended, and its termination message, if any.
+// endTexts returns the reason why a container ended, and the container's termination message if it
+// has one.
 func endTexts(pod Pod, container string, ended corev1.ContainerStateTerminated) []diagnosis.Text {
 	text := diagnosis.Text{
 		Source: diagnosis.Cluster, From: fmt.Sprintf("state of container %s of pod %s", container, pod.Name), Pod: pod.Name, Time: ended.FinishedAt.Time,
@@ -88,12 +89,14 @@ func endTexts(pod Pod, container string, ended corev1.ContainerStateTerminated) 
 	return []diagnosis.Text{text, left}
 }
 
-// runtimeReasons are the reasons for which a container did not start. With one of these reasons, the termination message is
-// from the container runtime. With other reasons, it is from the program in the container.
+// runtimeReasons lists the reasons why a container did not start. If the reason is in runtimeReasons, the termination
+// message is from the container runtime. If the reason is not in runtimeReasons, the termination message is from the
+// program in the container.
 var runtimeReasons = []string{"StartError", "ContainerCannotRun", "CreateContainerError"}
 
-// stoppedAt returns when Kubernetes stopped the pod or, if this is unknown, when the last of the pod's containers ended. The
-// time is zero if neither is known.
+// stoppedAt returns the time at which Kubernetes stopped the pod. If it is unknown when Kubernetes stopped the pod,
+// stoppedAt returns the time at which the last container of the pod ended. stoppedAt returns zero if the times of the pod
+// and of its containers are unknown.
 func (p Pod) stoppedAt() time.Time {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.DisruptionTarget {

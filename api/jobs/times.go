@@ -11,15 +11,16 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// Times says when a TrainJob reached the stages of its life. A time is zero if the stage has not been reached, or if the pods that
-// recorded the time are gone.
+// Times says when a TrainJob reached the stages of its life. A time is zero if the TrainJob has not reached the stage, or if
+// the pods whose status contained the time no longer exist.
 type Times struct {
 	// Created is the time at which the TrainJob was created. Resumed is the time from which Trainer should create pods: the
 	// creation of the TrainJob, or the time at which it was last resumed. Resumed is zero while the TrainJob is suspended.
 	Created, Resumed time.Time
 	// Scheduled is the time at which the last pod was assigned to a cluster node.
 	Scheduled time.Time
-	// Started is the time at which mpirun started. Without a launcher, it is the time at which the last main container started.
+	// Started is the time at which mpirun started. If the TrainJob has no launcher, Started is the time at which the last
+	// main container started.
 	Started time.Time
 	// Ended is the time at which the TrainJob succeeded or failed.
 	Ended time.Time
@@ -65,8 +66,8 @@ func (s Snapshot) CountScheduled() (scheduled, waiting int) {
 }
 
 // GangWait returns the time at which pods of the TrainJob began to wait for cluster nodes, or zero if no pod waits. If
-// JobSet creates all pods again, or creates pods after an initializer has ended, this is the creation time of these pods.
-// Pods that do not exist yet are ignored.
+// JobSet creates all pods again, or creates pods after an initializer has ended, GangWait returns the creation time of
+// the new pods. Pods that do not exist yet are ignored.
 func (s Snapshot) GangWait() time.Time {
 	if s.Phase() != GangScheduling {
 		return time.Time{}
@@ -88,8 +89,9 @@ func (s Snapshot) HasPodSince(at time.Time) bool {
 	return slices.ContainsFunc(s.Pods, func(p Pod) bool { return !p.CreationTimestamp.Time.Before(at) })
 }
 
-// BlockedSince returns when the main container ended in a pod in which another container still runs, or zero if there is no
-// such pod. The TrainJob does not end while the other container, for example the proxy of a service mesh, runs.
+// BlockedSince looks for a pod whose main container has ended while another container of the pod still runs. BlockedSince
+// returns the time at which the main container of the found pod ended, or zero if no pod is found. A TrainJob does not end
+// while another container, for example the proxy of a service mesh, still runs next to a main container that has ended.
 func (s Snapshot) BlockedSince() time.Time {
 	for _, pod := range s.Pods {
 		if pod.sidecar() == "" {
@@ -113,7 +115,8 @@ func Strip(job *trainer.TrainJob) {
 	job.ManagedFields, job.Spec = creation(job.ManagedFields), kept
 }
 
-// creation returns the oldest of the entries, without its list of fields. The manager in this entry created the object.
+// creation returns the oldest entry of metadata.managedFields, without the list of fields in this entry. The field
+// "manager" of the oldest entry names the program that created the object.
 func creation(fields []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	var oldest []metav1.ManagedFieldsEntry
 	for _, f := range fields {
@@ -125,7 +128,7 @@ func creation(fields []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 }
 
 // Creator returns the name of the program that created the TrainJob, such as "kubectl-create", or an empty string if it is
-// unknown. After later changes of the TrainJob, the result can be another program.
+// unknown. If somebody changes the TrainJob later, Creator can return the name of another program.
 func (s Snapshot) Creator() string {
 	for _, f := range creation(s.Job.ManagedFields) {
 		return f.Manager

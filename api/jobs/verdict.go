@@ -20,8 +20,8 @@ type Verdict struct {
 	// Slots is the number of slots in the hostfile, and Available is the number of ranks that fit on the hosts.
 	Slots     int `json:"slots"`
 	Available int `json:"available"`
-	// Milliseconds contains the times to reach the first hundred hosts, in the order of the hostfile. The time is nil
-	// for a host that was not reached.
+	// Milliseconds contains the times to reach the first hundred hosts, in the order of the hostfile. The entry in
+	// Milliseconds is nil for a host that was not reached.
 	Milliseconds []*int `json:"ms"`
 	// Failed contains the first ten hosts that were not reached or have too few slots.
 	Failed []HostFailure `json:"failed"`
@@ -40,7 +40,8 @@ type HostFailure struct {
 // String returns the host, the cause and the detail, separated by colons.
 func (f HostFailure) String() string { return fmt.Sprintf("%s: %s: %s", f.Host, f.Cause, f.Detail) }
 
-// Text describes the failure in a form that the catalogue of package diagnosis recognizes in texts of the source State.
+// Text describes the failure as a text of the source State. The catalogue of package diagnosis recognizes the
+// description.
 func (f HostFailure) Text() string { return "preflight of host " + f.String() }
 
 // Verdict reads the verdict from the termination message of the launcher's preflight. The verdict is nil until
@@ -69,7 +70,8 @@ func (s Snapshot) PreflightDuration() time.Duration {
 	return ended.FinishedAt.Sub(ended.StartedAt.Time)
 }
 
-// preflight returns how the container preflight of the latest launcher pod ended, or nil if it has not ended.
+// preflight returns the final state of the container "preflight" in the latest launcher pod, or nil if the
+// container has not ended.
 func (s Snapshot) preflight() *corev1.ContainerStateTerminated {
 	for _, launcher := range s.LatestAttempts() {
 		if launcher.Role != Launcher {

@@ -11,13 +11,14 @@ import (
 )
 
 const (
-	// waitInterval is the time after which Wait reads a TrainJob again even if no change was reported. Wait needs this if
-	// the user may not watch TrainJobs or pods. The function "done" needs this if it reads events or logs, because they can
-	// change while the pods stay the same.
+	// waitInterval is the time after which Wait reads a TrainJob again even if no change was reported. If the user may not
+	// watch TrainJobs or pods, Wait notices changes only when it reads the TrainJob again. The function "done" may read
+	// events or logs, which can change while the TrainJob and its pods stay the same.
 	waitInterval = time.Second
 	// watchInterval is the time between the end of a watch and the start of the next watch.
 	watchInterval = time.Second
-	// settleTime is the time that Wait waits after a change, because changes of several pods often come together.
+	// settleTime is how long Wait waits after a change before it reads the TrainJob, because changes of several
+	// pods often come together.
 	settleTime = 100 * time.Millisecond
 )
 
@@ -59,8 +60,9 @@ func (j Jobs) watch(ctx context.Context, key types.NamespacedName) <-chan struct
 	return changes
 }
 
-// notify watches objects, and sends a value after each change, until the context ends. The function "request" returns the request that
-// lists the objects. If the user has no permission to watch them, notify returns at once.
+// notify watches objects, and sends a value to the channel "changes" after each change, until the context ends. The function
+// "request" returns the request that lists the objects. If the user has no permission to watch the objects, notify returns
+// at once.
 func notify(ctx context.Context, changes chan<- struct{}, request func() *rest.Request) {
 	for ctx.Err() == nil {
 		events, err := request().Param("watch", "true").Watch(ctx)

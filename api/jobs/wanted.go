@@ -46,7 +46,7 @@ func (s Snapshot) missingPods() int {
 	return missing
 }
 
-// LacksPods reports whether JobSet should have created pods that do not exist.
+// LacksPods reports whether pods are missing that JobSet should have created.
 func (s Snapshot) LacksPods() bool { return s.missingPods() > 0 }
 
 // wantedPods reads the numbers of pods from the JobSet of a TrainJob. The result is nil if the JobSet does not exist yet, or

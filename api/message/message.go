@@ -1,6 +1,6 @@
-// Package message formats user input for one-line messages. The formatted text is quoted, shortened, and free of
-// terminal control sequences. The package also makes text from other programs printable, and suggests corrections for
-// misspelled words.
+// Package message formats user input for one-line messages. Package message quotes and shortens user input, and makes
+// it free of terminal control sequences. Package message also makes text from other programs printable, and suggests
+// corrections for misspelled words.
 package message
 
 import (
@@ -9,7 +9,8 @@ import (
 	"unicode"
 )
 
-// maxLength is the maximum length of user input in a message, in characters. Longer input is shortened.
+// maxLength is the maximum length of user input in a message, in characters. User input that is longer
+// than maxLength is shortened.
 const maxLength = 60
 
 // Quote returns text as a quoted string on one line, shortened to 60 characters. Control characters are escaped.
@@ -26,8 +27,8 @@ func Shorten(text string, length int) string {
 // Number returns a number as the user wrote it, shortened to 60 characters.
 func Number(text string) string { return Shorten(text, maxLength) }
 
-// Plain reports whether a key needs no quotes in a path. A plain key consists of 1 to 60 ASCII letters, digits, "_",
-// "/" and "-".
+// Plain reports whether a key needs no quotes in the path of a field. A plain key consists of 1 to 60 ASCII letters,
+// digits, "_", "/" and "-".
 func Plain(key string) bool {
 	return key != "" && len(key) <= maxLength && !strings.ContainsFunc(key, func(r rune) bool {
 		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_/-", r)

@@ -11,14 +11,16 @@ func Nearest(word string, candidates []string) string {
 	return ""
 }
 
-// Similar returns the candidates that are most similar to the given word, in the order of the candidates. Several
-// candidates can be equally similar. The result is empty if no candidate is similar enough. Similar tolerates one typing
-// error, plus one typing error for every four letters of the word.
+// Similar returns the candidates that are most similar to the given word, in the same order as in the argument
+// "candidates". If several candidates are equally similar, Similar returns all of them. Similar returns an empty list if
+// no candidate is similar enough. Similar tolerates one typing error, plus one typing error for every four letters of
+// the word.
 func Similar(word string, candidates []string) []string {
 	var best []string
 	least := len(word)/4 + 1
 	for _, candidate := range candidates {
-		// The distance of two words is at least the difference of their lengths.
+		// The number of typing errors between two words is at least the difference of their
+		// lengths.
 		if lengthDifference(word, candidate) > least {
 			continue
 		}

@@ -6,12 +6,13 @@ import (
 	"unicode"
 )
 
-// escapeSequences are control sequences that move a terminal's cursor or change its colours or title (ECMA-48).
+// escapeSequences matches control sequences that move the cursor of a terminal, or change the terminal's colors
+// or title (ECMA-48).
 var escapeSequences = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[ -/]*[0-~])`)
 
-// Printable makes text from other programs safe to print on a terminal. It removes control sequences, replaces
-// characters that terminals do not show, and keeps line breaks. A carriage return becomes a line break, because text
-// after it would otherwise overwrite the line.
+// Printable makes text from other programs safe to print on a terminal. Printable removes control sequences,
+// replaces characters that terminals do not show, and keeps line breaks. Printable replaces a carriage return with a
+// line break, so that the text after the carriage return does not overwrite the line.
 func Printable(text string) string {
 	text = escapeSequences.ReplaceAllString(strings.ToValidUTF8(text, "�"), "")
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)

@@ -1,9 +1,9 @@
 // Package metrics declares the names of the metrics that trainyard emits, and the names of their labels. The files
-// grafana/metrics*.cue document the meaning of the metrics. A test compares the names in this package with these
-// files.
+// grafana/metrics*.cue document the meaning of the metrics. A test compares the names in package metrics with the
+// names in grafana/metrics*.cue.
 package metrics
 
-// Metrics of one TrainJob, which are exported while the TrainJob exists.
+// Each of the following metrics describes one TrainJob, and is exported while the TrainJob exists.
 const (
 	TrainJobInfo             = "trainyard_trainjob_info"
 	TrainJobPhase            = "trainyard_trainjob_phase"
@@ -15,7 +15,7 @@ const (
 	TrainJobQueuePosition    = "trainyard_trainjob_queue_position"
 )
 
-// Metrics of all TrainJobs of a namespace.
+// Each of the following metrics covers all TrainJobs of a namespace.
 const (
 	TrainJobDuration               = "trainyard_trainjob_duration_seconds"
 	TrainJobPhaseDuration          = "trainyard_trainjob_phase_duration_seconds"
@@ -29,7 +29,7 @@ const (
 	TrainJobDiagnoses              = "trainyard_trainjob_diagnoses_total"
 )
 
-// Metrics of runtimes, sources and the controller.
+// The following metrics describe runtimes, TrainJobSources and the controller.
 const (
 	RuntimeInfo               = "trainyard_runtime_info"
 	SourceFetchDuration       = "trainyard_trainjobsource_fetch_duration_seconds"

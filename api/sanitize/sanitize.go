@@ -6,24 +6,26 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// Text makes a text safe to show. It keeps line breaks. A private key that spans several lines is replaced as a whole.
+// Text returns a text without secrets and unprintable characters, so that programs can show it safely. It keeps line
+// breaks. A private key that spans several lines is replaced as a whole.
 func Text(text string) string { return message.Printable(replaceSecrets(plain(text))) }
 
-// Line is like Text, but returns one line. It replaces line breaks with spaces, and shortens the line to the given number of
-// characters. Line replaces secrets before it shortens the line, because a secret that was cut off could not be recognized.
+// Line is like Text, but returns one line. Line replaces line breaks with spaces, and shortens the line to the given number
+// of characters. Line replaces secrets before it shortens the line, because a secret that was cut off could not be
+// recognized.
 func Line(text string, length int) string {
 	return message.Shorten(message.PrintableLine(replaceSecrets(plain(text))), length)
 }
 
-// plain removes control sequences. Text and Line call plain before they replace secrets, because a control sequence inside a
-// secret would hide the secret.
+// plain returns a text without its control sequences. Text and Line call plain before they replace secrets, because a
+// control sequence inside a secret would hide the secret.
 func plain(text string) string { return message.Printable(text) }
 
 // mark is the text that replaces a secret.
 const mark = "[secret]"
 
-// replaceSecrets replaces each secret in a text by a mark. It keeps the name before a secret, such as HF_TOKEN, because the
-// name helps to understand the text.
+// replaceSecrets replaces each secret in a text by a mark. replaceSecrets keeps the name before a secret, such as HF_TOKEN,
+// because the name helps to understand the text.
 func replaceSecrets(text string) string {
 	lower := strings.ToLower(text)
 	for _, s := range secrets() {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// alphabets of the secrets in secretKinds.
+// The following constants are the alphabets of the secrets in secretKinds.
 const (
 	lettersAndDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	upperAndDigits   = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -65,8 +65,9 @@ var secretKinds = []struct {
 	{"-----BEGIN OPENSSH PRIVATE KEY-----\n%s\n-----END OPENSSH PRIVATE KEY-----", "", base64Digits, 70},
 }
 
-// TestSecretsAreReplaced checks 200 log lines with random secrets: each line in secretKinds, in five formats in which
-// programs print log lines. No eight consecutive characters of a secret may remain.
+// TestSecretsAreReplaced checks 200 log lines with random secrets. Each line in secretKinds is tested in five formats
+// in which programs print log lines. After the replacement, a log line must not contain eight consecutive characters
+// of its secret.
 func TestSecretsAreReplaced(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	decorations := []string{"%s", "2026-11-27T10:00:00Z stderr F %s", "\x1b[31m%s\x1b[0m", "[1,3]<stderr>:%s", "INFO trainer.py:12 - %s (step 3)"}
@@ -104,8 +105,8 @@ func remaining(text, secret string) string {
 	return ""
 }
 
-// TestSecretsInUnusualPlacesAreReplaced checks secrets in lists, objects, shell traces, escaped texts and encodings. The
-// secret is the text between << and >>.
+// TestSecretsInUnusualPlacesAreReplaced checks secrets in lists, objects, shell traces, escaped texts and encodings. In
+// each test case, the secret is the text between << and >>.
 func TestSecretsInUnusualPlacesAreReplaced(t *testing.T) {
 	for _, marked := range []string{
 		`{"name":"WANDB_API_KEY","value":"<<0123456789abcdef>>"}`,
@@ -134,7 +135,8 @@ func TestSecretsInUnusualPlacesAreReplaced(t *testing.T) {
 	}
 }
 
-// TestHarmlessTextStays checks that texts without secrets are not changed, although they contain similar words.
+// TestHarmlessTextStays checks that texts without secrets are not changed, even if they contain words such as
+// "token" or "password".
 func TestHarmlessTextStays(t *testing.T) {
 	for _, text := range []string{
 		"epoch 3: loss=0.123, tokens_per_second=15231.2, max_tokens: 2048, token=512",

@@ -7,43 +7,48 @@ import (
 	"sync"
 )
 
-// secret describes one kind of secret. A scanner for repositories, such as gitleaks, reports only texts that are secrets
-// with a high probability. The expressions in this package also match texts that may not be secrets, because a replaced word
-// in a log does little harm.
+// secret defines how to recognize one kind of secret. A scanner for repositories, such as gitleaks, reports only texts that
+// are secrets with a high probability. The expressions in this package also match texts that may not be secrets, because a
+// replaced word in a log does little harm.
 type secret struct {
-	// hints contains lower-case texts. Every match, converted to lower case, contains at least one of them. mayContain
-	// searches for these texts, because this is many times faster than matching the expression.
+	// hints is a list of lower-case texts. If a text matches the expression, the match in lower case contains at
+	// least one hint. The function mayContain searches a text for the hints, because this search is many times faster
+	// than matching the expression.
 	hints []string
-	// expression matches the secret. If it has groups with a name that begins with "value", only these groups are replaced.
+	// expression is a regular expression that matches the secret. If the expression has groups whose names begin with
+	// "value", only the text of these groups is replaced.
 	expression *regexp.Regexp
-	// isHarmless reports whether a value is not a secret, for example because it is a number. It is nil if every value is a
-	// secret.
+	// isHarmless reports whether a value is not a secret, for example because it is a number. isHarmless is nil if every
+	// value is a secret.
 	isHarmless func(value string) bool
 }
 
-// Names of settings and flags whose values are secrets. A longer name must end with one of these words: the value of
-// "HF_TOKEN" is a secret, and the value of "tokenizer" or "max_tokens" is not.
+// The following expressions match the names of settings and flags whose values are secrets. The value of "HF_TOKEN"
+// is a secret, because the name ends with "token". The values of "tokenizer" and "max_tokens" are not secrets,
+// because these names only contain "token".
 const (
 	passwordNames   = `(?:pass(?:word|wd|phrase|code)|[_-]pass|dbpass|[_-]pwd|secret|(?:api|access|secret|private|account|signing|encryption|storage|subscription|kaggle|openai|auth)[ _.-]?key(?:[ _.-]?id)?|account\.key\.[\w.]+|shared[_.-]?access[_.-]?signature|connection[_.-]?string|client-key-data|tls\.key|dockerconfigjson)`
 	tokenNames      = `token`
 	credentialNames = `credentials?`
 )
 
-// Parts of the regular expressions below.
+// The following constants are parts of the regular expressions that find secrets.
 const (
-	// separator stands between a name and its value, in JSON, YAML, shells, URLs and programs.
+	// separator matches the characters between a name and its value in JSON, YAML, shells, URLs and
+	// programs.
 	separator = `(?:[_-]?\d+)?\\*["']?[ \t]*(?:=>|:=|[:=]|%3[dDaA]|\\u003[dDaA])[ \t]*`
-	// value is a text with or without quotes. A quoted text can contain escaped quotes, and can begin with letters before
-	// the quote, as in Python (b'...').
+	// value is a part of regular expressions that matches the value after the separator, with or without quotes. A quoted
+	// value can contain escaped quotes, and can begin with letters before the quote, as in Python (b'...').
 	value = `(?:[\[({][ \t]*)?(?:[brufBRUF]{0,2}\\*"(?P<value1>(?:[^"\\\n]|\\.)+)|[brufBRUF]{0,2}\\*'(?P<value2>(?:[^'\\\n]|\\.)+)|(?P<value3>[^\s"'\[({]\S*|[\[({][^\s"']\S*))`
-	// edge is the text before a token with a known prefix, such as "ghp_": the start of the line, a character other than a letter
-	// or digit, an escape such as \n, or a percent-encoded character such as %3D.
+	// edge matches the text before a token with a known prefix, such as "ghp_". edge matches the start of the line, a
+	// character other than a letter or digit, an escape such as \n, or a percent-encoded character such as %3D.
 	edge = `(?:^|[^A-Za-z0-9]|\\[nrt]|%[0-9A-Fa-f]{2})`
-	// linePrefix stands between the lines of a private key: line breaks, and the rank that mpirun writes before each line.
+	// linePrefix matches the text between the lines of a private key: line breaks, and the rank that mpirun writes before
+	// each line.
 	linePrefix = `(?:\\n|\s|\[[^\]\s]*\](?:<\w+>)?:?)*`
 )
 
-// secrets returns all kinds of secrets. The expressions are compiled at the first call.
+// secrets returns all kinds of secrets. The first call of secrets compiles the regular expressions.
 var secrets = sync.OnceValue(func() []secret {
 	of := func(expression string, isHarmless func(string) bool, hints ...string) secret {
 		return secret{hints, regexp.MustCompile(expression), isHarmless}
@@ -51,11 +56,13 @@ var secrets = sync.OnceValue(func() []secret {
 	named := []string{"pass", "pwd", "secret", "token", "key", "credential", "signature", "connection", "dockerconfigjson"}
 	all := []secret{
 		of(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----`, nil, "private key"),
-		// A key whose end or beginning was cut off, as in the last lines of a log.
+		// The next two expressions match a private key whose end or beginning was cut off, as in
+		// the last lines of a log.
 		of(`-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:`+linePrefix+`[A-Za-z0-9+/=]{16,})*`, nil, "private key"),
 		of(`(?:[A-Za-z0-9+/=]{4,}`+linePrefix+`)+-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----`, nil, "private key"),
 		of(`LS0tLS1CRUdJTi[\w+/=]+|eyJhdXRo[\w+/=]+`, nil, "ls0tls1crudjti", "eyjhdxro"), // a key or a registry's login in base64
-		// https://user:password@host, and https://token@host.
+		// The two expressions below match the secrets in URLs such as https://user:password@host
+		// and https://token@host.
 		of(`[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/:@"']*:(?P<value>[^\s"']+)@`, isPort, "://"),
 		of(`[a-zA-Z][a-zA-Z0-9+.-]*://(?P<value>[^\s/:@"']{16,})@`, nil, "://"),
 		of(`(?i)authorization\\*["']?[ \t]*[:=][ \t]*\[?\\*["']?(?:bearer|basic|token|digest|negotiate|apikey|aws4-hmac-sha256)[ \t]+(?P<value>[^"'\n\\]+)`, nil, "authorization"),
@@ -72,11 +79,13 @@ var secrets = sync.OnceValue(func() []secret {
 		all = append(
 			all,
 			of(`(?i)`+names+separator+value, isHarmless, named...),
-			// A name and its value in a list, an object of Kubernetes, a structure of Go, or XML.
+			// The three expressions below match a name and its value in a list, an object of
+			// Kubernetes, a structure of Go, or XML.
 			of(`(?i)`+names+`(?:[_-]?\d+)?\\*["'][ \t]*,\s*(?:\\*["']?value\\*["']?[ \t]*[:=][ \t]*)?\\*["'](?P<value>[^"'\n]+)`, isHarmless, named...),
 			of(`(?i)name:[ \t]*["']?[\w.-]*`+names+`(?:[_-]?\d+)?["']?\s+value:[ \t]*["']?(?P<value>[^\s"'}]+)`, isHarmless, named...),
 			of(`(?i)`+names+`</name>\s*<value>(?P<value>[^<]+)`, isHarmless, named...),
-			// A value on the next line in YAML.
+			// The next regular expression matches a value that YAML contains on the line below the
+			// name of the value.
 			of(`(?i)`+names+`["']?:[ \t]*[|>]?[+-]?[ \t]*\n[ \t]+(?:- )?["']?(?P<value>[^\s"']+)`, isHarmless, named...),
 			of(`(?i)(?:^|[^\w-])--?[\w-]*`+names+`[ \t]+(?:"(?P<value1>[^"\n]+)|'(?P<value2>[^'\n]+)|(?P<value3>[^\s"'-]\S*))`, isHarmless, named...),
 		)
@@ -98,7 +107,8 @@ var secrets = sync.OnceValue(func() []secret {
 	)
 })
 
-// mayContain reports whether a text can contain a secret of this kind. The argument is the text in lower case.
+// mayContain reports whether a text can contain a secret of this kind. The argument "lower" is the text in
+// lower case.
 func (s secret) mayContain(lower string) bool {
 	return slices.ContainsFunc(s.hints, func(hint string) bool { return strings.Contains(lower, hint) })
 }
@@ -120,7 +130,8 @@ func (s secret) replace(text string) string {
 	return out.String()
 }
 
-// valueIn returns the position of the secret in a match: of the group "value…" that matched, or of the whole match.
+// valueIn returns the position of the secret in a match. The secret is the text of the group "value…" that matched,
+// or the whole match if there is no such group.
 func (s secret) valueIn(match []int) (from, to int) {
 	for i, name := range s.expression.SubexpNames() {
 		if strings.HasPrefix(name, "value") && match[2*i] >= 0 {
@@ -145,21 +156,22 @@ func trim(value string) string { return strings.TrimRight(value, `,;&.)]}:\`) }
 // "***".
 func isNoValue(value string) bool { return noValue.MatchString(trim(value)) }
 
-// isNoToken reports whether the text after the word "token" is not a secret. In logs, this text can also be a number of
-// tokens, or a word of a sentence.
+// isNoToken returns true if the text after the word "token" is not a secret. In logs, the text after the word "token"
+// can also be a number of tokens, or a word of a sentence.
 func isNoToken(value string) bool {
 	value = trim(value)
 	return noValue.MatchString(value) || number.MatchString(value) || word.MatchString(value)
 }
 
-// isNoCredential reports whether the text after the word "credentials" is not a secret. For example, it can be the path of a
-// file that contains the credentials.
+// isNoCredential reports whether the text after the word "credentials" is not a secret. For example, the text after
+// "credentials" can be the path of a file that contains the credentials.
 func isNoCredential(value string) bool {
 	value = trim(value)
 	return noValue.MatchString(value) || word.MatchString(value) || path.MatchString(value)
 }
 
-// isWord reports whether the text after a word such as "basic" is a word of a sentence, such as "basic authentication".
+// isWord reports whether the text after a word such as "basic" is an ordinary word and not a secret. For example,
+// "authentication" in "basic authentication" is an ordinary word.
 func isWord(value string) bool { return word.MatchString(trim(value)) }
 
 // isPort reports whether the text between ":" and "@" in a URL begins with a port and a path, and is therefore not a

@@ -23,7 +23,7 @@ type UnknownSourceError struct {
 	Hidden bool
 }
 
-// Error suggests a similar name, or lists the known names.
+// Error returns a message that suggests a similar name, or lists the known names.
 func (e *UnknownSourceError) Error() string {
 	text := fmt.Sprintf("there is no TrainJobSource %s in namespace %s", message.Quote(e.Source.Name), e.Source.Namespace)
 	if e.Hidden {
@@ -41,7 +41,7 @@ type UnknownJobError struct {
 	Known []string
 }
 
-// Error suggests a similar name, or lists the known names.
+// Error returns a message that suggests a similar name, or lists the known names.
 func (e *UnknownJobError) Error() string {
 	return fmt.Sprintf("TrainJobSource %s has no job %s: %s", e.Source, message.Quote(e.Job), suggest(e.Job, e.Known, "it has"))
 }
@@ -49,7 +49,7 @@ func (e *UnknownJobError) Error() string {
 // InvalidJobError reports a text that cannot be the name of a job.
 type InvalidJobError struct{ Job string }
 
-// Error says which names are allowed.
+// Error returns a message that says which names of jobs are allowed.
 func (e *InvalidJobError) Error() string {
 	return fmt.Sprintf("job %s: want at most 63 lower-case letters, digits and \"-\"", message.Quote(e.Job))
 }
@@ -57,7 +57,7 @@ func (e *InvalidJobError) Error() string {
 // SuspendedError reports that a TrainJobSource is suspended, and therefore cannot be fetched.
 type SuspendedError struct{ Source types.NamespacedName }
 
-// Error names the TrainJobSource and the field.
+// Error returns a message that names the TrainJobSource and the field spec.suspend.
 func (e *SuspendedError) Error() string {
 	return fmt.Sprintf("TrainJobSource %s is suspended (spec.suspend is true), so it is not fetched", e.Source)
 }
@@ -65,7 +65,8 @@ func (e *SuspendedError) Error() string {
 // maxNames is the maximum number of names that a message lists.
 const maxNames = 12
 
-// suggest suggests the most similar name. If no name is similar, suggest lists the names after the text "owner".
+// suggest returns a text that names the known name that is most similar to the given name. If no known name is
+// similar, suggest lists the known names after the text "owner", such as "the namespace has".
 func suggest(name string, known []string, owner string) string {
 	if nearest := message.Nearest(name, known); nearest != "" {
 		return fmt.Sprintf("did you mean %s?", nearest)

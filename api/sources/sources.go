@@ -1,5 +1,5 @@
-// Package sources reads and changes TrainJobSources, for commands and servers. Texts in its results are safe to print
-// on a terminal.
+// Package sources reads and changes TrainJobSources, for commands and servers. Texts in the results of package
+// sources are safe to print on a terminal.
 package sources
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// Cluster reads and changes the TrainJobSources of one cluster, with the permissions of one user. Its errors wrap the
-// errors of the API server.
+// Cluster reads and changes the TrainJobSources of one cluster, with the permissions of one user. Errors of a Cluster
+// wrap the errors of the API server.
 type Cluster interface {
 	// List lists the TrainJobSources of a namespace, or of all namespaces if the namespace is empty.
 	List(ctx context.Context, namespace string) ([]v1alpha1.TrainJobSource, error)
@@ -80,8 +80,9 @@ func (s Sources) get(ctx context.Context, key types.NamespacedName) (v1alpha1.Tr
 }
 
 // explainMissing returns the error for a TrainJobSource that was not found: ErrNotInstalled if the cluster does not have the
-// kind, and otherwise an *UnknownSourceError. If the list request fails, explainMissing returns its error, unless the user
-// lacks the permission to list.
+// kind, and otherwise an *UnknownSourceError. If the request to list TrainJobSources fails, explainMissing returns the error
+// of this request. If the user lacks the permission to list TrainJobSources, however, explainMissing ignores the error of
+// the request.
 func (s Sources) explainMissing(ctx context.Context, key types.NamespacedName) error {
 	all, err := s.list(ctx, key.Namespace)
 	if err != nil && !apierrors.IsForbidden(err) {
@@ -95,8 +96,8 @@ func (s Sources) explainMissing(ctx context.Context, key types.NamespacedName) e
 	return unknown
 }
 
-// Suspend sets spec.suspend, so that the controller stops fetching and applying, or removes the field if the parameter
-// "suspend" is false. Suspend reports whether it changed the TrainJobSource.
+// Suspend sets spec.suspend, so that the controller stops fetching commits and applying TrainJobs. If the parameter
+// "suspend" is false, Suspend removes the field spec.suspend. Suspend reports whether it changed the TrainJobSource.
 func (s Sources) Suspend(ctx context.Context, key types.NamespacedName, suspend bool) (changed bool, err error) {
 	source, err := s.get(ctx, key)
 	if err != nil || source.Spec.Suspend == suspend {
@@ -110,8 +111,9 @@ func (s Sources) Suspend(ctx context.Context, key types.NamespacedName, suspend 
 	return err == nil, err
 }
 
-// Retry requests another run of a job that has not changed in Git. If the status lists all jobs, the job must be one of
-// them. The error is an *UnknownJobError, an *InvalidJobError or an error of Get.
+// Retry requests another run of a job, although the job has not changed in Git. If the status of the TrainJobSource
+// lists all jobs, the requested job must be one of the listed jobs. The error is an *UnknownJobError, an
+// *InvalidJobError or an error of Get.
 func (s Sources) Retry(ctx context.Context, key types.NamespacedName, job string, now time.Time) (View, error) {
 	view, err := s.Get(ctx, key)
 	if err != nil {
@@ -140,15 +142,15 @@ func requireJob(view View, key types.NamespacedName, job string) error {
 	return nil
 }
 
-// SyncRequest is a request for a fetch.
+// SyncRequest is a request to fetch the Git repository of a TrainJobSource.
 type SyncRequest struct {
 	key    types.NamespacedName
 	value  string // of the annotation
 	before string // status.lastSync at the time of the request
 }
 
-// RequestSync requests that the controller fetches now, without waiting until the interval has passed. The error is a
-// *SuspendedError or an error of Get.
+// RequestSync requests that the controller fetches the Git repository now, without waiting until the interval has
+// passed. The error is a *SuspendedError or an error of Get.
 func (s Sources) RequestSync(ctx context.Context, key types.NamespacedName, now time.Time) (SyncRequest, error) {
 	source, err := s.get(ctx, key)
 	if err != nil {
@@ -166,7 +168,7 @@ func (s Sources) RequestSync(ctx context.Context, key types.NamespacedName, now 
 const pollInterval = 500 * time.Millisecond
 
 // WaitForSync waits until the requested fetch, or a later one, has ended, and returns the result. WaitForSync retries
-// if the API server does not respond. If the context ends, the error is the cause of this end.
+// if the API server does not respond. If the context ends, WaitForSync returns the cause of the end as the error.
 func (s Sources) WaitForSync(ctx context.Context, request SyncRequest) (View, error) {
 	for {
 		source, err := s.get(ctx, request.key)
@@ -186,8 +188,9 @@ func (s Sources) WaitForSync(ctx context.Context, request SyncRequest) (View, er
 	}
 }
 
-// isDone reports whether the fetch has ended, and whether the fetched commit has been applied or has failed. If somebody
-// else replaced the annotation in the meantime, the fetch for the new value counts, because it is later.
+// isDone returns true if the requested fetch has ended, and the controller has applied the fetched commit or failed to
+// apply it. If somebody else has replaced the annotation after the request, isDone checks the fetch for the new
+// annotation value, which is later than the requested fetch.
 func (r SyncRequest) isDone(source v1alpha1.TrainJobSource) bool {
 	last := source.Status.LastSync
 	replaced := last != "" && last == source.Annotations[v1alpha1.SyncAnnotation] && last != r.before
@@ -209,7 +212,7 @@ func (s Sources) annotate(ctx context.Context, key types.NamespacedName, name, v
 	return s.patch(ctx, key, "metadata", map[string]any{"annotations": map[string]string{name: value}})
 }
 
-// patch changes fields in a section of a TrainJobSource, which is "metadata" or "spec".
+// patch changes fields in the section "metadata" or "spec" of a TrainJobSource.
 func (s Sources) patch(ctx context.Context, key types.NamespacedName, section string, fields map[string]any) (v1alpha1.TrainJobSource, error) {
 	text, err := json.Marshal(map[string]any{section: fields})
 	if err != nil {

@@ -45,7 +45,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestListHasManyPages checks that List returns the objects of all responses of the API server.
+// TestListHasManyPages checks that List returns all objects if the API server splits the list into
+// several responses.
 func TestListHasManyPages(t *testing.T) {
 	w := newWorld(t)
 	w.create("a")
@@ -149,7 +150,8 @@ func TestForbiddenSource(t *testing.T) {
 	}
 }
 
-// otherGroup changes the API group in the paths of requests to a group that the API server does not serve.
+// otherGroup replaces the API group in the path of each request with a group that the API server does not
+// serve.
 type otherGroup struct{ http.RoundTripper }
 
 func (t otherGroup) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// waitForSync requests a fetch, calls the function "handle", which plays the role of the controller, and returns the result
-// of WaitForSync.
+// waitForSync requests a fetch, calls the function "handle", and returns the result of WaitForSync. The function "handle"
+// plays the role of the controller.
 func waitForSync(t *testing.T, w *world, handle func()) (sources.View, error) {
 	t.Helper()
 	all := w.connect("")

@@ -19,7 +19,8 @@ type Overview struct {
 	Reason string `json:"reason,omitempty"`
 	// Current is true if the status describes the newest spec.
 	Current bool `json:"current"`
-	// Suspended is true if spec.suspend is true, so that the controller neither fetches nor applies.
+	// Suspended is true if spec.suspend is true. The controller fetches no commits and applies no
+	// TrainJobs of a suspended TrainJobSource.
 	Suspended bool `json:"suspended"`
 	// Summary counts jobs, runs and problems.
 	Summary v1alpha1.JobSummary `json:"summary"`
@@ -49,8 +50,8 @@ type View struct {
 	SyncPending bool `json:"syncPending"`
 	// Fetched is the commit that was fetched last.
 	Fetched *v1alpha1.Revision `json:"fetched,omitempty"`
-	// Jobs and Problems are the lists in the status, whose lengths are limited. Summary contains the numbers of all jobs and
-	// problems.
+	// Jobs and Problems are the lists in the status of the TrainJobSource. The status limits the length of Jobs and
+	// the length of Problems. Summary contains the numbers of all jobs and problems.
 	Jobs     []v1alpha1.JobStatus  `json:"jobs"`
 	Problems []v1alpha1.JobProblem `json:"problems"`
 }

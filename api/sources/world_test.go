@@ -25,7 +25,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
 
-// world is an API server with the kind TrainJobSource, and a namespace with the TrainJobSource "jobs".
+// world is a test environment: an API server that knows the kind TrainJobSource, and a namespace that
+// contains a TrainJobSource with the name "jobs".
 type world struct {
 	t         *testing.T
 	config    *rest.Config
@@ -60,7 +61,8 @@ func (w *world) create(name string) {
 	}
 }
 
-// connect connects as a user, or as the administrator if the name of the user is empty.
+// connect connects to the API server as the given user, or as the administrator if the name of the
+// user is empty.
 func (w *world) connect(as string) sources.Sources {
 	w.t.Helper()
 	config := rest.CopyConfig(w.config)
@@ -85,7 +87,7 @@ func (w *world) read() v1alpha1.TrainJobSource {
 	return source
 }
 
-// change changes the status of the TrainJobSource, as the controller does.
+// change is a method that updates the status of the TrainJobSource, as the controller does.
 func (w *world) change(set func(*v1alpha1.TrainJobSourceStatus)) {
 	w.t.Helper()
 	source := w.read()
@@ -96,8 +98,8 @@ func (w *world) change(set func(*v1alpha1.TrainJobSourceStatus)) {
 	}
 }
 
-// allow grants verbs on TrainJobSources to a user who has the same name as the namespace. The verbs must contain get,
-// because allow waits until the user can get a TrainJobSource.
+// allow gives a user the rights for the given verbs on TrainJobSources. The user has the same name as the namespace.
+// The list of verbs must contain "get", because the method waits until the user can read a TrainJobSource.
 func (w *world) allow(verbs ...string) {
 	w.t.Helper()
 	meta := metav1.ObjectMeta{Namespace: w.namespace, Name: "reader"}
@@ -111,7 +113,7 @@ func (w *world) allow(verbs ...string) {
 	if err := errors.Join(w.client.Create(w.t.Context(), role), w.client.Create(w.t.Context(), binding)); err != nil {
 		w.t.Fatal(err)
 	}
-	// The API server applies a new role only after a moment.
+	// A new role takes effect with a short delay.
 	user := w.connect(w.namespace)
 	poll.Until(w.t, time.Minute, func(ctx context.Context) error {
 		_, err := user.Get(ctx, w.key())

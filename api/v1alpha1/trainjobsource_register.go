@@ -12,7 +12,8 @@ var GroupVersion = schema.GroupVersion{Group: Group, Version: "v1alpha1"}
 // TrainJobSourceKind is the kind of TrainJobSource.
 const TrainJobSourceKind = "TrainJobSource"
 
-// AddToScheme registers the kinds of this package, so that clients can read and write them.
+// AddToScheme registers the kinds of this package, so that clients can read and write objects of
+// these kinds.
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &TrainJobSource{}, &TrainJobSourceList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)

@@ -2,8 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Condition types of a TrainJobSource. They follow the conventions of kstatus, so kubectl wait, Argo CD and Flux can
-// evaluate them.
+// Condition types of a TrainJobSource. The condition types follow the conventions of kstatus, so kubectl wait, Argo
+// CD and Flux can evaluate the conditions.
 const (
 	// ReadyCondition is True after the newest commit was applied.
 	ReadyCondition = "Ready"
@@ -13,7 +13,7 @@ const (
 	StalledCondition = "Stalled"
 )
 
-// Reasons of the conditions, and of the events of a TrainJobSource.
+// Reasons in the conditions and in the events of a TrainJobSource.
 const (
 	ReasonApplied            = "Applied"            // the TrainJobs match the commit
 	ReasonDryRun             = "DryRun"             // the plan for the commit is in the status, and nothing was changed
@@ -27,20 +27,22 @@ const (
 
 // Annotations and labels that TrainJobSources use.
 const (
-	// SyncAnnotation is an annotation on a TrainJobSource. When its value changes, the controller fetches, and then copies
-	// the value to status.lastSync.
+	// SyncAnnotation is an annotation on a TrainJobSource. When the value of SyncAnnotation changes, the controller
+	// fetches the repository, and then copies the value to status.lastSync.
 	SyncAnnotation = Group + "/sync"
-	// RetryAnnotationPrefix, followed by the name of a job, is the key of an annotation on a TrainJobSource. When the
-	// annotation's value changes to another text, the job runs again, even if it has not changed in Git.
+	// RetryAnnotationPrefix, followed by the name of a job, is the key of an annotation on a TrainJobSource. If a
+	// user changes the retry annotation of a job to another text that is not empty, the job runs again, even if it
+	// has not changed in Git.
 	RetryAnnotationPrefix = "retry." + Group + "/"
-	// HostsAnnotation is an annotation on a Secret. It lists, separated by commas, the hosts to which the Secret's
-	// credentials may be sent. A host needs a port if it does not use the default port of the protocol.
+	// HostsAnnotation is an annotation on a Secret. HostsAnnotation lists, separated by commas, the hosts to which
+	// the Secret's credentials may be sent. An entry of HostsAnnotation must contain a port if the host does not
+	// use the default port of the protocol.
 	HostsAnnotation = Group + "/hosts"
-	// WebhookKey is a key in the Secret of a TrainJobSource. Its value is the shared secret of the webhook, which the Git
-	// server also knows.
+	// WebhookKey is a key in the Secret of a TrainJobSource. The value of the key WebhookKey is the shared secret of
+	// the webhook, which the Git server also knows.
 	WebhookKey = "webhook"
-	// ShardLabel is a label on a TrainJobSource. It selects the controller that handles the TrainJobSource, if several
-	// controllers share the work.
+	// ShardLabel is a label on a TrainJobSource. If several controllers share the work, ShardLabel selects the
+	// controller that handles the TrainJobSource.
 	ShardLabel = Group + "/shard"
 )
 
@@ -66,13 +68,15 @@ type TrainJobSourceStatus struct {
 	// summary counts jobs, runs and problems.
 	// +optional
 	Summary JobSummary `json:"summary,omitzero"`
-	// jobs lists the jobs in Git and their runs: first jobs with problems, then jobs with active runs, then all others.
+	// jobs contains the jobs in Git and their runs: first jobs with problems, then jobs with active runs, then all
+	// others.
 	// At most 100 jobs are listed.
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Jobs []JobStatus `json:"jobs,omitempty"`
-	// problems lists mistakes in files of the repository, and jobs that the rules of the platform or the API server deny. At
+	// problems is the list of mistakes in files of the repository, and of jobs that the rules of the platform or the
+	// API server deny. At
 	// most 20 problems are listed; summary.problems is the number of all problems.
 	// +listType=atomic
 	// +optional
@@ -100,8 +104,8 @@ type JobSummary struct {
 	Succeeded int32 `json:"succeeded"`
 	// failed is the number of failed runs in the cluster.
 	Failed int32 `json:"failed"`
-	// problems is the number of mistakes in files, plus the number of jobs that the rules of the platform or the API server
-	// deny.
+	// problems is the number of mistakes in files, plus the number of denied jobs. The API server or a rule of the platform
+	// can deny a job.
 	Problems int32 `json:"problems"`
 }
 

@@ -45,7 +45,7 @@ type TrainJobSourceList struct {
 // TrainJobSourceSpec holds the settings of a TrainJobSource.
 type TrainJobSourceSpec struct {
 	// url is the address of the Git repository, such as https://git.example.com/team/jobs.git or
-	// ssh://git@git.example.com/team/jobs.git. It must not contain a password. The controller fetches over http only from
+	// ssh://git@git.example.com/team/jobs.git. The URL of the repository must not contain a password. The controller fetches over http only from
 	// hosts that its configuration names.
 	// +kubebuilder:validation:MinLength=10
 	// +kubebuilder:validation:MaxLength=2048
@@ -85,9 +85,9 @@ type TrainJobSourceSpec struct {
 	// +optional
 	Timeout metav1.Duration `json:"timeout,omitzero"`
 
-	// secretRef names a Secret with the credentials for the Git server. For https, its keys are username and password, or
-	// bearerToken, and optionally ca.crt. For ssh, its keys are identity (a private key) and known_hosts, and optionally
-	// password (of the private key). The annotation trainyard.dev/hosts of the Secret must list the host of url, because
+	// secretRef names a Secret with the credentials for the Git server. For https, the keys of the Secret are
+	// username and password, or bearerToken, and optionally ca.crt. For ssh, the keys of the Secret are identity (a
+	// private key) and known_hosts, and optionally password (the password of the private key). The annotation trainyard.dev/hosts of the Secret must list the host of url, because
 	// everyone who can create a TrainJobSource could otherwise send the credentials to another server.
 	// +optional
 	SecretRef *LocalReference `json:"secretRef,omitempty"`
@@ -96,8 +96,8 @@ type TrainJobSourceSpec struct {
 	// +optional
 	Verify *Verification `json:"verify,omitempty"`
 
-	// serviceAccountName is the ServiceAccount that the controller impersonates to read and write TrainJobs. The tenant's
-	// Role must allow this impersonation. The Role that trainyard generates allows only trainyard-jobs.
+	// serviceAccountName is the ServiceAccount that the controller impersonates to read and write TrainJobs. The
+	// tenant's Role must allow the controller to impersonate the ServiceAccount. The Role that trainyard generates allows only trainyard-jobs.
 	// +kubebuilder:default="trainyard-jobs"
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -116,8 +116,8 @@ type TrainJobSourceSpec struct {
 	// +optional
 	OnChange ChangePolicy `json:"onChange,omitempty"`
 
-	// prune says which runs are deleted after their job was removed from Git. With Never, no runs are deleted. With
-	// Finished, active runs continue, and only ended runs that exceed historyLimits are deleted. With Always, all runs are
+	// prune says which runs are deleted after their job was removed from Git. With the value Never, no runs are
+	// deleted. With the value Finished, active runs continue. Ended runs are deleted if they exceed historyLimits. With Always, all runs are
 	// deleted, even active runs.
 	// +kubebuilder:default=Finished
 	// +optional
@@ -133,7 +133,7 @@ type TrainJobSourceSpec struct {
 	DryRun bool `json:"dryRun,omitempty"`
 }
 
-// GitRef selects a commit of a repository. Exactly one field must be set.
+// GitRef selects a commit of a repository. Exactly one field of a GitRef must be set.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:MaxProperties=1
@@ -177,7 +177,7 @@ type LocalReference struct {
 //
 // +kubebuilder:validation:MinProperties=1
 type Verification struct {
-	// secretRef names a Secret with public keys. Each value is an armored OpenPGP key ring. The commit must have a valid
+	// secretRef names a Secret with public keys. Each value in the Secret is an armored OpenPGP key ring. The commit must have a valid
 	// signature by one of these keys.
 	// +optional
 	SecretRef *LocalReference `json:"secretRef,omitempty"`
@@ -212,7 +212,8 @@ const (
 	PruneAlways   PrunePolicy = "Always"
 )
 
-// HistoryLimits says how many ended runs of each job stay in the cluster. The controller deletes older ended runs.
+// HistoryLimits says how many ended runs of each job stay in the cluster. The controller deletes the oldest ended
+// runs of a job if the job has more ended runs than the limits allow.
 type HistoryLimits struct {
 	// succeeded is the number of succeeded runs to keep for each job.
 	// +kubebuilder:default=3

@@ -1,6 +1,7 @@
-// Package v1alpha1 declares the names that trainyard writes into objects and later reads from them: its API version, the
-// keys of its labels and annotations, and the names of the ConfigMaps that hold the parameters of the admission policy. The
-// CUE definitions repeat these strings, and test/layout checks that the strings are equal.
+// Package v1alpha1 declares the names that trainyard writes into objects and later reads from them. These names are
+// trainyard's API version, the keys of its labels and annotations, and the names of the ConfigMaps that hold the parameters
+// of the admission policy. The CUE definitions repeat the strings of this package, and test/layout checks that the strings
+// are equal in both places.
 //
 // The package also declares the Go types of TrainJobSource. controller-gen generates the DeepCopy methods of these
 // types, and the CRD in api/crds.
@@ -33,8 +34,8 @@ const (
 	MPILabel = Group + "/mpi"
 	// KeepLabel is "true" on objects that several platforms share. When a platform is removed, its shared objects stay.
 	KeepLabel = Group + "/keep"
-	// IsolationLabel is "job" on a NetworkPolicy that isolates the TrainJobs of a namespace from each other, and "one-job" on the
-	// NetworkPolicies that trainyard-controller adds, one for each of these TrainJobs.
+	// IsolationLabel is "job" on a NetworkPolicy that isolates the TrainJobs of a namespace from each other. On a
+	// NetworkPolicy that trainyard-controller adds for one isolated TrainJob, IsolationLabel is "one-job".
 	IsolationLabel = Group + "/isolation"
 	// AccessLabel is "true" on RoleBindings and ClusterRoleBindings, which are applied last and deleted first.
 	AccessLabel = Group + "/access"
@@ -44,24 +45,25 @@ const (
 const (
 	// LimitsAnnotation holds a runtime's limits for TrainJobs, as JSON.
 	LimitsAnnotation = Group + "/limits"
-	// NotesAnnotation holds a text that explains to reviewers why fields of a runtime that look like mistakes are correct.
+	// NotesAnnotation holds explanations for people who review a runtime: why fields that look like mistakes are correct.
 	NotesAnnotation = Group + "/notes"
 	// GangAnnotation holds a runtime's settings for gang scheduling, as JSON.
 	GangAnnotation = Group + "/gang"
 	// NetworkAnnotation holds a runtime's network settings, as JSON.
 	NetworkAnnotation = Group + "/network"
-	// TTLAnnotation holds the time to live of a runtime's TrainJobs after their end, in seconds. trainyard-controller deletes
-	// these TrainJobs.
+	// TTLAnnotation says how many seconds after their end trainyard-controller deletes the TrainJobs of a runtime.
 	TTLAnnotation = Group + "/ttl-seconds-after-finished"
-	// PhaseAnnotation and MessageAnnotation hold the phase of a TrainJob, such as Running, and a description of the phase or of
-	// the failure. trainyard-controller writes them on TrainJobs.
+	// PhaseAnnotation and MessageAnnotation are annotations that trainyard-controller writes on TrainJobs. PhaseAnnotation
+	// holds the phase, such as Running, and MessageAnnotation describes the phase or the failure.
 	PhaseAnnotation   = Group + "/phase"
 	MessageAnnotation = Group + "/message"
 	// ObservedAnnotation holds the UID of the TrainJob to which PhaseAnnotation and MessageAnnotation belong. If a user
 	// copies a TrainJob with its annotations, the copy has another UID, and trainyard-controller ignores the copied
-	// annotations. When the end of the TrainJob has been reported, "/ended" is appended to the UID.
+	// annotations. After trainyard-controller has reported the end of the TrainJob, the UID in ObservedAnnotation has
+	// the suffix "/ended".
 	ObservedAnnotation = Group + "/observed"
-	// TimedOutAnnotation says on a TrainJob that trainyard-controller suspended it, because its pods were not scheduled in time.
+	// TimedOutAnnotation on a TrainJob means that trainyard-controller suspended the TrainJob, because its pods were not
+	// scheduled in time.
 	TimedOutAnnotation = Group + "/timed-out"
 	// LeftOutAnnotation names the panels and features that a generated dashboard leaves out, and says why.
 	LeftOutAnnotation = Group + "/left-out"
@@ -72,21 +74,21 @@ const (
 	FunctionAnnotation = Group + "/function"
 )
 
-// Keys of labels and annotations on the ConfigMaps of an OLM bundle. Each ConfigMap contains one piece of a compressed
-// stream of all objects.
+// Keys of labels and annotations on the ConfigMaps of an OLM bundle. Each ConfigMap of an OLM bundle contains one
+// piece of a compressed stream of objects.
 const (
 	// PayloadLabel holds the number of the piece that the ConfigMap contains, counted from 1.
 	PayloadLabel = Group + "/payload"
-	// PayloadPartsAnnotation holds the number of pieces.
+	// PayloadPartsAnnotation holds the number of pieces of the compressed stream.
 	PayloadPartsAnnotation = Group + "/payload-parts"
-	// PayloadDigestAnnotation holds the digest of the stream.
+	// PayloadDigestAnnotation holds the digest of the compressed stream.
 	PayloadDigestAnnotation = Group + "/payload-digest"
-	// PayloadObjectsAnnotation holds the number of objects in the stream.
+	// PayloadObjectsAnnotation holds the number of objects in the compressed stream.
 	PayloadObjectsAnnotation = Group + "/payload-objects"
 )
 
-// RuntimeTest is the key of a label on the TrainJobs that "trainyard runtime test" creates. The runtime patches of
-// these TrainJobs contain the same text in the field "manager".
+// RuntimeTest is the key of a label on the TrainJobs that "trainyard runtime test" creates. A TrainJob for a
+// runtime test contains runtime patches. In each patch, the field "manager" has the value of RuntimeTest.
 const RuntimeTest = Group + "/runtime-test"
 
 // Names that Kubeflow Trainer and its SDK define.

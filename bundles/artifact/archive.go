@@ -23,15 +23,17 @@ type Entry struct {
 	}
 }
 
-// Archive returns the files as a tar archive that is compressed with gzip. The order of the files stays the same. The
-// archive contains no times, owners or folders. The bytes of the archive depend only on the files. A library with a
-// fixed version compresses the archive, because the output of Go's own gzip package changes between Go releases.
+// Archive returns the files as a tar archive that is compressed with gzip. The archive contains the files in the
+// given order. The archive contains no times, owners or folders. The bytes of the archive depend only on the files. A
+// library with a fixed version compresses the archive, because the output of Go's own gzip package changes between Go
+// releases.
 func Archive(files []Entry) ([]byte, error) {
 	archive, _, err := compressedTar(files)
 	return archive, err
 }
 
-// compressedTar returns the compressed archive, and the digest of the tar archive in it.
+// compressedTar returns the compressed archive, and the digest of the tar archive before
+// compression.
 func compressedTar(files []Entry) (compressed []byte, unpacked v1.Hash, err error) {
 	hash := sha256.New()
 	compressed, err = Gzip(func(compressor io.Writer) error {
@@ -46,7 +48,8 @@ func compressedTar(files []Entry) (compressed []byte, unpacked v1.Hash, err erro
 	return compressed, v1.Hash{Algorithm: "sha256", Hex: fmt.Sprintf("%x", hash.Sum(nil))}, err
 }
 
-// Gzip compresses the output of the function "write" at gzip's highest level. The result is the same on every machine.
+// Gzip compresses the output of the function "write" at gzip's highest level. Gzip returns the same bytes for the same
+// content on every machine.
 func Gzip(write func(io.Writer) error) ([]byte, error) {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -73,7 +76,8 @@ func write(w *tar.Writer, f Entry) error {
 }
 
 // OfFiles returns an artifact with the files in one layer. The artifact has the configuration of a container image,
-// because every registry accepts this type of configuration. Some registries refuse other types.
+// because every registry accepts this type of configuration. Some registries refuse artifacts with another type of
+// configuration.
 func OfFiles(files []Entry, annotations map[string]string) (Artifact, error) {
 	layer, unpacked, err := compressedTar(files)
 	if err != nil {

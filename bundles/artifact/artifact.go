@@ -1,4 +1,5 @@
-// Package artifact builds OCI artifacts without a network. Equal content gives equal bytes on every machine.
+// Package artifact builds OCI artifacts without a network. From the same content, the package builds an
+// artifact with the same bytes on every machine.
 package artifact
 
 import (

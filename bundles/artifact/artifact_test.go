@@ -18,8 +18,8 @@ func (t text) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// threeFiles returns three files. The path of the second file is too long for the oldest tar format, and the third file
-// needs many blocks.
+// threeFiles returns three files. The path of one file is too long for the oldest tar format. The content of another
+// file needs many blocks.
 func threeFiles() []artifact.Entry {
 	var long bytes.Buffer
 	for i := range 20_000 {
@@ -32,9 +32,9 @@ func threeFiles() []artifact.Entry {
 	}
 }
 
-// TestBytesNeverChange checks that the digest is the same on other machines and with other versions of Go, because
-// people pin the digest. If this test fails, a library packs files differently than before. Then docs/oci.md and the
-// release notes must tell users about the new digests.
+// TestBytesNeverChange checks that an artifact has the same digest on all machines and with all versions of Go,
+// because people pin the digest. If this test fails, a library packs files differently than before. If the digests
+// of artifacts change, docs/oci.md and the release notes must tell users about the new digests.
 func TestBytesNeverChange(t *testing.T) {
 	a, err := artifact.OfFiles(threeFiles(), map[string]string{"org.opencontainers.image.title": "acme"})
 	if err != nil {

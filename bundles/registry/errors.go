@@ -22,8 +22,9 @@ type DeniedError struct{ text string }
 // Error describes the response of the registry, and what the user can do.
 func (d *DeniedError) Error() string { return d.text }
 
-// explain replaces an error of the library go-containerregistry. Errors of the library can contain URLs and complete
-// responses. The new error is one line that names the cause and the next step.
+// explain converts an error of the library go-containerregistry to an error message for users. Errors of the library
+// can contain URLs and complete responses. The error message for users is one line that names the cause and the next
+// step.
 func (r Repository) explain(ctx context.Context, err error) error {
 	var response *transport.Error
 	switch {

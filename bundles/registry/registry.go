@@ -22,8 +22,9 @@ import (
 // Repository is a place for artifacts in a registry, such as quay.io/acme/platform.
 type Repository struct{ name name.Repository }
 
-// Named returns the repository with a name such as quay.io/acme/platform, which must begin with the registry. HTTP
-// without TLS is allowed if plainHTTP is true, or if the registry is on this machine or in a private network.
+// Named returns the repository with the given name, such as quay.io/acme/platform. The name must begin with the
+// address of the registry. HTTP without TLS is allowed if plainHTTP is true, or if the registry is on this machine
+// or in a private network.
 func Named(repository string, plainHTTP bool) (Repository, error) {
 	options := []name.Option{name.StrictValidation}
 	if plainHTTP {

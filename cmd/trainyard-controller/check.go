@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/controller"
 )
 
-// checks maps the name of a flag to a function that checks one value of the flag. A flag that is missing here accepts all
-// values of its type.
+// checks is a map from the name of a flag to a function that checks one value of the flag. A flag that the map "checks"
+// does not contain accepts all values of its type.
 var checks = map[string]func(text string) error{
 	"controllers":    checkController,
 	"workers":        checkPositive,

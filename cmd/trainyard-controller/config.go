@@ -21,7 +21,7 @@ import (
 //	workers: 8
 //	allow-http: [git.git.svc:80]
 //
-// If the command line contains the same flag, the setting has no effect.
+// If the command line contains a flag, the setting for this flag in the file has no effect.
 type configFile struct {
 	path     string
 	set      *pflag.FlagSet
@@ -57,7 +57,8 @@ func (c *configFile) decode(decoder *yaml.Decoder) *yaml.Node {
 	case err == nil:
 		return document
 	case !errors.Is(err, io.EOF) && len(c.problems) == 0: // after an error, the decoder returns the same error again
-		// The library begins a message with the line, for example "yaml: line 2: did not find expected key".
+		// The YAML library begins an error message with the line, for example "yaml: line 2: did not find
+		// expected key".
 		where := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "line ")
 		c.problems = append(c.problems, fmt.Errorf("%s:%s", c.path, where))
 	}
@@ -68,7 +69,8 @@ func (c *configFile) refuse(at *yaml.Node, format string, args ...any) {
 	c.problems = append(c.problems, fmt.Errorf("%s:%d:%d: %s", c.path, at.Line, at.Column, fmt.Sprintf(format, args...)))
 }
 
-// read sets the flag of each key in the file. It refuses keys that are unknown or repeated.
+// read uses each key in the file as the name of a flag, and sets this flag. The method refuses keys
+// that are unknown or repeated.
 func (c *configFile) read(root *yaml.Node) {
 	if root.Kind != yaml.MappingNode {
 		c.refuse(root, "want a mapping from the names of flags to values, such as workers: 8")
@@ -88,7 +90,8 @@ func (c *configFile) read(root *yaml.Node) {
 	}
 }
 
-// find returns the flag that a key names. If no setting has this name, find records a problem and returns nil.
+// find looks for the flag that has the key's text as its name. If no setting has the name of the key, the
+// method records a problem and returns nil.
 func (c *configFile) find(key *yaml.Node) *pflag.Flag {
 	var names []string
 	c.set.VisitAll(func(flag *pflag.Flag) {
@@ -110,7 +113,8 @@ func (c *configFile) find(key *yaml.Node) *pflag.Flag {
 // wanted maps the name of a type in pflag to a description of its values.
 var wanted = map[string]string{"bool": "true or false", "int": "an integer", "float32": "a number", "string": "a text"}
 
-// apply sets a flag, unless the command line has set it. The value is checked in both cases.
+// apply sets a flag to a value from the file, unless the command line has already set the flag. The
+// value from the file is checked even if the command line has already set the flag.
 func (c *configFile) apply(flag *pflag.Flag, value *yaml.Node) {
 	if values, several := flag.Value.(pflag.SliceValue); several {
 		c.applyList(flag, values, value)
@@ -127,7 +131,8 @@ func (c *configFile) apply(flag *pflag.Flag, value *yaml.Node) {
 	}
 }
 
-// check checks the value of a flag, or one item of the list if the flag accepts several values.
+// check validates the value of a flag. If the flag accepts several values, check validates one item
+// of the list.
 func (c *configFile) check(flag *pflag.Flag, value *yaml.Node) {
 	if check := checks[flag.Name]; check != nil {
 		if err := check(value.Value); err != nil {

@@ -32,8 +32,8 @@ func parse(t *testing.T, text string, args ...string) (*flags, error) {
 	return f, err
 }
 
-// TestConfigFileSetsFlags reads a file with settings of all types. Two of the settings are also flags of the command line,
-// and must keep the values of the command line.
+// TestConfigFileSetsFlags reads a file with settings of all types. Two settings in the file are also flags of the command
+// line, and must keep the values of the command line.
 func TestConfigFileSetsFlags(t *testing.T) {
 	f, err := parse(t, `# settings of the controller
 workers: 8

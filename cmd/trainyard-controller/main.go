@@ -1,5 +1,5 @@
 // Command trainyard-controller runs the controllers of trainyard in a cluster. The command only parses flags and prints
-// messages. The controllers are in the packages below controller.
+// messages. The controllers are in the packages below the folder controller/.
 package main
 
 import (
@@ -19,9 +19,9 @@ const (
 	exitUsage    = 2
 )
 
-// gcPercent is the GC percentage of the program, unless the environment sets GOGC. With Go's default of 100, the heap can become twice as
-// large as its live objects. Most live objects are in caches, which are large and change rarely. Collections are therefore rare, and a
-// lower percentage saves memory at little cost.
+// gcPercent is the GC percentage of the program, unless the environment sets GOGC. With Go's default of 100, the heap can
+// become twice as large as its live objects. Most live objects are in caches, which are large and change rarely. Garbage
+// collections of the controller are rare, so a lower GC percentage saves memory at little cost.
 const gcPercent = 50
 
 func main() {

@@ -27,7 +27,6 @@ func usageErrorf(format string, args ...any) error {
 
 func asUsage(err error, target **usageError) bool { return errors.As(err, target) }
 
-// flags are the flags of the command.
 type flags struct {
 	config              string
 	kubeconfig, context string
@@ -138,7 +137,8 @@ func (f *flags) newHandler(messages io.Writer) slog.Handler {
 	return slog.NewTextHandler(messages, nil)
 }
 
-// parseNetworks parses texts that checkNetwork has checked.
+// parseNetworks converts texts to networks. The function checkNetwork has already checked the
+// texts.
 func parseNetworks(texts []string) (networks []netip.Prefix) {
 	for _, text := range texts {
 		networks = append(networks, netip.MustParsePrefix(text))
@@ -146,7 +146,6 @@ func parseNetworks(texts []string) (networks []netip.Prefix) {
 	return networks
 }
 
-// cluster returns the connection to the cluster.
 func (f *flags) cluster() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig

@@ -81,8 +81,9 @@ func (l *resourceList) check(item *yaml.RNode, rules []trainjob.Platform) int {
 		l.reportAll(item, framework.Error, found.Denied, exitDenied), l.reportAll(item, framework.Warning, found.Unenforced, exitOK))
 }
 
-// checkType checks an object against its Go type. An unknown field is an error in an object that trainyard generated,
-// and a warning in other objects, because other objects may use a newer version of the type.
+// checkType checks an object against its Go type. In an object that trainyard generated, an unknown field is an
+// error. In an object that trainyard did not generate, an unknown field is a warning, because the object may use a
+// newer version of the type.
 func (l *resourceList) checkType(item *yaml.RNode, text []byte) int {
 	var fields map[string]any
 	if err := utiljson.Unmarshal(text, &fields); err != nil {

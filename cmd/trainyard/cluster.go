@@ -24,11 +24,12 @@ func (f *clusterFlags) addNamespace(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "namespace (default the namespace of the context)")
 }
 
-// clientRate is the maximum average number of requests per second. With client-go's default of 5 requests per second,
-// users would have to wait for commands.
+// clientRate is the maximum average number of requests to the API server per second. With client-go's default of 5
+// requests per second, users would have to wait longer for the results of commands.
 const clientRate = 50
 
-// connect connects to the cluster. An empty f.namespace becomes the namespace of the selected context.
+// connect connects to the cluster. If f.namespace is empty, connect sets f.namespace to the namespace
+// of the selected context.
 func (f *clusterFlags) connect() (jobs.Jobs, error) {
 	config, namespace, err := f.config()
 	if err != nil {

@@ -18,16 +18,18 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// Limits on the time and memory that vet may use for an invalid document. The limits are far above the usual values,
-// because the race detector and busy machines slow tests down.
+// vetTimeout and vetMemory limit the time and the memory that "trainyard vet" may use for an invalid document.
+// vetTimeout and vetMemory are far above the time and memory that vet usually needs, because the race detector and
+// busy machines slow tests down.
 const (
 	vetTimeout = time.Minute
 	vetMemory  = 600 << 20 // bytes
 )
 
-// TestCorpus runs the files in testdata/corpus. Each file contains one mistake and the complete output of vet.
-// TRAINYARD_UPDATE=1 rewrites the output, which a person must then review. The output must contain exactly the problems
-// of the file, each once, with its position and the allowed values.
+// TestCorpus runs the files in testdata/corpus. Each corpus file contains one mistake, and the complete output that
+// "trainyard vet" prints for this mistake. With TRAINYARD_UPDATE=1, the test rewrites the expected output in the files.
+// A person must then review the new output. The expected output must list exactly the problems of the file. Each
+// problem appears once, with its position and the allowed values.
 func TestCorpus(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/corpus",
@@ -80,7 +82,8 @@ func vetWithin(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("output"), output.Bytes(), 0o600))
 }
 
-// writeBytes creates a file from Go string literals. The prefix 3* repeats a literal three times. Usage:
+// writeBytes creates a file from Go string literals. In the arguments of writeBytes, the prefix 3*
+// repeats the string literal after it three times. Usage:
 //
 //	write FILE '"text\n"' 3*'"again"'...
 func writeBytes(ts *testscript.TestScript, neg bool, args []string) {

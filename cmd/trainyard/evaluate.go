@@ -14,7 +14,8 @@ import (
 )
 
 // evaluationLimits bounds the evaluation of CUE documents. Even forty bytes of CUE can take minutes and gigabytes to
-// evaluate. The evaluation runs in a child process, because no code in the same process can stop it.
+// evaluate. CUE documents are evaluated in a child process, because no code in the same process can stop an
+// evaluation.
 var evaluationLimits = sandbox.Limits{
 	Wall:   14 * time.Second, // of all layers together
 	CPU:    10 * time.Second,
@@ -37,8 +38,8 @@ func newPipeline() *generator.Pipeline {
 	})
 }
 
-// errLayersTooSlow reports that the CUE layers together exceed their time limit. The error is reported for the layer
-// that reached the limit.
+// errLayersTooSlow reports that all CUE layers together exceed the time limit. The error refers to the CUE layer
+// whose evaluation reached the time limit.
 var errLayersTooSlow = &sandbox.LimitError{What: evaluationLimits.Wall.String() + ", with the layers before it"}
 
 // evaluateInChild evaluates a CUE document in a child process. The child process runs this program with the command

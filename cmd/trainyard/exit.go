@@ -51,8 +51,8 @@ func exitCodeHelp() string {
 	return strings.Join(lines, "\n")
 }
 
-// exitError is an error with the exit code of the run. The result can list problems or failures. If the result lists no
-// problems and no failures, the error itself is the only failure.
+// exitError is an error with the exit code of the run. The field "result" of an exitError can list problems or
+// failures. If the result lists no problems and no failures, the error itself is the only failure.
 type exitError struct {
 	error
 	result report.Report
@@ -74,7 +74,7 @@ func inputErrorf(format string, args ...any) error {
 	return &exitError{error: fmt.Errorf(format, args...), result: report.Report{ExitCode: exitUsage}, input: true}
 }
 
-// interpretError returns the exit code, the problems and the failures for the error with which a command ended. The error
+// interpretError converts the error of a command to a report with the exit code, the problems and the failures. The error
 // can be nil. The argument "command" is a name such as "trainyard generate".
 func interpretError(command string, err error) report.Report {
 	if err == nil {

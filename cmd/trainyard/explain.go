@@ -101,8 +101,8 @@ func (f *explainFlags) fields(s streams, path string, steps []string) error {
 	return nil
 }
 
-// sourceText returns a sentence that names the source of a field's limits, such as a rule of Kubernetes. The result is empty
-// if the field has no source.
+// sourceText returns a sentence that names the source of a field's limits, such as a rule of Kubernetes. If the field has no
+// source, sourceText returns an empty string.
 func sourceText(one field) string {
 	if one.Source == "" {
 		return ""
@@ -144,7 +144,8 @@ func unknownField(given string) error {
 	return usageErrorf("field %s: no such field: run \"trainyard explain\" to list the top fields", path)
 }
 
-// withSpec adds the first step, spec, to a path that leaves it out, such as runtimes.NAME.
+// withSpec adds the missing first step "spec" to a path. For example, runtimes.NAME becomes
+// spec.runtimes.NAME.
 func withSpec(all []field, steps []string) []string {
 	if len(steps) == 0 || slices.ContainsFunc(all, func(one field) bool { return one.steps[0] == steps[0] }) {
 		return steps
@@ -195,9 +196,9 @@ func nearestField(all []field, path []string) []string {
 	return path
 }
 
-// containsValue reports whether the steps select a value inside the field. The value is an item of a list, or has a
-// key that the author of the document chose. If the key contains dots, the argument "steps" contains a step for each
-// part of the key.
+// containsValue reports whether the argument "steps" selects a value inside the field. A value inside a field is
+// either an item of a list, or the value of a key that the author of the document chose. If the key contains dots,
+// the key consists of several parts, and the argument "steps" contains one step for each part.
 func (f field) containsValue(steps []string) bool {
 	if strings.Contains(f.Want, ", each item ") {
 		return len(steps) == 1 && isItem(steps[0])

@@ -9,7 +9,7 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// Two special steps in the paths of fields match more than one key.
+// In the paths of fields, the special steps NAME and [] match more than one key.
 const (
 	anyName = "NAME" // any key that the author of the document chose
 	anyItem = "[]"   // any item of a list
@@ -28,8 +28,8 @@ func matches(reference, given string) bool {
 	return !isBracket(given) && (reference == given || reference == anyName)
 }
 
-// maxPath is the maximum length of a path in bytes. explain would take too long for longer paths, because it looks up
-// each prefix. Real paths are shorter.
+// maxPath is the maximum length of a path in bytes. Longer paths would make "trainyard explain" too slow, because it
+// looks up each prefix of the path. Real paths are shorter.
 const maxPath = 2000
 
 // stepPattern matches one step of a path, such as ["key"], "key", [0], [] or key, and the dot before the step.
@@ -59,9 +59,9 @@ func parsePath(path string) ([]string, error) {
 	return steps, nil
 }
 
-// follow reports whether a path begins with the given steps. The argument "keys" contains the keys of the path, and the
-// result "rest" contains the keys after the steps. Users may leave out the quotes around a key with dots, so several steps
-// can form one key.
+// follow reports whether a path begins with the given steps. The argument "keys" contains the keys of the path. The result
+// "rest" contains the keys that follow the given steps. Users may leave out the quotes around a key that contains dots. A
+// key without quotes is split at its dots, so follow also compares several joined steps with one key.
 func follow(steps, keys []string) (rest []string, ok bool) {
 	if len(steps) == 0 {
 		return keys, true
@@ -86,7 +86,8 @@ func follow(steps, keys []string) (rest []string, ok bool) {
 	return nil, false
 }
 
-// withoutBrackets turns steps into keys. For example, the step [0] becomes the key 0.
+// withoutBrackets removes the brackets of steps, so that each step becomes a key. For example,
+// withoutBrackets turns the step [0] into the key 0.
 func withoutBrackets(steps []string) []string {
 	keys := make([]string, len(steps))
 	for i, step := range steps {

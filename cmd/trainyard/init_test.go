@@ -8,11 +8,12 @@ import (
 	"testing"
 )
 
-// commentedField matches a field in a comment of the document that "trainyard init" creates, but not prose.
+// commentedField matches a field that is commented out in the document of "trainyard init". The
+// expression commentedField does not match comments that contain prose.
 var commentedField = regexp.MustCompile(`(?m)^( +)# ( *[a-z-]+: ?.*)$`)
 
-// TestScaffoldCommentsAreValid checks that the document that "trainyard init" creates stays valid if a user uncomments all
-// fields in its comments.
+// TestScaffoldCommentsAreValid uncomments all fields in the document that "trainyard init" creates, and checks that the
+// document stays valid.
 func TestScaffoldCommentsAreValid(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "platform.yaml")
 	var output bytes.Buffer

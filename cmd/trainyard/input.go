@@ -18,8 +18,8 @@ import (
 	"github.com/trainyard/trainyard/generator/load"
 )
 
-// maxInput is the maximum number of bytes that readFrom reads from a file. The limit of the parser is smaller than
-// maxInput, so the parser reports each file that readFrom truncates.
+// maxInput is the maximum number of bytes that readFrom reads from a file. The parser accepts fewer bytes than
+// maxInput. The parser therefore refuses each file that readFrom has cut off.
 const maxInput = 2 << 20 // bytes
 
 type inputFlags struct {
@@ -31,8 +31,8 @@ type inputFlags struct {
 	cmd         *cobra.Command
 }
 
-// add adds the input flags and --report to a command. The report goes to standard output if the function onStdout
-// returns true.
+// add registers the input flags and --report at a command. The report goes to standard output if the function
+// onStdout returns true.
 func (f *inputFlags) add(cmd *cobra.Command, r *reporter, onStdout func() bool) {
 	f.report, f.cmd = r, cmd
 	r.add(cmd, onStdout)
@@ -49,8 +49,8 @@ func (f *inputFlags) completeEnvironment(cmd *cobra.Command, _ []string, _ strin
 	var unknown *load.EnvironmentError
 	request, err := f.request(strings.NewReader(""))
 	if err == nil {
-		// An environment with an empty name cannot exist. The request for this environment fails, and the error lists
-		// all environments.
+		// An environment with an empty name cannot exist. A request for an environment with an empty name fails, and
+		// the error lists all environments of the document.
 		request.Environments = []string{""}
 		_, err = newPipeline().Generate(cmd.Context(), request)
 	}
@@ -126,11 +126,12 @@ func readFile(name string, in io.Reader) (generator.Input, error) {
 	return readFrom(name, file)
 }
 
-// pipeTimeout is how long the function "open" waits for the writer of a named pipe. Without a writer, opening a pipe
-// blocks forever. A pipe that a shell creates for <(COMMAND) has a writer from the start.
+// pipeTimeout is how long the function "open" waits for the writer of a named pipe. If no program opens a named pipe
+// for writing, opening the pipe for reading blocks forever. A pipe that a shell creates for <(COMMAND) has a writer
+// from the start.
 const pipeTimeout = 5 * time.Second
 
-// open opens a file for reading: a regular file, a device or a named pipe.
+// open opens a regular file, a device or a named pipe for reading.
 func open(name string) (*os.File, error) {
 	info, err := os.Stat(name)
 	switch {

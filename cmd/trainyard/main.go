@@ -1,5 +1,6 @@
 // Command trainyard generates Kubernetes objects from a platform document, and checks such documents. The command
-// only parses flags and prints results. The logic is in the packages below generator, bundles and api.
+// only parses flags and prints results. The logic of trainyard is in the packages below the folders "generator",
+// "bundles" and "api".
 package main
 
 import (

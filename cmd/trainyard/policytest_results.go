@@ -18,8 +18,8 @@ const (
 	failedCase = "failed"
 )
 
-// caseResult is the result of one case of a policy test in one environment. Position is the position of the case. If
-// the case failed, Position is the position of the expected result.
+// caseResult is the result of one case of a policy test in one environment. If the case passed, Position is the
+// position of the case. If the case failed, Position is the position of the expected result.
 type caseResult struct {
 	problem.Position
 	Environment string   `json:"environment,omitempty"`
@@ -45,7 +45,8 @@ func newCaseResult(environment string, c trainjob.Case, outcome cases.Outcome) c
 	return r
 }
 
-// failedCases returns an error about the failed cases. The report omits the cases if they are already printed.
+// failedCases returns an error about the failed cases. If the failed cases are already printed, the report
+// does not repeat them.
 func failedCases(all []caseResult, printed bool) error {
 	var failed problem.List
 	for _, r := range all {
@@ -120,7 +121,7 @@ type (
 	}
 )
 
-// printJUnit prints one suite for each file and environment.
+// printJUnit prints the results as JUnit XML, with one test suite for each file and environment.
 func printJUnit(w io.Writer, all []caseResult) error {
 	var doc junitSuites
 	for _, r := range all {

@@ -11,7 +11,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// reporter writes the report of a run: text during the run, other formats once at the end, even if the run fails.
+// reporter writes the report of a run. A text report is written during the run. A report in a format other
+// than text is written once at the end, even if the run fails.
 type reporter struct {
 	streams
 	format   string      // the name of a format in report.Formats
@@ -26,8 +27,8 @@ func (r *reporter) add(cmd *cobra.Command, onStdout func() bool) {
 	cmd.PreRun = func(*cobra.Command, []string) { r.onStdout, r.started = onStdout, true }
 }
 
-// isText reports whether the report is for people. If it is, trainyard can print other messages before and after the
-// report.
+// isText reports whether the report is for people. Before and after a text report, trainyard can print other
+// messages.
 func (r *reporter) isText() bool { return r.format == report.Text.Name }
 
 // addNotes adds notes to the report. If the format is text, addNotes also prints the notes immediately.
@@ -38,8 +39,8 @@ func (r *reporter) addNotes(notes problem.List) {
 	}
 }
 
-// addNeeds adds the prerequisites of all platforms to the report. If the format is text, addNeeds also prints them
-// immediately.
+// addNeeds adds the prerequisites of all platforms to the report. If the format is text, addNeeds also prints the
+// prerequisites immediately.
 func (r *reporter) addNeeds(platforms []generator.Platform) {
 	r.needs = combineNeeds(platforms)
 	if r.isText() {
@@ -47,8 +48,9 @@ func (r *reporter) addNeeds(platforms []generator.Platform) {
 	}
 }
 
-// finish reports how a command such as "trainyard generate" ended, and returns the exit code. The report goes to standard
-// output if onStdout returns true. In all other cases, the report goes to standard error, without other messages.
+// finish reports how a command such as "trainyard generate" ended, and returns the exit code. A report in a format other
+// than text goes to standard output if onStdout returns true. If onStdout is nil or returns false, a report in a format
+// other than text goes to standard error, without other messages.
 func (r *reporter) finish(command string, err error) int {
 	result := interpretError(command, err)
 	format, known := report.Named(r.format)
@@ -87,8 +89,8 @@ func combineNotes(platforms []generator.Platform) problem.List {
 	return all.Fold()
 }
 
-// combineNeeds returns the prerequisites of all environments, and merges equal prerequisites. A prerequisite of all
-// environments has an empty list of environments.
+// combineNeeds returns the prerequisites of all environments, and merges equal prerequisites. If a prerequisite
+// applies to all environments, its list of environments is empty.
 func combineNeeds(platforms []generator.Platform) []report.Need {
 	var all []report.Need
 	for _, p := range platforms {

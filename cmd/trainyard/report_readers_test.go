@@ -26,8 +26,8 @@ import (
 // tests change the working directory.
 var scriptFolder, _ = filepath.Abs(filepath.Join("testdata", "script"))
 
-// formatReaders contains one function for each report format. Each function reads a report like a program that uses the
-// format, such as GitHub Actions.
+// formatReaders contains one function for each report format. Each function reads a report in the same way as a program
+// that uses the report's format, such as GitHub Actions.
 var formatReaders = map[string]func(*testing.T, []byte) []finding{
 	"text":   readText,
 	"json":   readJSON,
@@ -161,8 +161,8 @@ func validate(t *testing.T, schema func() (*jsonschema.Schema, error), text []by
 
 var jsonSchema = sync.OnceValues(func() (*jsonschema.Schema, error) { return compile(report.Schema) })
 
-// sarifSchema is the SARIF schema of OASIS. The library go-sarif embeds the schema, so the test reads the schema from
-// the source code of this library.
+// sarifSchema is the SARIF schema of OASIS. The schema is a string in the source code of the library go-sarif, so the
+// test reads that source code.
 var sarifSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	list := exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif")
 	list.Dir = scriptFolder

@@ -23,8 +23,8 @@ type finding struct {
 	Line string // the line of the finding in the format "text"
 }
 
-// TestReportsAreEquivalent vets the documents in all test scripts with every report format. The test reads each report like
-// a program that uses the format, and checks that all formats contain the same problems and notes.
+// TestReportsAreEquivalent runs "trainyard vet" on the documents in all test scripts, once with each report format. The
+// test reads the report of each format, and checks that all formats contain the same problems and notes.
 func TestReportsAreEquivalent(t *testing.T) {
 	t.Chdir(t.TempDir())
 	problems, notes, both := 0, 0, 0
@@ -101,7 +101,7 @@ func writeDocuments(t *testing.T) []string {
 	return files
 }
 
-// vetAs vets a file with a report format, and reads the report.
+// vetAs runs "trainyard vet" on a file with the given report format, and reads the report.
 func vetAs(t *testing.T, format, file string) (code int, found []finding) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

@@ -128,7 +128,8 @@ func (f *runtimeTestFlags) finish(s streams, result trial.Result, err error) err
 	return nil
 }
 
-// findRuntime looks up the runtime within the time limit of the test. An error can suggest a similar name.
+// findRuntime looks up the runtime in the cluster. findRuntime may take as long as the time limit of
+// the test. If the runtime does not exist, the error can suggest a runtime with a similar name.
 func (f *runtimeTestFlags) findRuntime(ctx context.Context, client jobs.Jobs) (jobs.Runtime, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.options.Timeout)
 	defer cancel()
@@ -160,7 +161,8 @@ func (f *runtimeTestFlags) complete(ctx context.Context, args []string) []string
 
 var statusLabels = map[trial.Status]string{trial.Passed: "ok", trial.Failed: "FAILED", trial.Open: "..."}
 
-// printCheck prints the line of a check. The pod, the evidence and a hint follow below, if the check has them.
+// printCheck prints the line of a check. Below the line of the check, printCheck prints the pod, the evidence
+// and a hint, if the check has them.
 func printCheck(w io.Writer, c trial.Check) {
 	line := fmt.Sprintf("%-6s %6.1f s  %s", statusLabels[c.Status], c.Seconds, c.Title)
 	if c.Detail != "" {

@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScript runs the files in testdata/script. Each file is a shell session. TRAINYARD_UPDATE=1 rewrites the
-// expected output.
+// TestScript runs the files in testdata/script. Each script file describes a shell session. With
+// TRAINYARD_UPDATE=1, the test rewrites the expected output in the scripts.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",

@@ -34,8 +34,9 @@ type sourceFlags struct {
 	output  string // text or json
 }
 
-// add adds the flags to a command, whose first argument is the name of a TrainJobSource. The function "run" gets a client.
-// Errors of "run" become safe to print on a terminal.
+// add adds the flags to a command, whose first argument is the name of a TrainJobSource. When a user runs the command, the
+// function "run" gets a client for the cluster. The command makes the errors of the function "run" safe to print on a
+// terminal.
 func (f *sourceFlags) add(cmd *cobra.Command, run func(context.Context, sources.Sources, []string) error) {
 	f.cluster.addConnection(cmd)
 	f.cluster.addNamespace(cmd)
@@ -58,8 +59,8 @@ func (f *sourceFlags) add(cmd *cobra.Command, run func(context.Context, sources.
 	}
 }
 
-// key returns the namespace and the name of the TrainJobSource. Call connectSources before key, because connectSources sets
-// the default namespace.
+// key returns the namespace and the name of the TrainJobSource. Callers must call connectSources before the method "key",
+// because connectSources sets the default namespace.
 func (f *sourceFlags) key() types.NamespacedName {
 	return types.NamespacedName{Namespace: f.cluster.namespace, Name: f.name}
 }
@@ -86,7 +87,8 @@ func (f *sourceFlags) complete(ctx context.Context, args []string) []string {
 // requestTimeout is the time limit of one request to the API server.
 const requestTimeout = 30 * time.Second
 
-// connectSources connects to the cluster. An empty f.namespace becomes the namespace of the selected context.
+// connectSources connects to the cluster. If f.namespace is empty, connectSources sets it to the namespace of
+// the selected kubeconfig context.
 func (f *clusterFlags) connectSources() (sources.Sources, error) {
 	config, namespace, err := f.config()
 	if err != nil {
@@ -100,7 +102,7 @@ func (f *clusterFlags) connectSources() (sources.Sources, error) {
 }
 
 // printableError is an error whose text is safe to print on a terminal. Messages of the API server can contain texts of
-// users and webhooks.
+// users and webhooks, which are not always safe to print.
 type printableError struct{ error }
 
 func (e printableError) Error() string { return message.PrintableLine(e.error.Error()) }
@@ -143,7 +145,8 @@ const commitDigits = 7
 
 func shortCommit(commit string) string { return commit[:min(len(commit), commitDigits)] }
 
-// cell returns the text of a table cell. An empty cell is "-", so that programs can split rows at spaces.
+// cell returns the text of a table cell. An empty text becomes "-", so that programs can split rows at
+// spaces.
 func cell(text string) string {
 	if text == "" {
 		return "-"

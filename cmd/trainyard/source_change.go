@@ -182,7 +182,7 @@ With -o json, the output has the fields of trainyard source status.`,
 	})
 }
 
-// newSuspension completes a command that suspends or resumes a TrainJobSource.
+// newSuspension adds the flags and the code to a command that suspends or resumes a TrainJobSource.
 func newSuspension(s streams, suspend bool, cmd *cobra.Command) *cobra.Command {
 	done, unchanged := "Resumed", "not suspended"
 	if suspend {

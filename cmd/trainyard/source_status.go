@@ -136,7 +136,7 @@ func printProblems(w io.Writer, v sources.View) error {
 	return nil
 }
 
-// describeProblem returns FILE:LINE: MESSAGE, which editors recognize.
+// describeProblem returns a problem in the form FILE:LINE: MESSAGE, which editors recognize.
 func describeProblem(p v1alpha1.JobProblem) string {
 	switch {
 	case p.File == "":

@@ -70,7 +70,8 @@ func (f *whyFlags) run(ctx context.Context, s streams, name string) error {
 	return printExplanation(s.out, found)
 }
 
-// explainMissing returns an error that suggests the name of another TrainJob in the namespace.
+// explainMissing returns an error for a TrainJob that does not exist. The error suggests the name
+// of another TrainJob in the namespace.
 func (f *whyFlags) explainMissing(ctx context.Context, client jobs.Jobs, name string, notFound error) error {
 	names, err := client.Names(ctx, f.cluster.namespace)
 	if err != nil {
@@ -79,7 +80,8 @@ func (f *whyFlags) explainMissing(ctx context.Context, client jobs.Jobs, name st
 	return fmt.Errorf("namespace %s has no TrainJob %s%s", f.cluster.namespace, message.Quote(name), suggestName(name, names))
 }
 
-// suggestName suggests the most similar name, or lists the names.
+// suggestName returns text that suggests the most similar name. If no name is similar, the text
+// lists the existing names.
 func suggestName(name string, names []string) string {
 	if nearest := message.Nearest(name, names); nearest != "" {
 		return fmt.Sprintf(": did you mean %s?", nearest)

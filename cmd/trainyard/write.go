@@ -21,8 +21,8 @@ type target struct {
 	plan     *bundles.Plan
 }
 
-// write writes each bundle. If --check is set, the function lists the differences and writes nothing. The function
-// plans the changes of all folders before it changes the first folder.
+// write writes each bundle. If --check is set, the function lists the differences between the folders and the new
+// bundles, and writes nothing. The function plans the changes of all folders before it changes the first folder.
 func (f *generateFlags) write(ctx context.Context, s streams, format bundles.Format, platforms []generator.Platform) error {
 	w := &bundles.Writer{
 		Force:       f.force,
@@ -107,8 +107,8 @@ func bundleOf(p generator.Platform) bundles.Bundle {
 // formatNeeds reports a missing field that the value of --format requires.
 var formatNeeds = problem.Rule{Name: "format-needs", Doc: "The document sets all fields that the value of --format requires"}
 
-// reportDifferences returns an error that lists all differences between the folders and their bundles, if there are
-// any.
+// reportDifferences returns an error if a folder differs from its bundle. The error lists all differences of all
+// folders.
 func reportDifferences(s streams, targets []target) error {
 	var differences []string
 	for _, t := range targets {

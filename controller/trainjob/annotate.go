@@ -14,11 +14,12 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// fieldOwner is the name of the field manager of all changes by this controller. It appears in metadata.managedFields.
+// fieldOwner is the name of the field manager of all changes by this controller. The name of the field manager appears
+// in metadata.managedFields of each changed object.
 const fieldOwner = "trainyard-" + controllerName
 
-// annotate writes the phase and the message of a TrainJob into annotations, unless these are up to date. It changes only
-// trainyard's own annotations, so it cannot conflict with other programs.
+// annotate writes the phase and the message of a TrainJob into its annotations, unless the annotations are already up to
+// date. annotate changes only trainyard's own annotations, so it cannot conflict with other programs.
 func (c *Controller) annotate(ctx context.Context, snapshot jobs.Snapshot, s state) error {
 	job := &snapshot.Job
 	if c.ReadOnly || !job.DeletionTimestamp.IsZero() {
@@ -41,11 +42,13 @@ func (c *Controller) annotate(ctx context.Context, snapshot jobs.Snapshot, s sta
 		return nil
 	}
 	target := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: job.Namespace, Name: job.Name}}
-	// The patch contains the UID, so that a later TrainJob with the same name does not get the annotations.
+	// The patch contains the UID of the TrainJob, so that a later TrainJob with the same name does not get
+	// the annotations.
 	return c.patch(ctx, target, map[string]any{"metadata": map[string]any{"uid": job.UID, "annotations": wanted}})
 }
 
-// patch changes the given fields of an object. If the object no longer exists, patch does nothing and returns no error.
+// patch sends a request that changes the given fields of an object. If the object no longer exists, patch does nothing
+// and returns no error.
 func (c *Controller) patch(ctx context.Context, target client.Object, fields map[string]any) error {
 	text, err := json.Marshal(fields)
 	if err != nil {

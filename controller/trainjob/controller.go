@@ -29,11 +29,12 @@ import (
 // Kueue has a controller with the same name.
 const controllerName = "trainjob"
 
-// refreshInterval is the time after which the message of a TrainJob that has not started is computed again. Messages must
-// not be older than 30 seconds, so a busy controller has 10 seconds left to update a message.
+// refreshInterval is the time after which the controller computes the message of a TrainJob again, if the TrainJob has
+// not started. A message must not be older than 30 seconds. After refreshInterval, a busy controller still has 10
+// seconds to update the message.
 const refreshInterval = 20 * time.Second
 
-// podsOfJobSet is the name of the index of pods by the name of their JobSet.
+// podsOfJobSet is the name of the index that finds pods by the name of their JobSet.
 const podsOfJobSet = "jobset"
 
 // Controller observes TrainJobs. All fields must be set, except ReadOnly.
@@ -47,7 +48,7 @@ type Controller struct {
 	Events  events.EventRecorder
 	Metrics *Metrics
 	Now     func() time.Time
-	// ReadOnly switches off everything that writes to the cluster. The metrics remain.
+	// ReadOnly means that the controller writes nothing to the cluster. The metrics remain.
 	ReadOnly bool
 
 	began        time.Time
@@ -89,8 +90,8 @@ func (c *Controller) Setup(ctx context.Context, mgr ctrl.Manager, workers int) e
 	return b.WithOptions(controller.Options{MaxConcurrentReconciles: workers, RecoverPanic: new(true)}).Complete(c)
 }
 
-// requestTrainJob returns a reconcile request for the TrainJob of a pod. The TrainJob has the name of the pod's JobSet. The request for
-// a JobSet without a TrainJob does nothing.
+// requestTrainJob returns a reconcile request for the TrainJob of a pod. The TrainJob of a pod has the same name as the
+// JobSet of the pod. If no TrainJob has the name of the JobSet, the reconcile request has no effect.
 func requestTrainJob(_ context.Context, pod client.Object) []reconcile.Request {
 	name := pod.GetLabels()[jobs.JobSetLabel]
 	if name == "" {
@@ -99,8 +100,8 @@ func requestTrainJob(_ context.Context, pod client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: name}}}
 }
 
-// Reconcile reports the state of a TrainJob if the state has changed, applies the time limits of its runtime, and creates or
-// deletes its NetworkPolicy.
+// Reconcile reports the state of a TrainJob if the state has changed. Reconcile also applies the time limits of the runtime,
+// and creates or deletes the NetworkPolicy of the TrainJob.
 func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	job := &trainer.TrainJob{}
 	if err := c.Client.Get(ctx, request.NamespacedName, job); apierrors.IsNotFound(err) {
@@ -153,9 +154,9 @@ func (c *Controller) readWanted(ctx context.Context, job *trainer.TrainJob) (job
 	return jobs.CountWanted(set), nil
 }
 
-// report writes the metrics, the events and the annotations of a TrainJob, and applies the time limits of its runtime. It
-// returns the time after which the next report is needed, or 0. If a write fails, report continues with the other writes,
-// and returns an error, so that the controller tries again.
+// report writes the metrics, the events and the annotations of a TrainJob, and applies the time limits of its runtime.
+// The returned duration is the time until the next report, or 0 if no next report is planned. If a write fails, the other
+// writes are still done. If a write fails, the method returns an error, so that the controller tries again.
 func (c *Controller) report(ctx context.Context, snapshot jobs.Snapshot) (time.Duration, error) {
 	now, settings := c.Now(), c.readRuntime(ctx, &snapshot.Job)
 	before := c.memory.recall(&snapshot.Job)
@@ -175,7 +176,7 @@ func (c *Controller) report(ctx context.Context, snapshot jobs.Snapshot) (time.D
 	return soonest(timeout, expiry, current.refresh()), errors.Join(annotateErr, timeoutErr, expiryErr)
 }
 
-// soonest returns the shortest of the durations that are not 0, or 0.
+// soonest returns the shortest duration that is not 0. If all durations are 0, soonest returns 0.
 func soonest(all ...time.Duration) time.Duration {
 	all = slices.DeleteFunc(all, func(d time.Duration) bool { return d == 0 })
 	if len(all) == 0 {

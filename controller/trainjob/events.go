@@ -11,7 +11,7 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// The reasons of events. Other programs can rely on them.
+// The reasons of events. Other programs can rely on the field "reason" of the controller's events.
 const (
 	// ReasonJobSubmitted means that the controller sees the TrainJob for the first time.
 	ReasonJobSubmitted = "JobSubmitted"
@@ -19,12 +19,13 @@ const (
 	ReasonGangSchedulingStarted = "GangSchedulingStarted"
 	// ReasonPodsReady means that all pods are ready for the training.
 	ReasonPodsReady = "PodsReady"
-	// ReasonTrainingStarted means that mpirun has started. If the TrainJob has no launcher, it means that the programs on
-	// all nodes have started.
+	// ReasonTrainingStarted means that mpirun has started. If the TrainJob has no launcher, ReasonTrainingStarted means
+	// that the programs on all nodes have started.
 	ReasonTrainingStarted = "TrainingStarted"
 	// ReasonTrainingComplete means that the TrainJob has succeeded.
 	ReasonTrainingComplete = "TrainingComplete"
-	// ReasonTrainingFailed means that the TrainJob has failed. The note of the event says why.
+	// ReasonTrainingFailed means that the TrainJob has failed. The note of the event TrainingFailed
+	// says why the TrainJob failed.
 	ReasonTrainingFailed = "TrainingFailed"
 )
 
@@ -33,16 +34,17 @@ const (
 	action = "Observe"
 	// maxNote is the maximum length of the note of an event, in bytes. The API server refuses notes of more than 1024 bytes.
 	maxNote = 1000
-	// oldAge limits reports about TrainJobs that are new to the controller. If such a TrainJob started or ended longer ago
-	// than oldAge, the controller does not report its past. When the controller is installed, the cluster can have many
-	// TrainJobs that ended long ago.
+	// oldAge is the time after which the controller regards the start or the end of a TrainJob as old. If a TrainJob is
+	// new to the controller, and started or ended longer ago than oldAge, the controller does not report its past. When
+	// the controller is installed, the cluster can have many TrainJobs that ended long ago.
 	oldAge = time.Hour
 )
 
 // note is an event about a TrainJob.
 type note struct{ kind, reason, text string }
 
-// emit writes the events about the stages that a TrainJob has reached between the states "before" and "current".
+// emit writes an event for each stage that a TrainJob has reached between the state "before" and the state
+// "current".
 func (c *Controller) emit(snapshot jobs.Snapshot, before, current state) {
 	if c.ReadOnly || c.isOld(snapshot, before, c.Now()) {
 		return
@@ -60,8 +62,9 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:maxNote], "") + "…"
 }
 
-// isOld reports whether a TrainJob is new to the controller, but started or ended long ago. In read-only mode, the controller cannot
-// store what it has reported, so everything before its own start is old.
+// isOld reports whether a TrainJob is new to the controller, but started or ended long ago. In read-only mode, the
+// controller cannot store its reports. A TrainJob is therefore old if it was scheduled, started or ended before the
+// controller started.
 func (c *Controller) isOld(snapshot jobs.Snapshot, before state, now time.Time) bool {
 	horizon := now.Add(-oldAge)
 	if c.ReadOnly && c.began.After(horizon) {
@@ -80,13 +83,13 @@ func (c *Controller) isOld(snapshot jobs.Snapshot, before state, now time.Time) 
 	return false
 }
 
-// stages maps each phase before the end to its position in the usual order of phases. Between two reports, a TrainJob can
-// pass through several phases.
+// stages contains all phases before the end of a TrainJob, each with its position in the usual order. Between two
+// reports, a TrainJob can pass through several phases.
 var stages = map[jobs.Phase]int{"": -1, jobs.Suspended: 0, jobs.Pending: 0, jobs.GangScheduling: 1, jobs.Initializing: 2, jobs.Running: 3}
 
-// notes returns the events for the stages that a TrainJob has reached since the last report. If JobSet starts all pods again, the
-// TrainJob returns to an earlier stage, and the events of the next stages are written again. The event of a failure is written when
-// the failure is explained.
+// notes returns the events for the stages that a TrainJob has reached since the last report. If JobSet starts all pods
+// again, the TrainJob returns to an earlier stage. When the TrainJob reaches the later stages again, the events of these
+// stages are written again. The event about a failure is written when the search for the cause of the failure has ended.
 func notes(snapshot jobs.Snapshot, before, current state) []note {
 	var all []note
 	if before.Phase != current.Phase {
@@ -102,7 +105,8 @@ func notes(snapshot jobs.Snapshot, before, current state) []note {
 	return all
 }
 
-// stageNotes returns the events for the stages before the end.
+// stageNotes returns the events for the stages that a TrainJob has newly reached, except the event
+// for its end.
 func stageNotes(snapshot jobs.Snapshot, before, current state) []note {
 	from, to := stages[before.Phase], reachedStage(snapshot, current)
 	if to < from {
@@ -123,7 +127,8 @@ func stageNotes(snapshot jobs.Snapshot, before, current state) []note {
 	return all
 }
 
-// reachedStage returns the last stage that a TrainJob has reached. A TrainJob can fail before it starts.
+// reachedStage returns the last stage that a TrainJob has reached. A TrainJob that fails before its
+// training starts has not reached the stage that belongs to the phase Running.
 func reachedStage(snapshot jobs.Snapshot, current state) int {
 	switch {
 	case current.Phase == jobs.Succeeded, current.Phase == jobs.Failed && !snapshot.Times().Started.IsZero():

@@ -71,8 +71,8 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestFailuresAreReportedOnce checks that the event TrainingFailed is not written before the search for the cause has ended, and is then
-// written once.
+// TestFailuresAreReportedOnce checks that the event TrainingFailed is written once, after the search for the cause of the
+// failure has ended.
 func TestFailuresAreReportedOnce(t *testing.T) {
 	snapshot := snapshotOf(trainer.TrainJobFailed, false)
 	found := state{Phase: jobs.Failed}

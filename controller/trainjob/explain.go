@@ -22,8 +22,9 @@ const (
 	// explainers is the number of TrainJobs that are explained at the same time. Reading a log from a lost cluster node
 	// takes ten seconds.
 	explainers = 4
-	// explainInterval is the time until a TrainJob that does not start is explained again. The time doubles after each explanation, up
-	// to maxExplainInterval, because an explanation reads all events of a namespace.
+	// explainInterval is the delay after which the controller explains a TrainJob again, if the TrainJob still does not
+	// start. The time doubles after each explanation, up to maxExplainInterval, because an explanation reads all events of a
+	// namespace.
 	explainInterval    = 5 * time.Minute
 	maxExplainInterval = time.Hour
 	// maxAttempts is the number of attempts to explain a failure, and attemptInterval is the time between them. Right after a
@@ -37,7 +38,8 @@ type Explainer interface {
 	Explain(ctx context.Context, key types.NamespacedName) (jobs.Explanation, error)
 }
 
-// explanations explains TrainJobs in the background, because reading logs can take long.
+// explanations is a queue of TrainJobs. Background workers explain the TrainJobs in the queue,
+// because reading logs can take long.
 type explanations struct {
 	explainer Explainer
 	now       func() time.Time
@@ -48,14 +50,15 @@ type explanations struct {
 	found map[types.NamespacedName]explanation
 }
 
-// explanation contains what is known so far about why a TrainJob is in a phase.
+// explanation contains the current knowledge about why a TrainJob is in a phase.
 type explanation struct {
 	uid      types.UID
 	phase    jobs.Phase
 	attempts int
-	// finished is true if the cause is known, or after maxAttempts attempts.
+	// finished is true if the cause is known, or if maxAttempts attempts have been made.
 	finished bool
-	// at is the time of the last explanation, and interval is the time until the next one.
+	// "at" is the time of the last explanation, and "interval" is the time until the next
+	// explanation.
 	at       time.Time
 	interval time.Duration
 	cause    *jobs.Cause
@@ -68,8 +71,9 @@ func newExplanations(explainer Explainer, now func() time.Time) *explanations {
 	}
 }
 
-// get returns the most probable cause of a TrainJob's state, or nil, and whether the explanation is finished. If there is no
-// explanation yet, or if the last explanation is old, get requests a new one.
+// get returns the most probable cause of a TrainJob's state, or nil if no cause is known. The result "finished" says whether
+// the explanation is finished. If there is no explanation yet, or if the last explanation is old, the method get requests a
+// new one.
 func (e *explanations) get(job *trainer.TrainJob, phase jobs.Phase) (cause *jobs.Cause, finished bool) {
 	key := types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
 	e.lock.Lock()
@@ -92,12 +96,13 @@ func (e *explanations) forget(key types.NamespacedName) {
 	delete(e.found, key)
 }
 
-// Start explains the TrainJobs in the queue until the context ends. Several of them are explained at the same time.
+// Start explains the TrainJobs in the queue until the context ends. Several TrainJobs are explained at the same
+// time.
 func (e *explanations) Start(ctx context.Context) error {
 	return work(ctx, e.queue, explainers, e.explain)
 }
 
-// explain explains one TrainJob, and lets the controller report the result.
+// explain finds out why one TrainJob is in its phase, and lets the controller report the result.
 func (e *explanations) explain(ctx context.Context, key types.NamespacedName) {
 	wanted := e.wanted(key)
 	explained, err := e.ask(ctx, key)
@@ -114,7 +119,8 @@ func (e *explanations) explain(ctx context.Context, key types.NamespacedName) {
 	}
 }
 
-// ask explains a TrainJob. It turns a panic into an error, because logs and other texts of users can contain anything.
+// ask explains a TrainJob. A panic during an explanation becomes an error, because logs and other texts of users can
+// contain anything.
 func (e *explanations) ask(ctx context.Context, key types.NamespacedName) (explained jobs.Explanation, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -125,15 +131,17 @@ func (e *explanations) ask(ctx context.Context, key types.NamespacedName) (expla
 	return e.explainer.Explain(ctx, key)
 }
 
-// wanted returns the entry for a TrainJob. The UID and the phase in the entry identify the requested explanation.
+// wanted looks up the entry with the requested explanation of a TrainJob. The UID and the phase in the entry
+// identify the requested explanation.
 func (e *explanations) wanted(key types.NamespacedName) explanation {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	return e.found[key]
 }
 
-// store keeps the result of an attempt, and reports whether no further attempt is needed. If the TrainJob has reached
-// another phase in the meantime, store drops the result, and the controller requests a new explanation.
+// store saves the result of an attempt to explain a TrainJob. The method store returns true if no further attempt is
+// needed. If the TrainJob has reached another phase in the meantime, the result is discarded, and the controller
+// requests a new explanation.
 func (e *explanations) store(key types.NamespacedName, wanted explanation, explained jobs.Explanation, err error) bool {
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -149,7 +157,8 @@ func (e *explanations) store(key types.NamespacedName, wanted explanation, expla
 	return e.found[key].finished
 }
 
-// with adds the result of an attempt. A failed attempt does not change the cause.
+// with is a method that returns a copy of an explanation, with the result of another attempt. A
+// failed attempt does not change the cause.
 func (e explanation) with(explained jobs.Explanation, err error, now time.Time) explanation {
 	e.attempts++
 	e.at = now

@@ -15,8 +15,9 @@ import (
 )
 
 // isolate creates the NetworkPolicy of a TrainJob if a generated policy isolates the TrainJobs of the namespace from each
-// other. If the namespace has no such policy any more, isolate deletes the TrainJob's policy, because this policy alone
-// would deny DNS. Kubernetes deletes the policy together with the TrainJob.
+// other. If no generated policy isolates the TrainJobs of the namespace any more, isolate deletes the policy of the
+// TrainJob. Without a generated policy, the policy of the TrainJob would deny DNS. Kubernetes deletes the NetworkPolicy
+// of a TrainJob together with the TrainJob.
 func (c *Controller) isolate(ctx context.Context, snapshot jobs.Snapshot) error {
 	job := &snapshot.Job
 	if c.ReadOnly || !job.DeletionTimestamp.IsZero() {
@@ -36,7 +37,8 @@ func (c *Controller) isolate(ctx context.Context, snapshot jobs.Snapshot) error 
 	case exists && !isolated:
 		err = client.IgnoreNotFound(c.Client.Delete(ctx, policy))
 	case isolated && !isOver && !exists:
-		// Applying also replaces the policy of an earlier TrainJob with the same name.
+		// The apply request also replaces the NetworkPolicy of an earlier TrainJob with the same
+		// name.
 		err = c.Client.Patch(ctx, policy, client.Apply, client.FieldOwner(fieldOwner), client.ForceOwnership) //nolint:staticcheck // no apply configuration is needed for one object
 	}
 	if err != nil {
@@ -57,8 +59,10 @@ func (c *Controller) ownsPolicy(ctx context.Context, job *trainer.TrainJob, name
 	return err == nil && metav1.IsControlledBy(found, job), nil
 }
 
-// requestIsolated returns a reconcile request for each TrainJob of a namespace when the policy that isolates TrainJobs is created or
-// deleted there. For the policy of a single TrainJob, it returns a request for this TrainJob, so that a deleted policy is created again.
+// requestIsolated returns reconcile requests when a NetworkPolicy is created or deleted. If the policy isolates all
+// TrainJobs of a namespace, requestIsolated returns one request for each of these TrainJobs. If the policy belongs
+// to a single TrainJob, requestIsolated returns a request for this TrainJob, so that a deleted policy is created
+// again.
 func (c *Controller) requestIsolated(ctx context.Context, policy client.Object) []reconcile.Request {
 	if owner := metav1.GetControllerOf(policy); owner != nil {
 		return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: policy.GetNamespace(), Name: owner.Name}}}
@@ -93,7 +97,7 @@ const (
 )
 
 // networkPolicy returns the policy that lets the pods of a TrainJob connect to each other, on all ports. The policy selects
-// the pods by the label jobset-name. JobSet sets this label, and tenants cannot set labels of pods.
+// the pods by the label jobset-name. JobSet sets the label jobset-name, and tenants cannot set labels of pods.
 func networkPolicy(job *trainer.TrainJob) *networkingv1.NetworkPolicy {
 	pods := metav1.LabelSelector{MatchLabels: map[string]string{jobs.JobSetLabel: job.Name}}
 	peers := []networkingv1.NetworkPolicyPeer{{PodSelector: &pods}}

@@ -13,7 +13,7 @@ import (
 )
 
 // memory holds the last reported state of each TrainJob. Annotations of the TrainJob hold the same state, but the cached
-// TrainJob can lack the annotations that were written last.
+// TrainJob may lack the newest annotations.
 type memory struct {
 	lock   sync.Mutex
 	states map[types.NamespacedName]remembered
@@ -24,12 +24,13 @@ type remembered struct {
 	state
 }
 
-// endedMark is the suffix after the UID in the annotation v1alpha1.ObservedAnnotation. It means that the controller has
-// explained the TrainJob's end, and has counted it in the metrics.
+// endedMark is the suffix after the UID in the annotation v1alpha1.ObservedAnnotation. With the suffix, the
+// annotation means that the controller has explained the end of the TrainJob, and has counted the end in the
+// metrics.
 const endedMark = "/ended"
 
 // recall returns the last reported state of a TrainJob. If the program was restarted, recall reads the state from the
-// TrainJob's annotations. It ignores annotations that a user copied from another TrainJob.
+// TrainJob's annotations. recall ignores annotations that a user copied from another TrainJob.
 func (m *memory) recall(job *trainer.TrainJob) state {
 	m.lock.Lock()
 	defer m.lock.Unlock()

@@ -19,15 +19,16 @@ const (
 	failed    = "failed"
 )
 
-// Values of the labels "class" and "code". A failure without a diagnosis has unknownCode and unknownClass. A failure has
-// symptomClass if the diagnosis is only a symptom, whose cause is unknown.
+// Values of the labels "class" and "code". A failure without a diagnosis has unknownCode and unknownClass. If the
+// diagnosis of a failure is only a symptom with an unknown cause, the class of the failure is symptomClass.
 const (
 	unknownCode  = "UNKNOWN"
 	unknownClass = "unknown"
 	symptomClass = "symptom"
 )
 
-// Metrics are the metrics of TrainJobs. grafana/metrics_trainjob.cue declares them.
+// Metrics are the metrics of TrainJobs. The file grafana/metrics_trainjob.cue declares these
+// metrics.
 type Metrics struct {
 	duration, phaseDuration, timeToStart, gangDuration, preflight, connect, mpiInit *prometheus.HistogramVec
 
@@ -39,7 +40,8 @@ type Metrics struct {
 	counts map[string]bool // the namespaces and runtimes whose counters exist
 }
 
-// NewMetrics returns metrics without values. The argument "now" is the clock.
+// NewMetrics returns metrics without values. The argument "now" is a function that returns the
+// current time.
 func NewMetrics(now func() time.Time) *Metrics {
 	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: metrics.Buckets()}, labels)
@@ -92,7 +94,8 @@ func (m *Metrics) observeMPIStart(start mpiStart, source string, took time.Durat
 	m.mpiInit.WithLabelValues(start.launcher.Namespace, start.mpi, source).Observe(took.Seconds())
 }
 
-// forget removes the series of a deleted TrainJob. The counters and histograms of its namespace remain.
+// forget removes the series of a deleted TrainJob. The counters and histograms of the TrainJob's
+// namespace remain.
 func (m *Metrics) forget(key types.NamespacedName) { m.gauges.remove(key) }
 
 // update stores the current values of a TrainJob. The argument "mpi" is the MPI variant of the runtime.
@@ -101,7 +104,8 @@ func (m *Metrics) update(snapshot jobs.Snapshot, mpi string, current state) {
 	m.gauges.set(client.ObjectKeyFromObject(&snapshot.Job), readGauges(snapshot, mpi, current))
 }
 
-// observe counts the events and durations between the last reported state "before" and the state "current".
+// observe updates the counters and histograms. The argument "before" is the last reported state, and the
+// argument "current" is the current state.
 func (m *Metrics) observe(snapshot jobs.Snapshot, mpi string, before, current state) {
 	namespace, times := snapshot.Job.Namespace, snapshot.Times()
 	if before.Phase != current.Phase && !before.since.IsZero() {
@@ -162,8 +166,8 @@ func (m *Metrics) countEnd(snapshot jobs.Snapshot, current state) {
 	m.duration.WithLabelValues(namespace, runtime, outcome).Observe(times.Ended.Sub(times.Created).Seconds())
 }
 
-// startCounters creates the counters of a namespace and a runtime with the value 0. PromQL's increase() would otherwise miss the
-// first event.
+// startCounters creates the counters of a namespace and a runtime with the value 0. If the counters did not start at 0,
+// PromQL's increase() would miss the first event.
 func (m *Metrics) startCounters(snapshot jobs.Snapshot) {
 	namespace, runtime := snapshot.Job.Namespace, snapshot.Job.Spec.RuntimeRef.Name
 	m.lock.Lock()
@@ -190,7 +194,7 @@ func (m *Metrics) startFailure(namespace, code, class string) {
 	m.diagnoses.WithLabelValues(namespace, code, class)
 }
 
-// classify returns the values of the labels "code" and "class".
+// classify returns the values of the labels "code" and "class" for the cause of a failure.
 func classify(cause *jobs.Cause) (code, class string) {
 	if cause == nil {
 		return unknownCode, unknownClass
@@ -198,9 +202,9 @@ func classify(cause *jobs.Cause) (code, class string) {
 	return cause.Code, classOf(cause.Level, cause.Origin)
 }
 
-// classOf returns the value of the label "class". It says who can fix a failure: the user, the administrator of the
-// platform, or the administrator of the infrastructure. If only a symptom of the failure is known, the value is
-// symptomClass.
+// classOf returns the value of the label "class". The label "class" says who can fix a failure: the user, the
+// administrator of the platform, or the administrator of the infrastructure. If only a symptom of the failure is
+// known, the value of the label is symptomClass.
 func classOf(level diagnosis.Level, origin diagnosis.Origin) string {
 	switch {
 	case level == diagnosis.Symptom:

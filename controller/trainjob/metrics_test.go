@@ -15,7 +15,7 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// TestMetrics checks that the metrics of a TrainJob that fails have the values that were worked out by hand. In this test,
+// TestMetrics checks the metrics of a TrainJob that fails. The expected values were calculated by hand. In this test,
 // mpirun starts 20 s after the creation of the TrainJob, and the TrainJob fails 60 s after its creation.
 func TestMetrics(t *testing.T) {
 	now := start.Add(5 * time.Second)
@@ -54,7 +54,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// report updates the metrics as the controller does.
+// report is a function that updates the metrics, as the controller does.
 func report(m *Metrics, snapshot jobs.Snapshot, before, current state) {
 	m.update(snapshot, "openmpi", current)
 	m.observe(snapshot, "openmpi", before, current)

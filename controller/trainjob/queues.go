@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// queueInterval is the maximum age of cached Workloads before they are read again. All TrainJobs of a namespace share
-	// one read.
+	// queueInterval is the maximum age of cached Workloads before they are read again. Each read fetches the Workloads
+	// of all TrainJobs of a namespace.
 	queueInterval = 5 * time.Second
-	// queueTimeout limits the time to read the Workloads of a namespace.
+	// queueTimeout is the maximum time to read the Workloads of a namespace.
 	queueTimeout = 10 * time.Second
-	// unusedTime is the time after which the Workloads of a namespace are dropped if nobody reads them.
+	// unusedTime is the time for which Workloads of a namespace stay in the cache if nobody reads them.
 	unusedTime = 10 * time.Minute
 )
 
@@ -30,7 +30,7 @@ type queues struct {
 	namespaces map[string]workloads
 }
 
-// workloads are the Workloads of a namespace.
+// workloads holds the cached Workloads of one namespace.
 type workloads struct {
 	read time.Time // the time at which the last read began
 	all  map[types.UID]jobs.Workload
@@ -41,8 +41,8 @@ func newQueues(reader jobs.Reader, now func() time.Time) *queues {
 	return &queues{Reader: reader, now: now, namespaces: map[string]workloads{}}
 }
 
-// Workloads returns the Workloads of a namespace. The result can be as old as queueInterval. While one caller reads the
-// Workloads again, other callers get the previous result, or nothing if no previous result exists.
+// Workloads returns the Workloads of a namespace. The returned Workloads can be up to queueInterval old. While one
+// caller reads the Workloads again, other callers get the previous result, or nothing if no previous result exists.
 func (q *queues) Workloads(ctx context.Context, namespace string) (map[types.UID]jobs.Workload, error) {
 	now := q.now()
 	q.lock.Lock()

@@ -21,8 +21,8 @@ func (r *countingReader) Workloads(context.Context, string) (map[types.UID]jobs.
 	return map[types.UID]jobs.Workload{"1": {Name: "w"}}, nil
 }
 
-// TestWorkloadsAreShared checks that the Workloads of a namespace are read only once in queueInterval, and that they are
-// read again after a call of forget.
+// TestWorkloadsAreShared checks that the Workloads of a namespace are read only once in queueInterval. After a call of
+// the method "forget", the Workloads are read again.
 func TestWorkloadsAreShared(t *testing.T) {
 	now, reader := start, &countingReader{}
 	q := newQueues(reader, func() time.Time { return now })

@@ -27,7 +27,8 @@ type dueJob struct {
 	at  time.Time
 }
 
-// agenda is a heap of TrainJobs. The first TrainJob is the one that is due first.
+// agenda is a heap of TrainJobs. The first TrainJob of the heap is the TrainJob that must be
+// reconciled first.
 type agenda []dueJob
 
 func (a agenda) Len() int           { return len(a) }

@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// runtimeSettings are the settings in labels and annotations of a runtime. Only the controller uses them; Trainer ignores
-// them.
+// runtimeSettings are the settings in labels and annotations of a runtime. Only the controller uses the labels and
+// annotations that contain runtimeSettings. Trainer ignores them.
 type runtimeSettings struct {
 	// mpi is the MPI variant, or an empty string.
 	mpi string
@@ -26,8 +26,9 @@ type runtimeSettings struct {
 	ttl *time.Duration
 }
 
-// readRuntime returns the settings of a TrainJob's runtime, from the metadata in the cache. A runtime that does not exist
-// has no settings. Trainer refuses TrainJobs whose runtime does not exist, but the runtime can be deleted later.
+// readRuntime returns the settings of a TrainJob's runtime, from the metadata in the cache. If the runtime of a TrainJob
+// does not exist, readRuntime returns no settings. Trainer refuses TrainJobs whose runtime does not exist, but the
+// runtime can be deleted later.
 func (c *Controller) readRuntime(ctx context.Context, job *trainer.TrainJob) runtimeSettings {
 	key := client.ObjectKey{Name: job.Spec.RuntimeRef.Name}
 	kind := ptr.Deref(job.Spec.RuntimeRef.Kind, trainer.ClusterTrainingRuntimeKind)
@@ -41,8 +42,8 @@ func (c *Controller) readRuntime(ctx context.Context, job *trainer.TrainJob) run
 	return parseSettings(runtime)
 }
 
-// parseSettings reads labels and annotations that trainyard generates. It ignores invalid values, which only somebody else
-// can have written.
+// parseSettings reads labels and annotations that trainyard generates. parseSettings ignores invalid values, because
+// trainyard itself does not generate invalid values.
 func parseSettings(runtime client.Object) runtimeSettings {
 	annotations := runtime.GetAnnotations()
 	s := runtimeSettings{mpi: runtime.GetLabels()[v1alpha1.MPILabel]}
@@ -58,16 +59,17 @@ func parseSettings(runtime client.Object) runtimeSettings {
 	return s
 }
 
-// runtimeKind returns an object in which only the API version and the kind are set. Clients use it to read or watch the metadata of
-// runtimes.
+// runtimeKind returns an object in which only the API version and the kind are set. Clients use the object from runtimeKind
+// to read or watch the metadata of runtimes.
 func runtimeKind(kind string) *metav1.PartialObjectMetadata {
 	runtime := &metav1.PartialObjectMetadata{}
 	runtime.SetGroupVersionKind(trainer.GroupVersion.WithKind(kind))
 	return runtime
 }
 
-// requestUsers returns a reconcile request for each TrainJob that uses the changed runtime. All users of a TrainingRuntime
-// are in its namespace. A ClusterTrainingRuntime has no namespace, so its users are listed in all namespaces.
+// requestUsers returns a reconcile request for each TrainJob that uses the changed runtime. All TrainJobs that use a
+// TrainingRuntime are in the namespace of this TrainingRuntime. A ClusterTrainingRuntime has no namespace, so requestUsers
+// searches all namespaces for TrainJobs that use it.
 func (c *Controller) requestUsers(ctx context.Context, runtime client.Object) []reconcile.Request {
 	all := &trainer.TrainJobList{}
 	if c.Client.List(ctx, all, client.InNamespace(runtime.GetNamespace())) != nil {

@@ -13,12 +13,13 @@ import (
 )
 
 const (
-	// firstRead is the time from the start of the launcher's program until its log is read first. The time between reads becomes three
-	// times longer after each read.
+	// firstRead is the time from the start of the launcher's program until the log of the launcher is read for the first
+	// time. After each read of a log, the time until the next read becomes three times longer.
 	firstRead = 5 * time.Second
 	// readTimeout limits the time to read a log.
 	readTimeout = 10 * time.Second
-	// maxReads is the maximum number of reads of a log. The last read is half an hour after the start.
+	// maxReads is the maximum number of reads of a log. The last read of a log is half an hour after
+	// the start of the launcher's program.
 	maxReads = 6
 	// startReaders is the number of logs that are read at the same time.
 	startReaders = 2
@@ -43,8 +44,8 @@ type mpiStart struct {
 	mpi      string
 	began    time.Time
 	reads    int
-	// firstLine is the time of the first line that a rank printed, or zero. A later line can contain the marker, so the log
-	// is read once more.
+	// firstLine is the time of the first line that a rank printed, or zero. The log is read once more, because a line after
+	// the first line can contain the marker.
 	firstLine time.Time
 }
 
@@ -74,8 +75,8 @@ func (m *mpiStarts) Start(ctx context.Context) error {
 	return work(ctx, m.queue, startReaders, m.measure)
 }
 
-// measure reads the log of a launcher. If the log does not contain the marker, measure requests another read. It uses the
-// time of a rank's first line only if the next read does not find the marker either.
+// measure reads the log of a launcher. If the log does not contain the marker, the method "measure" requests another read
+// of the log. If the marker is missing in the next read too, the time of a rank's first line counts as the start of MPI.
 func (m *mpiStarts) measure(ctx context.Context, start mpiStart) {
 	reading, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -101,9 +102,9 @@ func (m *mpiStarts) measure(ctx context.Context, start mpiStart) {
 	}
 }
 
-// findMPIStart returns the time of the first line that contains the marker. If no line contains the marker, it returns the
-// time of the first line that mpirun marks as output of a rank. If the log has neither line, the source is empty. Each line
-// of the log begins with a timestamp.
+// findMPIStart returns the time of the first log line that contains the text of the constant marker. If no line contains
+// the marker, findMPIStart returns the time of the first line that mpirun marks as output of a rank. If the log contains
+// neither the marker nor output of a rank, the result "source" is empty. Each line of the log begins with a timestamp.
 func findMPIStart(log string) (source string, at time.Time) {
 	for line := range strings.Lines(log) {
 		stamp, text, _ := strings.Cut(line, " ")

@@ -33,8 +33,8 @@ func TestFindMPIStart(t *testing.T) {
 	}
 }
 
-// TestMeasureReadsAgain checks that the log is read again until a rank has printed a line, and once more after that to look
-// for the marker. It also checks that the number of reads is limited.
+// TestMeasureReadsAgain checks that the log is read again until a rank has printed a line. After a rank has printed a line,
+// the log must be read once more to look for the marker. The test also checks that the number of reads is limited.
 func TestMeasureReadsAgain(t *testing.T) {
 	began := time.Date(2026, 11, 27, 10, 0, 0, 0, time.UTC)
 	const line = "2026-11-27T10:00:20Z [1,0]<stdout>:step 1\n"

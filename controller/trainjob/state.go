@@ -16,27 +16,29 @@ import (
 // maxMessage is the maximum length of a message, in characters.
 const maxMessage = 1000
 
-// state is what the controller reports about a TrainJob.
+// state contains the values that the controller reports about a TrainJob.
 type state struct {
 	Phase   jobs.Phase
 	Message string
-	// blocked is the time since which a container prevents the end of the TrainJob, or zero.
+	// blocked is the time at which a container began to prevent the end of the TrainJob, or zero.
 	blocked time.Time
-	// trainingSince is the last time at which the training started, or zero if the controller has not seen a start.
+	// trainingSince is the time of the last start of the training, or zero if the controller has not seen a start.
 	trainingSince time.Time
-	// lostSince is the time since which a running training lacks a pod, or zero.
+	// lostSince is the time at which the controller noticed that a pod of a running training is
+	// missing. lostSince is zero if the controller has not noticed a missing pod.
 	lostSince time.Time
-	// wasSuspended is true if the TrainJob is suspended, or was suspended and still has the annotation that says that it was
-	// suspended after a gang timeout.
+	// wasSuspended is true if the TrainJob is suspended. wasSuspended stays true after the TrainJob was resumed, as
+	// long as the TrainJob has the annotation about a gang timeout.
 	wasSuspended bool
-	// since is the time at which the controller saw the phase first. It is zero if the phase began before the program started.
+	// "since" is the time at which the controller first saw the current phase. If the phase began before the program
+	// started, the time "since" is zero.
 	since time.Time
-	// waiting is the time since which pods wait for cluster nodes, or zero.
+	// waiting is the time at which pods began to wait for cluster nodes, or zero.
 	waiting time.Time
 	// started is true if the training has started at least once. JobSet can restart all pods, and then the training starts again.
 	started bool
-	// cause is the most probable cause of a failure, or of a wait, or nil. explained is true if the cause will not change
-	// soon.
+	// "cause" is the most probable cause of a failure or of a wait, or nil. "explained" is true if the cause will not
+	// change soon.
 	cause     *jobs.Cause
 	explained bool
 	// queued is true if the TrainJob is in a queue of Kueue.
@@ -48,7 +50,8 @@ type state struct {
 // isFinal reports whether the TrainJob has ended.
 func (s state) isFinal() bool { return s.Phase == jobs.Succeeded || s.Phase == jobs.Failed }
 
-// refresh returns the time after which the state must be observed again even if no event arrives, or 0.
+// refresh returns the time after which the controller must observe the state again, even if no event
+// arrives. If the controller only needs to wait for events, refresh returns 0.
 func (s state) refresh() time.Duration {
 	switch {
 	case s.isFinal(), s.Phase == jobs.Running && s.blocked.IsZero() && s.lostSince.IsZero(), s.Phase == jobs.Suspended && !s.queued:
@@ -80,7 +83,8 @@ func (c *Controller) observe(snapshot jobs.Snapshot, before state, now time.Time
 	return current
 }
 
-// explain adds the cause of a failure or of a long wait to a state. TrainJobs that ended long ago are not explained.
+// explain adds a cause to a state: the cause of a failure, or the cause of a long wait. TrainJobs that ended long
+// ago are not explained.
 func (c *Controller) explain(s *state, snapshot jobs.Snapshot, isOld bool, now time.Time) {
 	switch {
 	case isOld, s.Phase == jobs.Succeeded:
@@ -96,8 +100,8 @@ func (c *Controller) explain(s *state, snapshot jobs.Snapshot, isOld bool, now t
 	}
 }
 
-// beginOfPhase returns when the controller first saw the current phase. It returns zero if the phase can have begun before the program
-// started.
+// beginOfPhase returns when the controller first saw the current phase. beginOfPhase returns zero if the phase can have
+// begun before the program started.
 func (c *Controller) beginOfPhase(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time.Time) time.Time {
 	switch {
 	case phase == before.Phase:
@@ -108,7 +112,8 @@ func (c *Controller) beginOfPhase(snapshot jobs.Snapshot, phase jobs.Phase, befo
 	return now
 }
 
-// withoutPod returns the state of a running training that lacks a pod. It sets lostSince if the pod was lost just now.
+// withoutPod returns the state of a running training that lacks a pod. If lostSince is zero, withoutPod sets it to the
+// current time.
 func (s state) withoutPod(now time.Time) state {
 	if s.lostSince.IsZero() {
 		s.lostSince = now
@@ -121,8 +126,8 @@ func isEarly(phase jobs.Phase) bool {
 	return phase == jobs.Pending || phase == jobs.GangScheduling || phase == jobs.Initializing
 }
 
-// waitsSince returns the time since which pods wait for cluster nodes, or zero. If pods do not exist, for example because of
-// a quota, the result is the time at which the controller noticed that they are missing.
+// waitsSince returns the time at which pods began to wait for cluster nodes, or zero if no pods wait. If pods do not exist,
+// for example because of a quota, the result is the time at which the controller noticed that they are missing.
 func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time.Time) time.Time {
 	since := snapshot.GangWait()
 	if phase != jobs.GangScheduling || !since.IsZero() {
@@ -134,9 +139,9 @@ func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time
 	return now
 }
 
-// isStuck reports whether a TrainJob has been in a phase before Running for so long that something must be wrong, or whether
-// a container prevents its end. In the phase GangScheduling, only a TrainJob with missing pods is stuck: if all pods exist,
-// its summary already quotes the scheduler.
+// isStuck reports whether a TrainJob has been unusually long in a phase before Running, or whether a container prevents the
+// end of the TrainJob. In the phase GangScheduling, a TrainJob is stuck only if pods are missing. If all pods exist, the
+// summary of the TrainJob already quotes the scheduler.
 func (c *Controller) isStuck(snapshot jobs.Snapshot, phase jobs.Phase, now time.Time) bool {
 	since := snapshot.Times().Resumed
 	if phase == jobs.Running {
@@ -146,18 +151,19 @@ func (c *Controller) isStuck(snapshot jobs.Snapshot, phase jobs.Phase, now time.
 	return waits && !isManagedElsewhere(&snapshot.Job) && !since.IsZero() && now.Sub(since) > startTime
 }
 
-// startTime is the longest time that the pods of a TrainJob normally need to be created and to start. It is also the longest
-// time that the other containers of a pod normally run after the main container has ended.
+// startTime is the longest time that the pods of a TrainJob normally need to be created and to start. startTime is also the
+// longest time that the other containers of a pod normally run after the main container has ended.
 const startTime = 30 * time.Second
 
-// isManagedElsewhere reports whether another cluster runs the TrainJob, for example with MultiKueue. The TrainJob then has
-// no pods in this cluster.
+// isManagedElsewhere reports whether another cluster runs the TrainJob, for example with MultiKueue. A TrainJob that
+// another cluster runs has no pods in this cluster.
 func isManagedElsewhere(job *trainer.TrainJob) bool {
 	return ptr.Deref(job.Spec.ManagedBy, v1alpha1.TrainJobController) != v1alpha1.TrainJobController
 }
 
-// describe describes the cause of a state: its code, the pod or the object, what to do, and the evidence. For a TrainJob that has
-// not ended, the text begins with the message of the state, for example how many pods wait.
+// describe returns a text about the cause of a state. The text contains the code of the cause, the pod or the object, the
+// cause, the remedy, and the evidence. For a TrainJob that has not ended, the text begins with the message of the state, for
+// example how many pods wait.
 func (s state) describe() string {
 	place := s.cause.Source
 	if s.cause.Pod != "" {

@@ -39,8 +39,8 @@ func newTestController() *Controller {
 	return &Controller{Metrics: NewMetrics(time.Now), explanations: newExplanations(nil, time.Now)}
 }
 
-// TestMissingPodsWaitSinceNow checks that the gang timeout of a TrainJob with lost pods begins when the controller notices
-// the loss, and not when the remaining pods were created.
+// TestMissingPodsWaitSinceNow checks the gang timeout of a TrainJob that has lost pods. The timeout must begin when the
+// controller notices the loss, and not when the remaining pods were created.
 func TestMissingPodsWaitSinceNow(t *testing.T) {
 	c, now := newTestController(), start.Add(5*time.Hour)
 	first := c.observe(waiting(start), state{Phase: jobs.Initializing}, now)
@@ -52,8 +52,10 @@ func TestMissingPodsWaitSinceNow(t *testing.T) {
 	}
 }
 
-// TestLostLauncherKeepsRunning checks that a TrainJob whose launcher was deleted keeps the phase Running until new pods exist, or until
-// some time has passed. If the phase changed at once, events would be written a second time although the TrainJob is about to fail.
+// TestLostLauncherKeepsRunning checks that a TrainJob keeps the phase Running after its launcher was deleted. The phase
+// must change once new pods exist. Without new pods, the phase must change after the time startTime. If the phase
+// changed immediately after the deletion, the controller would write events a second time, although the TrainJob is
+// about to fail.
 func TestLostLauncherKeepsRunning(t *testing.T) {
 	c, started := newTestController(), start.Add(time.Minute)
 	before := state{Phase: jobs.Running, Message: "Running on 2 pods", trainingSince: started, started: true}
@@ -70,8 +72,8 @@ func TestLostLauncherKeepsRunning(t *testing.T) {
 	}
 }
 
-// TestUnexplainedFailureIsExplainedAfterRestart checks that the controller explains a failure after a restart if the annotations
-// do not say that the failure was explained before.
+// TestUnexplainedFailureIsExplainedAfterRestart checks which failures the controller explains after a restart. The
+// controller must explain a failure that the annotations do not mark as explained.
 func TestUnexplainedFailureIsExplainedAfterRestart(t *testing.T) {
 	job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "bert", UID: "1", Annotations: map[string]string{
 		v1alpha1.PhaseAnnotation: string(jobs.Failed), v1alpha1.ObservedAnnotation: "1",
@@ -89,7 +91,7 @@ func TestUnexplainedFailureIsExplainedAfterRestart(t *testing.T) {
 	}
 }
 
-// TestExplanationOfAnotherPhase checks that a cause that was found before the TrainJob failed is not reported as the cause of the failure.
+// TestExplanationOfAnotherPhase checks that the report of a failure contains no cause that was found in an earlier phase.
 func TestExplanationOfAnotherPhase(t *testing.T) {
 	e := newExplanations(nil, time.Now)
 	job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "bert", UID: "1"}}
@@ -117,15 +119,15 @@ func TestPhaseBeforeTheStart(t *testing.T) {
 	}
 }
 
-// panicking is an Explainer that has a bug.
+// panicking is an Explainer that always panics.
 type panicking struct{}
 
 func (panicking) Explain(context.Context, types.NamespacedName) (jobs.Explanation, error) {
 	panic("a bug") //nolint:forbidigo // the test needs a panic
 }
 
-// TestPanicIsAFailedExplanation checks that a panic of the Explainer does not end the program, and that the failure of the
-// TrainJob is still reported, without a cause.
+// TestPanicIsAFailedExplanation checks that a panic of the Explainer does not end the program. The failure of the TrainJob
+// must still be reported, but the report contains no cause.
 func TestPanicIsAFailedExplanation(t *testing.T) {
 	e := newExplanations(panicking{}, time.Now)
 	job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "bert", UID: "1"}}

@@ -17,8 +17,9 @@ import (
 // ReasonGangSchedulingTimeout means that the controller suspended a TrainJob, because its pods were not scheduled in time.
 const ReasonGangSchedulingTimeout = "GangSchedulingTimeout"
 
-// suspendLate suspends a TrainJob whose pods wait too long for cluster nodes. It returns the time until the timeout, or 0 if
-// there is nothing to wait for. The TrainJob is not deleted, so that its settings are kept.
+// suspendLate suspends a TrainJob whose pods wait too long for cluster nodes. suspendLate returns the time until the
+// timeout, or 0 if there is no timeout to wait for. The controller suspends the TrainJob instead of deleting it, so that the
+// settings of the TrainJob are kept.
 func (c *Controller) suspendLate(ctx context.Context, snapshot jobs.Snapshot, current state, timeout time.Duration, now time.Time) (time.Duration, error) {
 	job, workload := &snapshot.Job, snapshot.Workload
 	if c.ReadOnly || timeout == 0 || current.waiting.IsZero() || !canSuspend(snapshot) {
@@ -38,7 +39,8 @@ func (c *Controller) suspendLate(ctx context.Context, snapshot jobs.Snapshot, cu
 	return 0, nil
 }
 
-// canSuspend reports whether the controller can suspend a TrainJob, and whether the TrainJob then stays suspended.
+// canSuspend reports whether the controller can suspend a TrainJob, and the TrainJob then stays
+// suspended.
 func canSuspend(snapshot jobs.Snapshot) bool {
 	job, workload := &snapshot.Job, snapshot.Workload
 	switch {
@@ -52,14 +54,16 @@ func canSuspend(snapshot jobs.Snapshot) bool {
 	return true
 }
 
-// suspendsOnce reports whether the controller suspends a TrainJob only once, because Argo CD or Flux would resume it again.
-// A TrainJob in a queue is not affected: the controller deactivates its Workload, which Argo CD and Flux do not manage.
+// suspendsOnce reports whether the controller suspends a TrainJob only once. After a suspension, Argo CD or Flux would
+// resume the TrainJob. For a TrainJob in a queue, the controller deactivates the Workload. Argo CD and Flux do not manage
+// the Workload, so they do not resume the TrainJob.
 func suspendsOnce(snapshot jobs.Snapshot) bool {
 	return isAppliedFromGit(&snapshot.Job) && snapshot.Queue() == ""
 }
 
-// stillWaits reports whether pods of a TrainJob have waited since the given time or longer. It reads from the API server, because the
-// caches can be old: a TrainJob whose training has just started must not be suspended.
+// stillWaits reports whether pods of a TrainJob have waited since the given time or since an earlier time. stillWaits
+// reads from the API server, because the caches can be old. A TrainJob whose training has just started must not be
+// suspended.
 func (c *Controller) stillWaits(ctx context.Context, job *trainer.TrainJob, since time.Time) (bool, error) {
 	live := &trainer.TrainJob{}
 	if err := c.Live.Get(ctx, client.ObjectKeyFromObject(job), live); err != nil {
@@ -78,8 +82,9 @@ func (c *Controller) stillWaits(ctx context.Context, job *trainer.TrainJob, sinc
 	return live.UID == job.UID && snapshot.Phase() == jobs.GangScheduling && !snapshot.GangWait().After(since), nil
 }
 
-// suspend suspends a TrainJob, and stores the reason in an annotation. If the TrainJob is in a queue, suspend deactivates
-// its Workload instead of setting spec.suspend, because Kueue would resume the TrainJob.
+// suspend suspends a TrainJob, and stores the reason in an annotation. If the TrainJob is in a queue, the controller
+// deactivates the Workload of the TrainJob. The controller does not set spec.suspend, because Kueue would then resume the
+// TrainJob.
 func (c *Controller) suspend(ctx context.Context, job *trainer.TrainJob, workload *jobs.Workload, reason string) error {
 	target := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: job.Namespace, Name: job.Name}}
 	metadata := map[string]any{"uid": job.UID, "annotations": map[string]string{v1alpha1.TimedOutAnnotation: reason}}
@@ -95,14 +100,15 @@ func (c *Controller) suspend(ctx context.Context, job *trainer.TrainJob, workloa
 	return c.patch(ctx, object, map[string]any{"spec": map[string]any{"active": false}})
 }
 
-// trackingMarks are labels and annotations that Argo CD and Flux add to the objects that they apply. Argo CD and Flux would
-// create such a TrainJob again after its deletion, and the training would run again.
+// trackingMarks are labels and annotations that Argo CD and Flux add to the objects that they apply. If the controller
+// deleted a TrainJob that Argo CD or Flux has marked, Argo CD or Flux would create the TrainJob again. The training would
+// then run again.
 var trackingMarks = []string{
 	"argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance", "kustomize.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/name",
 }
 
-// isAppliedFromGit reports whether Argo CD or Flux applies a TrainJob. TrainJobSources do not matter here, because they do
-// not create a deleted TrainJob again.
+// isAppliedFromGit reports whether Argo CD or Flux applies a TrainJob. TrainJobs of a TrainJobSource do not count as
+// applied from Git. The reason is that a TrainJobSource does not create a deleted TrainJob again.
 func isAppliedFromGit(job *trainer.TrainJob) bool {
 	for _, mark := range trackingMarks {
 		if job.Labels[mark]+job.Annotations[mark] != "" {
@@ -112,9 +118,9 @@ func isAppliedFromGit(job *trainer.TrainJob) bool {
 	return false
 }
 
-// deleteOld deletes a TrainJob some time after its end, with all objects that belong to it. It returns the time until the
-// deletion, or 0 if the TrainJob stays or was deleted now. If only the JobSet were deleted, Trainer would run the TrainJob
-// again.
+// deleteOld deletes a TrainJob some time after its end, with all objects that belong to it. deleteOld returns the time
+// until the deletion. deleteOld returns 0 if the TrainJob stays, or if deleteOld has just deleted the TrainJob. If
+// only the JobSet were deleted, Trainer would run the TrainJob again.
 func (c *Controller) deleteOld(ctx context.Context, snapshot jobs.Snapshot, current state, ttl *time.Duration, now time.Time) (time.Duration, error) {
 	job, ended := &snapshot.Job, snapshot.Times().Ended
 	if c.ReadOnly || ttl == nil || !current.ended || ended.IsZero() || !job.DeletionTimestamp.IsZero() || isAppliedFromGit(job) {

@@ -7,11 +7,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// maxAccounts is the maximum number of clients to keep. When it is reached, all clients are dropped. Creating them again is
-// quick: it takes less than a millisecond per client, because all clients use the same connections.
+// maxAccounts is the maximum number of clients that are kept for ServiceAccounts. If maxAccounts clients exist and another
+// client is needed, all existing clients are dropped. Creating a client again takes less than a millisecond, because all
+// clients use the same connections.
 const maxAccounts = 1000
 
-// accounts creates clients that act as ServiceAccounts of tenants.
+// accounts is a cache of clients that act as ServiceAccounts of tenants.
 type accounts struct {
 	config  *rest.Config
 	options client.Options

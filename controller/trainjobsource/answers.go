@@ -16,9 +16,10 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
 )
 
-// answers contains the results of dry runs. The controller evaluates the rules itself, but it does not know whether the API server
-// enforces them: spec.admission.enforce can make the rules only warn, or only write to the audit log. For each job that the rules deny,
-// the controller therefore asks the API server in a dry run.
+// answers contains the results of dry runs. The controller evaluates the admission rules itself, but it does not know
+// whether the API server enforces them. Depending on the field spec.admission.enforce, a broken rule can cause only a
+// warning, or only an entry in the audit log. For each job that the rules deny, the controller therefore asks the API
+// server in a dry run whether it admits the job.
 type answers struct {
 	jobs    map[string]answer // by the name of the job
 	last    string            // the name of the job of the last dry run
@@ -39,22 +40,26 @@ type answer struct {
 }
 
 const (
-	// maxRefused limits the dry runs in an hour. Once the API server has refused this number of jobs, the controller sends no more dry
-	// runs in this hour, and the remaining jobs stay denied. In the next hour, it begins with the remaining jobs.
+	// maxRefused is the maximum number of refused dry runs in an hour. When the API server has refused maxRefused jobs in
+	// an hour, the controller sends no more dry runs in this hour. The jobs that got no dry run stay denied. In the next
+	// hour, the controller begins with the jobs for which it sent no dry run in the previous hour.
 	maxRefused = 20
-	// maxSilent is the number of dry runs without an answer after which a round sends no more dry runs. After a round with such a dry
-	// run, the controller sends none for silentPause.
+	// maxSilent is the maximum number of dry runs without an answer in a round. After maxSilent dry runs without an
+	// answer, the round sends no more dry runs. If a dry run of a round gets no answer, the controller sends no dry runs
+	// for the time silentPause after this round.
 	maxSilent   = 3
 	silentPause = 5 * time.Minute
 	// maxAsked and maxAskedInHour are the maximum numbers of dry runs in a round and in an hour.
 	maxAsked, maxAskedInHour = 100, 2000
-	// maxReason is the maximum length of a reason, in bytes.
+	// maxReason is the maximum length, in bytes, of the reason for which the API server refuses a
+	// job.
 	maxReason = 1000
 )
 
-// dropWarnings removes from r.denied the jobs that the API server admits in a dry run, because the rules only warn. If a dry run gets no
-// answer, for example because a webhook is not available, the job stays denied in this round. The next round begins with the jobs after
-// it, and then asks about it again.
+// dropWarnings removes a job from the map r.denied if the API server admits the job in a dry run. If the API server admits
+// a job that the rules deny, the rules only warn about the job. If a dry run gets no answer, for example because a webhook
+// is not available, the job stays denied in this round. If the dry run of a job gets no answer, the next round begins with
+// the jobs after this job, and then asks about this job again.
 func (r *round) dropWarnings(ctx context.Context) {
 	a := &r.state.answers
 	maps.DeleteFunc(a.jobs, func(name string, _ answer) bool { return r.denied[name] == "" })
@@ -79,13 +84,14 @@ func (r *round) dropWarnings(ctx context.Context) {
 	}
 }
 
-// isCurrent reports whether an answer is less than an hour old and not older than a user's request to fetch.
+// isCurrent reports whether an answer is less than an hour old, and no user has requested a fetch since
+// the answer.
 func (r *round) isCurrent(found answer) bool {
 	age := r.now.Sub(found.at)
 	return found.sync == r.state.sync && age >= 0 && age < maxUnchecked
 }
 
-// askAll asks about the jobs that need a dry run, up to the limits.
+// askAll sends a dry run for each job that needs a dry run, until a limit is reached.
 func (r *round) askAll(ctx context.Context) {
 	a, silent := &r.state.answers, 0
 	if left := a.pause.Sub(r.now); left > 0 && left <= silentPause { // a longer pause means that the clock was set back
@@ -113,10 +119,11 @@ func (r *round) needsDryRuns() bool {
 	return r.state.answers.refused < maxRefused && len(r.unanswered()) > 0
 }
 
-// unanswered returns the denied jobs that need a dry run: jobs without an answer, jobs that changed in Git since the answer, and jobs with
-// an outdated answer. An answer is outdated after an hour, and when a user requests a fetch.
+// unanswered lists the denied jobs that need a dry run: jobs without an answer, jobs that changed in Git since the answer,
+// and jobs with an outdated answer. An answer becomes outdated after an hour, or when a user requests a fetch.
 //
-// The list begins with the job after the last dry run. So all jobs get their turn, even if many are refused or get no answer.
+// The list begins with the job after the job of the last dry run. All jobs therefore get a dry run at some time, even if
+// many jobs are refused or get no answer.
 func (r *round) unanswered() (jobs []decode.Job) {
 	var last []decode.Job
 	for _, job := range r.commit.tree.Jobs { // sorted by name
@@ -135,9 +142,10 @@ func (r *round) unanswered() (jobs []decode.Job) {
 	return append(jobs, last...)
 }
 
-// ask asks the API server in a dry run whether it admits a job. The dry run uses the ServiceAccount of the tenant. ask stores the answer,
-// and returns false if there was none. The API server evaluates the rules before it checks the quota and whether the name is in use. An error about
-// the quota or the name therefore shows that the rules admit the job.
+// ask sends a dry run to the API server, to find out whether the API server admits a job. The dry run uses the
+// ServiceAccount of the tenant. The method stores the answer of the API server, or returns false if there was no answer. The
+// API server evaluates the admission rules before it checks the quota, and before it checks whether the name of the job is
+// in use. If the API server refuses a job because of the quota or the name, the admission rules admit the job.
 func (r *round) ask(ctx context.Context, job decode.Job) bool {
 	c, err := r.Rounds.TrainJobs(r.source.Namespace, r.source.Spec.ServiceAccountName)
 	if err != nil {
@@ -169,20 +177,20 @@ func jobDigest(job decode.Job) [sha256.Size]byte {
 	return sha256.Sum256(text)
 }
 
-// isDeniedByRules reports whether an error says that the rules of trainyard deny an object. The message contains the name of the
-// ValidatingAdmissionPolicy, which package objects sets.
+// isDeniedByRules reports whether an error says that the rules of trainyard deny an object. The error message contains the
+// name of the ValidatingAdmissionPolicy, which the CUE package policies/admission sets.
 func isDeniedByRules(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'trainyard-")
 }
 
-// hasNoDryRun reports whether a dry run failed because an admission webhook does not support dry runs. Then only the creation of the
-// TrainJob shows whether the API server admits it. The text of the error is from errors/statuserror.go in the API server's package
-// admission/plugin/webhook.
+// hasNoDryRun reports whether a dry run failed because an admission webhook does not support dry runs. If a webhook does not
+// support dry runs, only the creation of the TrainJob shows whether the API server admits the TrainJob. The text of the
+// error is from errors/statuserror.go in the API server's package admission/plugin/webhook.
 func hasNoDryRun(err error) bool {
 	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
 }
 
-// isRefusal reports whether an error is a lasting refusal, so that the API server would refuse the same object again.
+// isRefusal reports whether the API server would refuse the same object again.
 func isRefusal(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsForbidden(err)
 }

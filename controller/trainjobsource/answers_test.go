@@ -19,7 +19,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
 )
 
-// dryRuns returns the given errors for create requests, by the name of the TrainJob, and counts the requests.
+// dryRuns is a client that answers each create request with the given error for the name of the TrainJob.
+// dryRuns also counts the create requests.
 type dryRuns struct {
 	client.Client
 	errors map[string]error
@@ -32,8 +33,8 @@ func (d *dryRuns) Create(_ context.Context, object client.Object, _ ...client.Cr
 	return d.errors[object.GetName()]
 }
 
-// TestAnswersAboutDeniedJobs checks which jobs stay denied after the API server has answered, and that the controller asks again only
-// if an error may be temporary.
+// TestAnswersAboutDeniedJobs checks which jobs stay denied after the API server has answered. The controller must ask again
+// only if an error may be temporary.
 func TestAnswersAboutDeniedJobs(t *testing.T) {
 	trainJobs := schema.GroupResource{Group: trainer.SchemeGroupVersion.Group, Resource: "trainjobs"}
 	server := &dryRuns{errors: map[string]error{
@@ -92,7 +93,8 @@ func TestAnswersAboutDeniedJobs(t *testing.T) {
 	}
 }
 
-// TestQuestionsRotate checks that jobs which the API server refuses do not stop the questions about later jobs for ever.
+// TestQuestionsRotate checks that each denied job gets a dry run at some time, even if the API server refuses many
+// earlier jobs.
 func TestQuestionsRotate(t *testing.T) {
 	server := &dryRuns{errors: map[string]error{}}
 	tree := decode.Tree{}

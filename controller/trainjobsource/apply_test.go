@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestOnlyLastingRefusalsAreDenials checks that a job that exceeds a quota is not denied. The texts about quotas are those
-// of the API server (k8s.io/apiserver/pkg/admission/plugin/resourcequota).
+// TestOnlyLastingRefusalsAreDenials checks that the function isDenial returns false for a job that exceeds a quota. The
+// error texts about quotas are copied from the API server (k8s.io/apiserver/pkg/admission/plugin/resourcequota).
 func TestOnlyLastingRefusalsAreDenials(t *testing.T) {
 	trainJobs := schema.GroupResource{Group: trainer.SchemeGroupVersion.Group, Resource: "trainjobs"}
 	forbidden := func(text string) error { return apierrors.NewForbidden(trainJobs, "bert", errors.New(text)) }
@@ -35,8 +35,8 @@ func TestOnlyLastingRefusalsAreDenials(t *testing.T) {
 	}
 }
 
-// TestErrorsIn checks that errorsIn returns all errors that were joined in two steps. This happens if API requests for two
-// jobs and for the record fail in the same round.
+// TestErrorsIn checks that errorsIn returns all errors that were joined in two steps. For example, a round joins errors
+// in two steps if the API requests for two jobs and for the record fail.
 func TestErrorsIn(t *testing.T) {
 	a, b, c := errors.New("a"), errors.New("b"), errors.New("c")
 	if got := errorsIn(errors.Join(errors.Join(a, b), c)); !slices.Equal(got, []error{a, b, c}) {

@@ -16,8 +16,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
 )
 
-// Fetcher fetches commits from Git servers. Its errors are a *fetch.ConfigError, a *fetch.VerifyError, or another
-// error, which may be temporary.
+// Fetcher fetches commits from Git servers. The error of a fetch is a *fetch.ConfigError, a *fetch.VerifyError,
+// or another error, which may be temporary.
 type Fetcher interface {
 	Fetch(ctx context.Context, r fetch.Request) (fetch.Result, error)
 }
@@ -33,7 +33,8 @@ type Controller struct {
 	Rounds  *reconcile.Reconciler
 	Events  events.EventRecorder
 	Metrics *Metrics
-	// Limits bounds the folder of each TrainJobSource. New sets it to decode.DefaultLimits.
+	// Limits contains the limits for the folder of each TrainJobSource. The function New sets the
+	// field Limits to decode.DefaultLimits.
 	Limits decode.Limits
 
 	memory   memory

@@ -10,7 +10,8 @@
 //   - apply plans and carries out the changes, with package reconcile.
 //   - status writes the result of the round into the status, if the status has changed.
 //
-// The memory of the controller contains only values that it can find out again after a restart, such as the last commit
-// of each TrainJobSource and the time of the next fetch. The record of a TrainJobSource, which package reconcile
-// writes, lists its runs.
+// The memory of the controller contains only values that the controller can find out again after a restart. For
+// example, the memory of the controller contains the last commit of each TrainJobSource and the time of the next
+// fetch. The record of a TrainJobSource lists the runs of the TrainJobSource. The package reconcile writes the
+// record.
 package trainjobsource

@@ -15,7 +15,8 @@ import (
 )
 
 // judge evaluates the platform's admission rules on all TrainJobs in Git. The API server evaluates the same rules, but only
-// when a TrainJob is created. judge reports a violation while the job still waits, and names the file and the line.
+// when a TrainJob is created. judge reports a violation earlier, while the job still waits for its start, and names the
+// file and the line.
 func (r *round) judge(ctx context.Context) bool {
 	rules, err := r.readRules(ctx)
 	if err != nil {
@@ -41,8 +42,8 @@ type rules struct {
 	user       string // the ServiceAccount that creates the TrainJobs
 }
 
-// readRules reads the admission rules of the namespace from a ConfigMap. It returns nil if the namespace has no rules: the
-// namespace does not belong to a tenant, or the platform has no admission rules.
+// readRules reads the admission rules of the namespace from a ConfigMap. readRules returns nil if the namespace belongs to
+// no tenant, or if the platform has no admission rules.
 func (r *round) readRules(ctx context.Context) (*rules, error) {
 	parameters := &corev1.ConfigMap{}
 	key := client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: v1alpha1.TenantObjectName(r.source.Namespace)}
@@ -62,7 +63,7 @@ func (r *round) readRules(ctx context.Context) (*rules, error) {
 	return &rules{reader, read, userName(r.source.Namespace, r.source.Spec.ServiceAccountName)}, nil
 }
 
-// denial returns why a job is denied, or an empty string if it is allowed.
+// denial returns the reason why the rules deny a job, or an empty string if the job is allowed.
 func (r *rules) denial(job decode.Job) string {
 	denials, invalid := r.reader.Check(guard.Request{User: r.user, TrainJob: job.Object.Object}, r.parameters)
 	var messages []string

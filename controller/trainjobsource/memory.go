@@ -11,14 +11,14 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/decode"
 )
 
-// state is what the controller remembers of a TrainJobSource between two rounds. Only one round of a TrainJobSource
-// runs at a time, so its state needs no lock.
+// state holds the data that the controller remembers about a TrainJobSource between two rounds. Only one round of a
+// TrainJobSource runs at a time, so its state needs no lock.
 type state struct {
 	key  types.NamespacedName
 	uid  types.UID
 	size int64 // of the commit, in bytes
 
-	// The fields of the TrainJobSource at the last fetch.
+	// The following fields contain values that the TrainJobSource had at the last fetch.
 	generation int64
 	sync       string
 
@@ -49,15 +49,16 @@ type written struct {
 // maxMemory is the maximum size of all commits in memory, in bytes, as estimated by sizeOf.
 const maxMemory = 256 << 20
 
-// memory holds the states of all TrainJobSources. If their commits together become too large, memory drops the commits
-// that were used least recently, and the controller fetches them again.
+// memory holds the states of all TrainJobSources. If the commits of all states together become too large, the least
+// recently used commits are dropped. The controller fetches dropped commits again.
 type memory struct {
 	sync.Mutex
 	limit  int64 // maxMemory if it is 0
 	size   int64
 	recent list.List // of *state, most recently used first
 	states map[types.NamespacedName]*list.Element
-	// events counts the events of each TrainJobSource, and of its TrainJobs, that need a round.
+	// events holds, for each TrainJobSource, the number of events that need a round. Events of a
+	// TrainJobSource and events of its TrainJobs count.
 	events map[types.NamespacedName]int
 }
 
@@ -97,7 +98,8 @@ func (m *memory) get(key types.NamespacedName, uid types.UID) *state {
 	return created
 }
 
-// keep stores the commit of a state, and drops commits of other states if all commits together are too large.
+// keep stores the commit of a state in memory. If all commits together are too large, keep drops commits of
+// other states.
 func (m *memory) keep(s *state, c *commit) {
 	m.Lock()
 	defer m.Unlock()
@@ -115,21 +117,24 @@ func (m *memory) keep(s *state, c *commit) {
 	}
 }
 
-// known returns the commit of a state, or nil. Rounds of other TrainJobSources can drop it at any time.
+// known is the method that returns the commit of a state, or nil if the commit is not in memory.
+// Rounds of other TrainJobSources can drop the commit at any time.
 func (m *memory) known(s *state) *commit {
 	m.Lock()
 	defer m.Unlock()
 	return s.commit
 }
 
-// discard removes the commit of a TrainJobSource's state from memory.
+// discard removes a TrainJobSource's commit from memory. The state of the TrainJobSource stays in
+// memory.
 func (m *memory) discard(s *state) {
 	m.Lock()
 	defer m.Unlock()
 	m.drop(s)
 }
 
-// drop does the same as discard, but the caller must hold the lock.
+// drop removes the commit of a TrainJobSource's state from memory, as discard does. The caller of
+// drop must hold the lock.
 func (m *memory) drop(s *state) {
 	m.size -= s.size
 	s.commit, s.size = nil, 0

@@ -44,8 +44,8 @@ func TestMemoryDropsOldCommits(t *testing.T) {
 	}
 }
 
-// TestSizeOf checks the estimate of sizeOf for commits with long texts and with many small values: the real size is at most
-// twice as large.
+// TestSizeOf checks the estimate of sizeOf for commits with long texts and for commits with many small values. The real
+// size may be at most twice the estimate.
 func TestSizeOf(t *testing.T) {
 	long := "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec: {trainer: {args: [" + strings.Repeat("x", 1<<19) + "]}}\n"
 	for name, spec := range map[string]string{

@@ -92,7 +92,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(m.staleness, prometheus.GaugeValue, now.Sub(oldest).Seconds())
 }
 
-// received remembers that a change of a TrainJobSource or of its TrainJobs needs a round.
+// received records that a change of a TrainJobSource or of its TrainJobs needs a round.
 func (m *Metrics) received(key types.NamespacedName) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -101,7 +101,7 @@ func (m *Metrics) received(key types.NamespacedName) {
 	}
 }
 
-// start marks the beginning of a round. The caller calls the returned function at the end of the round.
+// start records that a round has begun. The caller calls the returned function at the end of the round.
 func (m *Metrics) start(key types.NamespacedName) (end func()) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -116,8 +116,8 @@ func (m *Metrics) start(key types.NamespacedName) (end func()) {
 	}
 }
 
-// observe updates the values that depend on the TrainJobSource itself. When the controller starts, it does not know when
-// a TrainJobSource last matched Git, and takes the time from the condition Ready.
+// observe updates the metric values that come from the TrainJobSource object itself. When the controller starts, it does
+// not know when a TrainJobSource last matched Git, so it takes the time from the condition Ready.
 func (m *Metrics) observe(source *v1alpha1.TrainJobSource, now time.Time) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -145,7 +145,7 @@ func lastMatch(source *v1alpha1.TrainJobSource, now time.Time) time.Time {
 	}
 }
 
-// matched remembers that a TrainJobSource matched Git at the given time.
+// matched records that a TrainJobSource matched Git at the given time.
 func (m *Metrics) matched(key types.NamespacedName, at time.Time) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -154,18 +154,20 @@ func (m *Metrics) matched(key types.NamespacedName, at time.Time) {
 	}
 }
 
-// failed counts a failure of a TrainJobSource by its reason.
+// failed is called after a failure of a TrainJobSource, and increments the counter for the given
+// reason.
 func (m *Metrics) failed(key types.NamespacedName, reason string) {
 	m.errors.WithLabelValues(key.Namespace, key.Name, reason).Inc()
 }
 
-// measureFetch measures the time until the returned function is called.
+// measureFetch begins to measure the time of a fetch. The measurement ends when the caller calls
+// the returned function.
 func (m *Metrics) measureFetch() (end func()) {
 	start := time.Now()
 	return func() { m.fetches.Observe(time.Since(start).Seconds()) }
 }
 
-// forget removes the series of a TrainJobSource.
+// forget is a method that deletes the metrics of a TrainJobSource.
 func (m *Metrics) forget(key types.NamespacedName) {
 	m.lock.Lock()
 	defer m.lock.Unlock()

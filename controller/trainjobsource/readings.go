@@ -9,12 +9,13 @@ const (
 	// waitPerReading is the number of seconds that a namespace must wait after each second of reading. In the long run, the commits of a
 	// namespace can therefore occupy the controller for about 1/20 of the time.
 	waitPerReading = 20
-	// freeReading is the reading time that requires no wait. The namespace can use it again after a time without reading.
+	// freeReading is the reading time that a namespace can use without a wait. When the controller has read no commits of
+	// the namespace for some time, the free reading time is available again.
 	freeReading = 10 * time.Second
 )
 
-// readings limits the time in which the controller reads the commits of one namespace. The limits of package decode are not enough,
-// because the YAML library and kustomize can be slow for inputs that nobody has tried yet.
+// readings is a limit for the time in which the controller reads the commits of one namespace. The limits of package decode
+// are not enough, because the YAML library and kustomize can be slow for inputs that nobody has tried yet.
 type readings struct {
 	reading sync.Mutex // locked while a commit is read, so that the time does not depend on other commits
 
@@ -22,7 +23,8 @@ type readings struct {
 	ends map[string]time.Time // for each namespace, the end of the wait if no reading were free
 }
 
-// read calls the given function, which must read a commit of the namespace, and measures its time.
+// read calls the given function, and measures how long the function runs. The function must read a
+// commit of the namespace.
 func (r *readings) read(namespace string, function func()) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
@@ -31,7 +33,8 @@ func (r *readings) read(namespace string, function func()) {
 	function()
 }
 
-// add makes the namespace wait longer before its next fetch. The argument "spent" is how long the controller has read a commit.
+// add increases the time that the namespace must wait before its next fetch. The argument "spent" is the time that the
+// controller has spent on reading a commit.
 func (r *readings) add(namespace string, spent time.Duration) {
 	r.Lock()
 	defer r.Unlock()
@@ -45,8 +48,9 @@ func (r *readings) add(namespace string, spent time.Duration) {
 	r.ends[namespace] = end.Add(waitPerReading * spent)
 }
 
-// left returns how long the namespace must still wait before its next fetch, or 0 if it need not wait. If somebody sets the clock of the
-// machine, the result stays the same, because time.Now also reads a monotonic clock.
+// left is the method that returns how long the namespace must still wait before its next fetch. The result is 0 if the
+// namespace need not wait. If somebody sets the clock of the machine, the result stays the same, because time.Now also reads
+// a monotonic clock.
 func (r *readings) left(namespace string) time.Duration {
 	r.Lock()
 	defer r.Unlock()

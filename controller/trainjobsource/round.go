@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
 )
 
-// round is one pass in which the controller handles a TrainJobSource. Its steps set the fields in the order of their
-// declaration.
+// round is one pass in which the controller handles a TrainJobSource. The steps of a round set the fields of this
+// struct in the order of their declaration.
 type round struct {
 	*Controller
 	source *v1alpha1.TrainJobSource // a copy, whose status the round changes
@@ -51,10 +51,11 @@ type problem struct {
 	denied bool   // the rules or the API server refuse the job
 }
 
-// step is a part of a round. It returns false if the round ends with this step.
+// step is a function that carries out one part of a round. A step returns false if it ends the
+// round.
 type step func(*round, context.Context) bool
 
-// steps lists the steps of a round, in order.
+// steps contains the steps of a round, in order.
 var steps = []step{(*round).fetch, (*round).skipIfSettled, (*round).reserve, (*round).decode, (*round).judge, (*round).apply}
 
 func (c *Controller) newRound(source *v1alpha1.TrainJobSource) *round {
@@ -69,8 +70,9 @@ func (c *Controller) newRound(source *v1alpha1.TrainJobSource) *round {
 	return r
 }
 
-// run carries out the steps. An error is returned only if the TrainJobSource itself cannot be changed. The status could not
-// show this error.
+// run is the method that carries out the steps of a round. The method returns an error only if the
+// TrainJobSource itself cannot be changed. If a TrainJobSource cannot be changed, its status cannot show
+// the error.
 func (r *round) run(ctx context.Context) error {
 	if err := r.setFinalizer(ctx, r.needsFinalizer()); err != nil {
 		return err
@@ -96,14 +98,14 @@ func (r *round) carryOut(ctx context.Context) {
 	}
 }
 
-// reserve reserves the namespace for the rest of the round.
+// reserve locks the namespace for the rest of the round.
 func (r *round) reserve(context.Context) bool {
 	r.unlock = r.Rounds.TryLock(r.source.Namespace)
 	r.busy = r.unlock == nil
 	return !r.busy
 }
 
-// release ends the reservation of the namespace.
+// release unlocks the namespace that the round has reserved.
 func (r *round) release() {
 	if r.unlock != nil {
 		r.unlock()

@@ -7,22 +7,24 @@ import (
 
 // Delays of rounds.
 const (
-	// minBackoff is the time until a round is repeated after an error that may be temporary. The time doubles with each
-	// further error, up to maxBackoff or the interval of the TrainJobSource, whichever is shorter. An error therefore
-	// never makes the controller wait longer than the interval.
+	// minBackoff is the time until a round is repeated after an error that may be temporary. The time until a
+	// repetition doubles with each further error, up to maxBackoff or the interval of the TrainJobSource, whichever is
+	// shorter. An error therefore never makes the controller wait longer than the interval.
 	minBackoff = 10 * time.Second
 	maxBackoff = 10 * time.Minute
-	// busyDelay is the time until a round is repeated that ended early, because too many other rounds were fetching, or
-	// because another round was changing TrainJobs of the same namespace.
+	// busyDelay is the time from the early end of a round to the next attempt. A round ends early if too many other
+	// rounds are fetching, or if another round is changing TrainJobs of the same namespace.
 	busyDelay = time.Second
-	// settleDelay is the time until a round is repeated after it has changed TrainJobs.
+	// settleDelay is the time between a round that changes TrainJobs and the repetition of this
+	// round.
 	settleDelay = time.Second
-	// jitter is the largest random change of a delay, as a fraction of the delay. It spreads rounds over time.
+	// jitter is the largest random change of a delay, as a fraction of the delay. Because delays change at
+	// random, the rounds do not all start at the same time.
 	jitter = 0.1
 )
 
-// next returns the time until the next round, and plans the next fetch. The result 0 means that only a change of the
-// TrainJobSource causes another round.
+// next is the step that plans the next fetch and returns the time until the next round. If the result is 0, the next
+// round starts only after a change of the TrainJobSource.
 func (r *round) next() time.Duration {
 	if r.source.Spec.Suspend {
 		return 0
@@ -59,8 +61,9 @@ func (r *round) timeToFetch() time.Duration {
 	return max(r.state.due.Sub(r.now), time.Millisecond)
 }
 
-// countFailure counts the failures of rounds. A round without a fetch does not count if it only repeats the failure of an
-// earlier fetch. The argument "failed" is true if the round failed with an error that may be temporary.
+// countFailure counts the failures of rounds. If a round without a fetch only repeats the failure of an earlier fetch,
+// countFailure does not count the failure again. The argument "failed" is true if the round failed with an error that may
+// be temporary.
 func (r *round) countFailure(failed bool) {
 	fresh := r.fetched || r.failure != r.state.failure
 	if failed && fresh {
@@ -73,7 +76,8 @@ func (r *round) countFailure(failed bool) {
 	}
 }
 
-// backoff returns the time until the next attempt after a number of failures in succession.
+// backoff returns the time until the next attempt, which depends on the number of consecutive
+// failures.
 func backoff(failures int, interval time.Duration) time.Duration {
 	longest := min(maxBackoff, interval)
 	delay := minBackoff
@@ -85,10 +89,10 @@ func backoff(failures int, interval time.Duration) time.Duration {
 	return spread(min(delay, longest))
 }
 
-// spread makes a time longer or shorter by a random part.
+// spread returns the given time with a random increase or decrease.
 func spread(d time.Duration) time.Duration {
 	return d + time.Duration((2*rand.Float64()-1)*jitter*float64(d)) //nolint:gosec // not for cryptography
 }
 
-// longestSpread returns the largest result of spread.
+// longestSpread returns the largest time that the function "spread" can return.
 func longestSpread(d time.Duration) time.Duration { return time.Duration((1 + jitter) * float64(d)) }

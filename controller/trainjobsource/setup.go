@@ -21,7 +21,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
 )
 
-// controllerName is the name of the controller in events. In logs and metrics, the name is "trainyard_trainjobsource".
+// controllerName is the name of the controller in events. In logs and metrics, the name of the controller is
+// "trainyard_trainjobsource".
 const controllerName = "trainjobsource"
 
 // maxPanicDelay is the longest delay after a round that ended with a panic, or that could not read or write its
@@ -62,8 +63,9 @@ func (c *Controller) request(key types.NamespacedName) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: key}}
 }
 
-// sourceChanged selects changes of the spec, the deletion, and changes of the annotations that cause a fetch or run a
-// job again. It ignores changes of the status, because the controller itself writes the status.
+// sourceChanged selects changes of the spec, the deletion of a TrainJobSource, and changes of annotations. The
+// selected annotations cause a fetch or run a job again. sourceChanged ignores changes of the status, because the
+// controller itself writes the status.
 func sourceChanged() predicate.Predicate {
 	requested := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()
@@ -72,7 +74,7 @@ func sourceChanged() predicate.Predicate {
 	return predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, requested)
 }
 
-// runChanged selects the changes of TrainJobs that can change a plan.
+// runChanged selects the updates of TrainJobs after which a plan can be different.
 func runChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*trainer.TrainJob)

@@ -2,9 +2,10 @@ package trainjobsource
 
 import "sync"
 
-// slots limits the number of fetches that run at the same time, because a fetch occupies a worker for minutes if the Git
-// server does not answer. The limit of each namespace ensures that one tenant cannot occupy all workers. If there are at
-// least three workers, the limit of all namespaces together leaves one worker for rounds without a fetch.
+// slots is a limit for the number of fetches that run at the same time. The limit is necessary because a fetch occupies
+// a worker for minutes if the Git server does not answer. The limit of each namespace ensures that one tenant cannot
+// occupy all workers. With at least three workers, fetches of all namespaces together leave one worker free for rounds
+// without a fetch.
 type slots struct {
 	sync.Mutex
 	most  int // maximum for each namespace; 0 means 1
@@ -19,7 +20,7 @@ func (s *slots) setLimits(workers int) {
 	s.total = max(workers-1, s.most+1)
 }
 
-// take takes a slot of a namespace if one is free.
+// take reserves a slot for a namespace and returns true, or returns false if no slot is free.
 func (s *slots) take(namespace string) bool {
 	s.Lock()
 	defer s.Unlock()

@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// The largest numbers of entries in the status, and the longest message and path in bytes of JSON. A status of this size
-// has less than 200 KiB.
+// These constants limit the numbers of entries in the status, and the lengths of messages and paths in bytes of JSON. A
+// status is smaller than 200 KiB even if it reaches every limit.
 const (
 	maxJobs     = 100
 	maxProblems = 20
@@ -41,7 +41,7 @@ func (r *round) writeStatus(ctx context.Context) error {
 	return nil
 }
 
-// summarize fills the status.
+// summarize is the function that fills the status.
 func (r *round) summarize() {
 	status := &r.source.Status
 	status.ObservedGeneration, status.LastSync = r.source.Generation, r.state.sync
@@ -50,8 +50,8 @@ func (r *round) summarize() {
 		r.listProblems()
 		r.listJobs()
 	case r.commit != nil && r.commit.failure != nil:
-		// The condition Ready says why the folder cannot be read. Remove earlier problems, because their files may not exist
-		// any more.
+		// The condition Ready says why the folder cannot be read. The status lists no earlier problems, because the files
+		// with these problems may not exist any more.
 		status.Problems, status.Summary.Problems = nil, 0
 	}
 	if r.failure == nil {
@@ -90,7 +90,8 @@ func (r *round) setCondition(kind string, status metav1.ConditionStatus, reason,
 	})
 }
 
-// revision returns a commit in the form of the status. The time changes only if the commit or its branch or tag changes.
+// revision returns a commit as a v1alpha1.Revision, which is the form of a commit in the status. If the commit and its
+// branch or tag are the same as before, the time of the revision stays the same.
 func (r *round) revision(before *v1alpha1.Revision, commit, ref string) *v1alpha1.Revision {
 	if before != nil && before.Commit == commit && before.Ref == ref {
 		return before
@@ -98,8 +99,8 @@ func (r *round) revision(before *v1alpha1.Revision, commit, ref string) *v1alpha
 	return &v1alpha1.Revision{Commit: commit, Ref: ref, Time: metav1.NewTime(r.now).Rfc3339Copy()}
 }
 
-// listProblems fills the list of mistakes in Git, and counts them. A job that could not be applied for another reason,
-// such as an exceeded quota, has a message in the list of jobs.
+// listProblems fills the list of mistakes in Git, and counts them. If a job could not be applied for a reason that is
+// not in Git, such as an exceeded quota, the list of jobs contains the message.
 func (r *round) listProblems() {
 	status := &r.source.Status
 	status.Problems = nil
@@ -113,7 +114,7 @@ func (r *round) listProblems() {
 	status.Summary.Problems = number(len(all))
 }
 
-// listJobs fills the list and the numbers of jobs.
+// listJobs writes the list of jobs and the numbers of jobs into the status.
 func (r *round) listJobs() {
 	status := &r.source.Status
 	status.Summary = v1alpha1.JobSummary{Jobs: number(len(r.commit.tree.Jobs)), Problems: status.Summary.Problems}
@@ -141,7 +142,8 @@ func (r *round) listJobs() {
 	status.Jobs = status.Jobs[:min(maxJobs, len(status.Jobs))]
 }
 
-// rank orders the jobs of the status: jobs with problems, then jobs with active runs, then all others.
+// rank returns the sort key of a job in the status: jobs with problems come first, then jobs with
+// active runs, then all other jobs.
 func rank(job v1alpha1.JobStatus, withProblem map[string]bool) int {
 	switch {
 	case withProblem[job.Name]:
@@ -189,7 +191,7 @@ func newProblem(file string, line int, text string) problem {
 	return problem{JobProblem: v1alpha1.JobProblem{File: shorten(file, maxPath), Line: number(line), Message: shorten(text, maxMessage)}}
 }
 
-// shorten cuts a text so that it has at most the given number of bytes in JSON, in which some characters need six bytes.
+// shorten cuts a text so that it has at most the given number of bytes in JSON. Some characters need six bytes in JSON.
 func shorten(text string, most int) string {
 	size := 0
 	for i, r := range text {
@@ -204,7 +206,7 @@ func shorten(text string, most int) string {
 // number converts a count to the type of the API.
 func number(n int) int32 { return int32(min(n, math.MaxInt32)) } //nolint:gosec // min prevents an overflow
 
-// count writes a number with its noun.
+// count returns a number with its noun, such as "2 jobs".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -9,8 +9,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// checkBounds returns the bounds (limits with the sums that may not exceed them) of four rules: default-over-limit,
-// more-processes-than-gpus, one-process-many-gpus and job-over-quota.
+// checkBounds returns the bounds of four rules: default-over-limit, more-processes-than-gpus, one-process-many-gpus
+// and job-over-quota. A bound is a limit that one or more sums of values must not exceed.
 func (c *comparison) checkBounds() []object.Bound {
 	var bounds []object.Bound
 	requested := map[string]map[string][]*object.Sum{} // by runtime and resource
@@ -37,8 +37,9 @@ func sumOf(runtime []string, requester string, amounts ...object.Amount) *object
 	return &object.Sum{Path: problem.Path(runtime), Requester: requester, Amounts: amounts}
 }
 
-// sumRequests returns the requests of the smallest TrainJob, by resource. One sum adds the requests of the launcher
-// and a node. The requests of each initializer are a separate sum.
+// sumRequests returns the requests of the smallest TrainJob, by resource. For each resource, one sum contains the
+// requests of the launcher and of one node. For each initializer, a separate sum contains the requests of the
+// initializer.
 func (d demand) sumRequests(name string, runtime []string) map[string][]*object.Sum {
 	sums := map[string][]*object.Sum{}
 	for _, resource := range slices.Sorted(maps.Keys(d.Launcher)) {

@@ -94,7 +94,8 @@ const (
 	Never   Verdict = "never"   // no TrainJob
 )
 
-// newVerdict returns the verdict for a job. The argument "nodes" is the largest number of nodes that fits.
+// newVerdict returns the verdict for a job. The argument "nodes" is the number of nodes of the largest
+// TrainJob that fits.
 func newVerdict(nodes int, job sizing.Job) Verdict {
 	switch {
 	case nodes == 0:
@@ -138,20 +139,21 @@ type comparison struct {
 	available map[string]sizing.Queue // by ClusterQueue; empty if Kueue does not admit jobs
 }
 
-// Reported lists the paths of values for which other checks have reported a problem. These values are not compared, because
-// a comparison could report the same mistake again.
+// Reported lists the paths of values for which other checks have reported a problem. Values at the listed paths are not
+// compared, because a comparison could report the same mistake again.
 type Reported [][]string
 
-// below reports whether one of the paths is the given path, or is below it.
+// below is true if one of the reported paths is equal to the given path, or starts with the given
+// path.
 func (r Reported) below(path ...string) bool {
 	return slices.ContainsFunc(r, func(reported []string) bool {
 		return len(reported) >= len(path) && slices.Equal(reported[:len(path)], path)
 	})
 }
 
-// Compare returns the capacity of a document. The argument "filled" is trainyard's CUE package after the document was filled
-// in. Compare leaves out the runtimes, quotas and queues with reported problems, so only the result for a document without
-// problems is complete.
+// Compare returns the capacity of a document. The argument "filled" is trainyard's CUE package, filled with the values of
+// the document. Compare leaves out runtimes, quotas and queues for which a problem was reported. Therefore the result is
+// complete only for a document without problems.
 func Compare(d *load.Document, document map[string]any, filled cue.Value, reported Reported) (*Result, error) {
 	c := &comparison{document: d, values: document, reported: reported, Result: Result{Jobs: map[string]sizing.Job{}, Tenants: map[string]Limits{}}}
 	if values.Mapping(document, "spec", "target")["gang"] == "kueue" {
@@ -229,7 +231,8 @@ func (c *comparison) compareTenant(name string, tenant map[string]any) error {
 	return nil
 }
 
-// addRecord adds a record with the largest number of nodes that both the quota and the queue allow.
+// addRecord adds a record. The record contains the largest number of nodes that both the quota and
+// the queue allow.
 func (c *comparison) addRecord(r Record, job sizing.Job, inQuota, inQueue sizing.Size, clusterQueue string) {
 	r.Nodes, r.Bound = inQuota.Nodes, quotaBound(inQuota.Limit)
 	if inQueue.Nodes < inQuota.Nodes {

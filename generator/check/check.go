@@ -33,7 +33,7 @@ type Checked struct {
 	Notes    problem.List // notes from the stages load and check, and from the package "capacity"
 }
 
-// Check checks the documents of all environments, one document at a time. A Check caches results that are the same in
+// Check is the check stage for the documents of all environments. A Check caches results that are the same in
 // several environments. Several goroutines can use one Check at the same time.
 type Check struct {
 	verdicts sync.Map // maps each verdictKey to true if the field admits the scalar, and to false otherwise
@@ -59,7 +59,8 @@ func (c *Check) Document(e *evaluate.Evaluator, d *load.Document) (*Checked, err
 	return checked, err
 }
 
-// Values compares a document with its schema, and returns the document as plain data. Values does not check the rules.
+// Values compares a document with its schema, and returns the document as plain data. The method Values checks only
+// the schema, and no rules.
 func (c *Check) Values(e *evaluate.Evaluator, d *load.Document) (map[string]any, problem.List) {
 	w := c.walk(e, d)
 	return w.document, w.problems
@@ -108,8 +109,9 @@ type rules struct {
 	capacity  *capacity.Result
 }
 
-// check evaluates the rules, and then compares the requests of TrainJobs with the quotas and queues that have no problems.
-// The returned error contains all problems, including the given problems of the schema.
+// check evaluates the rules, and then compares the requests of TrainJobs with quotas and queues. The comparison skips
+// quotas and queues that have problems. The returned error contains all problems, including the schema's problems in the
+// argument "problems".
 func (r *rules) check(document map[string]any, problems problem.List) error {
 	if r.refused.decideAll() {
 		return problems.Err()
@@ -144,7 +146,7 @@ type finding struct {
 	Meant   []string `json:"meant"`
 }
 
-// evaluate returns the problems or notes that the rules at the given path report. The argument "path" is problemsPath or
+// evaluate returns the problems or notes of the rules at the given path. The argument "path" is problemsPath or
 // notesPath.
 func (r *rules) evaluate(path cue.Path) (problems problem.List, err error) {
 	var all map[string]struct {

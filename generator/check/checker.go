@@ -20,8 +20,8 @@ import (
 )
 
 // checker walks through a document and its schema together. CUE decides whether a scalar is valid. Go code compares
-// the document with the schema, because the error reports of CUE itself are unclear: CUE reports an unknown key only
-// if nothing else is wrong, and reports a single mistake in a disjunction many times.
+// the document with the schema, because CUE's own error reports are unclear. CUE reports an unknown key only if it
+// finds no other mistake. CUE reports a single mistake in a disjunction many times.
 type checker struct {
 	*Check
 	schemas     *schemas
@@ -94,7 +94,8 @@ func (c *checker) list(schema cue.Value, n *document.Node, path []string) (valid
 
 // canonicalQuantity returns a quantity in the spelling of Kubernetes, such as 1Gi for 1024Mi. Some controllers, such
 // as Trainer 2.1, convert quantities to the spelling of Kubernetes when they write an object back. If trainyard wrote
-// another spelling, the controller would change the field, and would own the field in server-side apply.
+// a quantity in another spelling, the controller would change the field, and would then own the field in server-side
+// apply.
 func canonicalQuantity(scalar any) any {
 	text := fmt.Sprint(scalar)
 	if f, ok := scalar.(float64); ok {
@@ -183,8 +184,9 @@ func (c *checker) checkMapping(schema cue.Value, n *document.Node, key problem.P
 			c.refused = append(c.refused, below)
 		}
 	}
-	// If a key is unknown, skip the checks that combine several fields. The unknown key may be a misspelling of a field that
-	// such a check needs, and the mistake would be reported twice.
+	// If a key is unknown, skip the checks that combine several fields. The unknown key may be a misspelled field, and a
+	// check of several fields may need this field. If a key is misspelled, a check of several fields would report the
+	// same mistake again.
 	if !unknown {
 		c.relate(schema, n, path)
 	}
@@ -221,8 +223,9 @@ func (c *checker) checkRequired(schema cue.Value, n *document.Node, key problem.
 	}
 }
 
-// isMisplacedBelow reports whether a mapping has a key that the author probably meant to write one level deeper, in the
-// mapping at the missing key "required". An example is a key "runtimes" beside kind, instead of spec.runtimes.
+// isMisplacedBelow reports whether a mapping has a key that the author probably meant to write one level deeper. The
+// argument "required" is a key that the mapping lacks. The misplaced key belongs below "required". For example, the
+// author may write "runtimes" at the top level of the document instead of below "spec".
 func (c *checker) isMisplacedBelow(schema cue.Value, n *document.Node, required string) bool {
 	return slices.ContainsFunc(n.Fields, func(f document.Field) bool {
 		if _, known := c.schemas.keysOf(schema).known[f.Key]; known {
@@ -250,8 +253,9 @@ func (c *checker) listFields(schema cue.Value, n *document.Node) []cue.Value {
 	return fields
 }
 
-// checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN). If the author
-// chooses the names of the mapping's keys, NOUN is the word for such a key in messages.
+// checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN). In
+// @nonempty(NOUN), NOUN is the word that messages use for a key of the mapping. A schema contains a NOUN if the
+// author of the document chooses the names of the mapping's keys.
 func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.Position, path []string) {
 	mark := schema.Attribute("nonempty")
 	nulls := n.Removals()
@@ -285,8 +289,8 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 	}
 	rule := problem.WrongValue
 	if whole, ok := n.Scalar.(float64); ok && whole == math.Trunc(whole) && c.admitsScalar(schema, int64(whole)) {
-		// The exported JSON Schema must refuse each value that breaks the rule WrongValue. The rule of a number such as 2.0
-		// is therefore Invalid, because JSON Schema accepts 2.0 as an integer.
+		// The exported JSON Schema must refuse each value that breaks the rule WrongValue. JSON Schema accepts 2.0 as an
+		// integer, so a number such as 2.0 breaks the rule Invalid and not the rule WrongValue.
 		rule = problem.Invalid
 		complaint += fmt.Sprintf(": did you mean %.0f?", whole)
 	}

@@ -17,8 +17,8 @@ import (
 // checkReferences checks a list against the attributes of its schema:
 //   - @nonempty() requires at least one item. The function checkNotEmpty enforces @nonempty() on mappings.
 //   - @unique() requires that no item is repeated.
-//   - @keyof(path,noun) requires that each item is a key of the mapping at this path of the document. Messages use the
-//     noun for an item.
+//   - @keyof(path,noun) requires that each item is a key of the mapping at this path of the document. In messages,
+//     the argument "noun" is the word for an item.
 func (c *checker) checkReferences(schema cue.Value, list *document.Node, valid []any, path []string) {
 	if mark := schema.Attribute("nonempty"); mark.Err() == nil && len(list.Items) == 0 {
 		c.add(list.Position, path, "want at least one item")
@@ -73,8 +73,8 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 		}
 		at := values.Extend(path, strconv.Itoa(i))
 		if null, removed := mapping.Removed(name); removed {
-			// Report each null only once: checkNotEmpty reports it if no entry is left, and keysOf may have reported it for
-			// another list with the same name.
+			// Report each null only once. If no entry is left in the mapping, checkNotEmpty reports the null. An earlier
+			// call of keysOf may already have reported the null, because another list contains the same name.
 			if len(mapping.Fields) > 0 && !c.hasProblemAt(null) {
 				c.breaks(problem.UnknownName, null, values.Extend(strings.Split(target, "."), name), "%s", wording.RemovedEntry(noun, name, problem.Path(at), item.Position))
 			}
@@ -84,9 +84,9 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 	}
 }
 
-// removalOf returns the position of the null with which a layer removes the whole mapping at a path of the document. The
-// result is false if later layers add an entry whose name is similar to the argument "name": then the reference is probably
-// misspelled, and the null is not the cause of the problem.
+// removalOf returns the position of the null that removes a mapping of the document. The argument "path" is the path of
+// the mapping. The result is false if later layers add an entry whose name is similar to the argument "name". A similar
+// name means that the reference is probably misspelled, and that the null did not cause the problem.
 func (c *checker) removalOf(path, name string) (problem.Position, bool) {
 	parent, keys := c.document, strings.Split(path, ".")
 	for _, key := range keys[:len(keys)-1] {
@@ -103,8 +103,9 @@ func (c *checker) removalOf(path, name string) (problem.Position, bool) {
 	return parent.Removed(last)
 }
 
-// mappingAt returns the mapping at a path of the document, or nil. The result "whole" is false if the mapping may have
-// other keys: some keys could not be read, or a key on the path was mistyped.
+// mappingAt returns the mapping at a path of the document, or nil if the document has no value there. The result
+// "whole" is false if the returned mapping may lack keys: some keys could not be read, or a key on the path was
+// mistyped.
 func (c *checker) mappingAt(path string) (n *document.Node, whole bool) {
 	n = c.document
 	keys := strings.Split(path, ".")

@@ -7,15 +7,15 @@ import (
 )
 
 // sharedSections lists the sections of spec that can affect rules about any other section. If a value of a shared
-// section is refused, rules read the default instead. Rules that read this default could report problems that the
-// author's document does not have.
+// section is refused, rules read the default instead. A rule that reads the default, and not the refused value,
+// could report a problem that the author's document does not have.
 var sharedSections = []string{"target", "ceilings", "network", "admission"}
 
 // refusedPaths lists the paths of the refused values. The checker has reported a problem for each refused value, and
 // has left the value out of the document.
 type refusedPaths [][]string
 
-// decideAll reports whether a refused value may affect the results of all rules.
+// decideAll reports whether at least one of the refused values may affect the results of all rules.
 func (r refusedPaths) decideAll() bool {
 	return slices.ContainsFunc(r, func(path []string) bool {
 		return len(path) < 2 || path[0] == "spec" && slices.Contains(sharedSections, path[1])
@@ -35,9 +35,9 @@ func (r refusedPaths) filter(found []finding) []finding {
 }
 
 // relatedPath returns the path of the entry or section that contains a value. If rules compare the value with another
-// part of the document, relatedPath also returns the path of that part. Rules compare these values with each other: a
-// runtime's storage with its initializers; its resources, launcher and preflight with numProcPerNode, resources and
-// fabric; spec.delivery and spec.controller with spec.tenants.
+// part of the document, relatedPath also returns the path of this other part. Rules compare a runtime's storage with
+// its initializers. Rules compare a runtime's resources, launcher and preflight with its numProcPerNode, resources
+// and fabric. Rules compare spec.delivery and spec.controller with spec.tenants.
 func relatedPath(path []string) [][]string {
 	depth := map[string]int{"runtimes": 5, "tenants": 3, "queues": 4}[path[1]]
 	scope := path[:min(len(path), max(depth, 2))]
@@ -52,9 +52,9 @@ func relatedPath(path []string) [][]string {
 	return [][]string{scope}
 }
 
-// listAll treats a refused tenant, or a tenant whose field "runtimes" was refused, as if it listed every runtime, because
-// the names that the tenant lists are unknown. For each such tenant, listAll adds an entry to every runtime in the map
-// "listed".
+// listAll handles tenants whose own value or field "runtimes" was refused. listAll treats each of these tenants as if
+// the tenant listed every runtime. If a tenant or its field "runtimes" was refused, the names that the tenant lists are
+// unknown. For each tenant with an unknown list of runtimes, listAll adds an entry to every runtime in the map "listed".
 func (r refusedPaths) listAll(listed map[string][]string, document map[string]any) {
 	for _, path := range r {
 		if len(path) >= 2 && path[0] == "spec" && path[1] == "tenants" && (len(path) < 4 || path[3] == "runtimes") {

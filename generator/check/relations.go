@@ -35,8 +35,9 @@ func (c *checker) relate(schema cue.Value, n *document.Node, path []string) {
 	}
 }
 
-// checkRequirement checks that In and NotIn have values, Gt and Lt have one number, and other operators have no values.
-// Source: ValidateNodeSelectorRequirement, ValidateLabelSelectorRequirement of Kubernetes.
+// checkRequirement checks the values of a selector's operator: In and NotIn need values, Gt and Lt need one number, and
+// other operators must have no values. Source: ValidateNodeSelectorRequirement, ValidateLabelSelectorRequirement of
+// Kubernetes.
 func (c *checker) checkRequirement(n *document.Node, path []string) {
 	operator := textOf(n.Get("operator"))
 	given := itemsOf(n.Get("values"))
@@ -74,10 +75,9 @@ func (c *checker) nodeTerm(n *document.Node, path []string) {
 	}
 }
 
-// podTerm checks that matchLabelKeys and mismatchLabelKeys are set only with labelSelector, and share no key with each
-// other or with labelSelector. The API server accepts a runtime with invalid matchLabelKeys, but refuses the pods of
-// its jobs.
-// Source: validateMatchLabelKeysAndMismatchLabelKeys of Kubernetes.
+// podTerm checks that matchLabelKeys and mismatchLabelKeys are set only together with labelSelector, and that no key
+// is in two of these three fields. The API server accepts a runtime with invalid matchLabelKeys, but refuses the pods
+// of jobs that use this runtime. Source: validateMatchLabelKeysAndMismatchLabelKeys of Kubernetes.
 func (c *checker) podTerm(n *document.Node, path []string) {
 	match := map[string]bool{}
 	for _, key := range itemsOf(n.Get("matchLabelKeys")) {
@@ -116,9 +116,8 @@ func selectorKeys(selector *document.Node) map[string]bool {
 	return keys
 }
 
-// maxAnnotations limits the total size of an object's annotations, in bytes. The limit leaves room for annotations
-// that the cluster adds.
-// Source: TotalAnnotationSizeLimitB of Kubernetes (256 KiB).
+// maxAnnotations is the maximum total size of an object's annotations, in bytes. The limit leaves room for
+// annotations that the cluster adds. Source: TotalAnnotationSizeLimitB of Kubernetes (256 KiB).
 const maxAnnotations = 200 << 10
 
 func (c *checker) annotations(n *document.Node, path []string) {

@@ -49,7 +49,8 @@ func (c *checker) checkException(n, cidrs *document.Node, path []string) {
 	}
 }
 
-// checkLocation checks the fields that destinations share with other network locations: pods, cidrs and ports.
+// checkLocation checks the fields pods, cidrs and ports, which destinations and other network locations have
+// in common.
 func (c *checker) checkLocation(n *document.Node, path []string) {
 	if n.Get("pods") != nil && n.Get("namespaces") == nil {
 		c.add(n.Locate("pods"), values.Extend(path, "pods"), "not allowed without namespaces: list the namespaces of these pods")
@@ -64,8 +65,8 @@ func (c *checker) checkLocation(n *document.Node, path []string) {
 	}
 }
 
-// checkCIDR checks a CIDR. The API server refuses two kinds of CIDRs, or warns about them: CIDRs with host bits, and
-// IPv4 addresses in IPv6 form. Source: IsValidCIDR of Kubernetes.
+// checkCIDR checks a CIDR. The API server refuses CIDRs with host bits and IPv4 addresses in IPv6 form, or at least
+// warns about them. Source: IsValidCIDR of Kubernetes.
 func (c *checker) checkCIDR(n *document.Node, path []string) {
 	text, form := textOf(n), c.definitions.LookupPath(cue.MakePath(cue.Def("CIDR")))
 	if !c.admitsScalar(form, text) {

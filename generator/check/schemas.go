@@ -75,7 +75,8 @@ type field struct {
 	quantity  bool   // whether the field is a quantity, which Kubernetes spells in its own way
 }
 
-// describeField describes a schema. It remembers its last result, because callers often ask for the same schema again.
+// describeField returns the name and the properties of the field that a schema describes. The result of the last call
+// is cached, because callers often ask for the same schema again.
 func (s *schemas) describeField(schema cue.Value) field {
 	if schema == s.lastSchema {
 		return s.lastField
@@ -88,8 +89,9 @@ func (s *schemas) describeField(schema cue.Value) field {
 	return known
 }
 
-// readField describes a schema. The result has the given name, or the name of the definition if the schema refers to a
-// definition.
+// readField reads the name and the properties of the field that a schema describes. If the schema refers to a
+// definition, the returned field has the name of this definition. Otherwise, the returned field has the given
+// name.
 func readField(schema cue.Value, name string) field {
 	root, path := schema.ReferencePath()
 	if !root.Exists() {

@@ -40,7 +40,8 @@ func (c *checker) hasHiddenCharacter(schema cue.Value, n *document.Node, path []
 // 017, which is 15 in YAML 1.1 and 17 in YAML 1.2.
 var plainNumber = regexp.MustCompile(`^[-+]?([1-9][0-9]*|0)?(\.[0-9]*)?([eE][-+]?[0-9]+)?$`)
 
-// isAmbiguousNumber reports whether versions of YAML may read a number differently, such as 017, and adds a problem for it.
+// isAmbiguousNumber reports whether versions of YAML may read a number, such as 017, differently. If a number is
+// ambiguous, isAmbiguousNumber also adds a problem for the number.
 func (c *checker) isAmbiguousNumber(schema cue.Value, n *document.Node, path []string) bool {
 	switch n.Scalar.(type) {
 	case int64, uint64, float64:
@@ -54,8 +55,8 @@ func (c *checker) isAmbiguousNumber(schema cue.Value, n *document.Node, path []s
 	return true
 }
 
-// spellingRule returns the rule for a forbidden character or spelling. The rule is Invalid if the schema admits the
-// value, and WrongValue if the schema refuses the value.
+// spellingRule returns the rule for a forbidden character or spelling. The result is the rule Invalid if the schema
+// admits the value, and the rule WrongValue if the schema refuses the value.
 func (c *checker) spellingRule(schema cue.Value, n *document.Node) problem.Rule {
 	if c.admitsScalar(schema, n.Scalar) {
 		return problem.Invalid

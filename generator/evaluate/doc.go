@@ -1,3 +1,4 @@
-// Package evaluate runs the CUE of trainyard. Each Evaluator loads trainyard's CUE into its own CUE context. A Pool
-// lends evaluators to goroutines, because a CUE context serves only one goroutine at a time.
+// Package evaluate loads and evaluates trainyard's CUE definitions. Each Evaluator loads trainyard's CUE into its
+// own CUE context. A Pool lends evaluators to goroutines, because a CUE context serves only one goroutine at a
+// time.
 package evaluate

@@ -26,8 +26,7 @@ type Evaluator struct {
 	local       map[reflect.Type]any
 }
 
-// New returns an evaluator that has loaded the package into which platform documents are filled. Loading takes about 15
-// ms.
+// New returns an evaluator that has loaded the CUE package for platform documents. New takes about 15 ms.
 func New(files fs.FS) (*Evaluator, error) { return NewOf(files, platformPackage) }
 
 // NewOf returns an evaluator that has loaded the package with the given name. Callers use NewOf for documents that
@@ -79,8 +78,8 @@ func (e *Evaluator) Admits(schema cue.Value, scalar any) bool {
 	return schema.Unify(e.context.Encode(scalar)).Validate(cue.Concrete(true)) == nil
 }
 
-// Local returns the value of type T that is stored in an evaluator. If the evaluator stores no such value yet, Local
-// calls the function "create" and stores the result.
+// Local returns the value of type T that is stored in an evaluator. If the evaluator stores no value of type T,
+// Local calls the function "create" and stores the result.
 func Local[T any](e *Evaluator, create func() *T) *T {
 	key := reflect.TypeFor[T]()
 	if known, ok := e.local[key].(*T); ok {
@@ -91,8 +90,8 @@ func Local[T any](e *Evaluator, create func() *T) *T {
 	return created
 }
 
-// Decode copies a complete CUE value to a Go variable. The value comes from trainyard's own CUE, so an error is a
-// mistake in trainyard itself.
+// Decode copies a complete CUE value to a Go variable. Decode reports each error as a mistake in trainyard
+// itself, because the value comes from trainyard's own CUE.
 func Decode(v cue.Value, into any, what string) error {
 	err := v.Validate(cue.Concrete(true))
 	if err == nil {
@@ -140,8 +139,8 @@ func Mark(v cue.Value, name string) (cue.Attribute, bool) {
 }
 
 // AnyField returns the schema of a mapping's values. The mapping must have the attribute @keys(FORM,SAMPLE), which
-// means that the author of the document chooses the keys. For any other mapping, the method Exists of the result
-// returns false.
+// means that the author of the document chooses the keys. For a mapping without the attribute @keys, the method
+// Exists of the result returns false.
 func AnyField(schema cue.Value) cue.Value {
 	keys, ok := Mark(schema, "keys")
 	if !ok {

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Limits on the number of evaluators that work at the same time. Each additional evaluator raises the CPU time for
-// the same work by a sixth, needs about 25 MB of memory, and takes a processor from the garbage collector. An
-// additional evaluator is worthwhile only if it saves about half a second.
+// The following constants limit the number of evaluators that work at the same time. Each additional evaluator
+// raises the CPU time for the same work by a sixth, needs about 25 MB of memory, and takes a processor from the
+// garbage collector. An additional evaluator is worthwhile only if it saves about half a second.
 const (
 	maxEvaluators  = 8
 	runtimesToFill = 300 // each additional evaluator requires this number of runtimes, counted in all environments
@@ -29,8 +29,9 @@ type Pool struct {
 // NewPool returns a pool of evaluators, which load their CUE from the given files.
 func NewPool(definitions fs.FS) *Pool { return &Pool{definitions: definitions} }
 
-// Each calls the function "do" n times, with the numbers from 0 to n-1. If the number "runtimes" is large enough, several
-// evaluators run the calls at the same time. If the context ends, Each returns at once, and does not wait for running calls.
+// Each is a loop that calls the function "do" with the numbers from 0 to n-1. If the number "runtimes" is large enough,
+// Each uses several evaluators, and the calls of "do" run in parallel. If the context ends, the method Each returns at
+// once, and does not wait for running calls of "do".
 func (p *Pool) Each(ctx context.Context, n, runtimes int, do func(e *Evaluator, i int)) error {
 	var next atomic.Int64
 	var g errgroup.Group

@@ -30,8 +30,8 @@ var sections = []section{
 	{"ClusterQueue", []string{"queues", "clusterQueues"}},
 }
 
-// localQueues returns a section for each tenant of spec that has LocalQueues, and whose LocalQueues the patch changes. If a
-// tenant has no LocalQueues, no name in the patch can be a misspelling of an existing name.
+// localQueues returns one section for each tenant that has LocalQueues in spec, and whose LocalQueues the patch changes.
+// If a tenant has no LocalQueues, no name in the patch can be a misspelling of an existing name.
 func localQueues(spec, patch *document.Node) []section {
 	tenants, changes := spec.Get("tenants"), patch.Get("tenants")
 	if tooMany(entryNames(tenants), changes) {
@@ -46,10 +46,10 @@ func localQueues(spec, patch *document.Node) []section {
 	return found
 }
 
-// checkAdditions checks the entries that one environment adds to the sections of spec. It reports a problem if an entry is
-// probably meant to change an existing entry, but has the wrong name. For any other entry that only this environment has, it
-// adds a note. checkAdditions returns the patch without the entries that have problems, so that later stages do not report
-// the same mistakes again.
+// checkAdditions checks the entries that one environment adds to the sections of spec. checkAdditions reports a problem for
+// an entry that probably should change an existing entry, but has the wrong name. If an entry without a problem exists only
+// in this environment, checkAdditions adds a note. The method returns the patch without the entries that have problems, so
+// that later stages do not report the same mistakes again.
 func (s *Source) checkAdditions(d *Document, patch *document.Node) *document.Node {
 	spec := s.root.Get("spec")
 	for _, section := range slices.Concat(sections, localQueues(spec, patch)) {
@@ -75,8 +75,8 @@ func (s *Source) checkAdditions(d *Document, patch *document.Node) *document.Nod
 	return patch
 }
 
-// findMistake returns a problem if an environment probably adds an entry by mistake. Otherwise, the result has no message.
-// The argument "others" lists the names that other environments add.
+// findMistake returns a problem if an environment probably adds an entry by mistake. If findMistake finds no mistake, the
+// returned problem has no message. The argument "others" lists the names of the entries that other environments add.
 func (s section) findMistake(spec *document.Node, f document.Field, changes *document.Node, others []string) problem.Problem {
 	path, base := append([]string{"spec"}, s.path...), entryNames(getPath(spec, s.path))
 	null, removed := getPath(spec, s.path[:len(s.path)-1]).Removed(s.path[len(s.path)-1])
@@ -102,8 +102,8 @@ func (s section) addedElsewhere(environments *document.Node, environment string)
 	return names
 }
 
-// isPatch reports whether a value can only change an existing entry. A runtime whose key "from" is
-// misspelled counts as a new entry.
+// isPatch reports whether a value can only change an existing entry, and cannot define a new entry.
+// A runtime whose key "from" is misspelled counts as a new entry.
 func (s section) isPatch(value *document.Node) bool {
 	if value.Empty() || s.noun != "runtime" || value.Kind != document.Mapping {
 		return value.Empty()
@@ -120,9 +120,10 @@ func (section) keptNames(base []string, changes *document.Node) []string {
 	})
 }
 
-// describeMistake returns a message about an entry that is probably a patch of an existing entry, or "". The new name may be
-// a misspelling of one of the names in "similar". A runtime without the key "from" must have one of the names in "known".
-// The remedy tells authors how they can keep both names.
+// describeMistake returns a message if an entry is probably meant to change an existing entry with another name, and
+// otherwise "". The new name may be a misspelling of one of the names in "similar". If a runtime has no key "from", the
+// name of the runtime must be in the argument "known". The argument "remedy" tells authors how to define a new entry with a
+// name that is similar to an existing name.
 func (s section) describeMistake(f document.Field, similar, known []string, remedy string) string {
 	if meant := misspelledName(f.Key, similar); meant != "" {
 		return fmt.Sprintf("unknown %[1]s %[2]s (to define a new %[1]s with this name, %[3]s): %[4]s",
@@ -134,17 +135,19 @@ func (s section) describeMistake(f document.Field, similar, known []string, reme
 	return ""
 }
 
-// maxEntries is the size up to which the names in a mapping are compared. Comparing all names of larger mappings could take
-// minutes, and the check stage refuses such mappings anyway.
+// maxEntries is a limit for the size of a mapping: the names of the entries are compared only in mappings with at
+// most this number of entries. In a mapping with more than 256 entries, comparing all names could take minutes. The
+// check stage refuses a mapping with more than 256 entries anyway.
 const maxEntries = 256
 
 func tooMany(base []string, changes *document.Node) bool {
 	return max(len(base), len(fieldsOf(changes))) > maxEntries
 }
 
-// replacement returns the value that replaces an entry with a problem, or nil to remove the entry. A runtime is
-// kept, so that tenants that list this runtime get no further problem, and its missing keys are not reported. An environment
-// is kept, because its patch can have further problems.
+// replacement returns the new value of an entry that has a problem. The value nil means that the entry is removed. A runtime
+// with a problem is kept as an incomplete runtime. trainyard then reports no further problem for tenants that list the
+// incomplete runtime, and no missing keys of the runtime. replacement keeps an environment that has a problem, because the
+// patch of the environment can have further problems.
 func (s section) replacement(entry *document.Node) *document.Node {
 	if s.noun == "environment" {
 		return entry
@@ -157,7 +160,8 @@ func (s section) replacement(entry *document.Node) *document.Node {
 	return &incomplete
 }
 
-// replaceAt replaces the value at a path in a copy of a mapping, or removes it if the new value is nil.
+// replaceAt replaces the value at a path in a copy of a mapping, or removes the old value if the new
+// value is nil.
 func replaceAt(n *document.Node, path []string, value *document.Node) *document.Node {
 	switch {
 	case len(path) > 1:

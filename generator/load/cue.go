@@ -25,7 +25,8 @@ import (
 // schemasPath is the prefix of the import paths of trainyard's schemas, which every document in CUE can import.
 const schemasPath = "github.com/trainyard/trainyard/schemas/"
 
-// parseCUE evaluates a document written in CUE. The resulting data is then checked like a document in YAML.
+// parseCUE evaluates a document written in CUE. The result of the evaluation is checked like a document
+// in YAML.
 func (l *Loader) parseCUE(ctx *cue.Context, input Input) (*document.Node, error) {
 	if err := document.Check(input.Name, input.Text); err != nil {
 		return nil, err
@@ -78,8 +79,9 @@ func refusedImports(input Input, file *ast.File, allowOwn bool) error {
 	return problems.Err()
 }
 
-// importSchema finds the packages of trainyard's schemas. Every definition in the result admits any value, so CUE
-// reports no wrong values. The check stage reports wrong values later, with clearer messages.
+// importSchema finds the packages of trainyard's schemas. Every definition in the imported packages allows any
+// value, so CUE does not complain about wrong values. The check stage reports wrong values later, with clearer
+// messages.
 func (l *Loader) importSchema(pos token.Pos, path string) *build.Instance {
 	path, _, _ = strings.Cut(path, ":")
 	if !strings.Contains(strings.Split(path, "/")[0], ".") {
@@ -123,9 +125,9 @@ func (l *Loader) loadNames(folder, path string) *build.Instance {
 	return instance
 }
 
-// cueProblems converts CUE's errors to problems, with at most one problem for each field of the document. If a value
-// fits no alternative of a disjunction, CUE reports a conflict with each alternative, and cueProblems keeps only the
-// first conflict.
+// cueProblems converts CUE's errors to problems, with at most one problem for each field of the document. For a
+// value that fits no alternative of a disjunction, CUE reports a conflict with each alternative. cueProblems
+// reports only the first of several conflicts of a value.
 func cueProblems(input Input, err error) problem.List {
 	var problems problem.List
 	seen := map[string]bool{}
@@ -151,8 +153,8 @@ func cueProblems(input Input, err error) problem.List {
 	return problems
 }
 
-// withPositions adds a position to each problem that CUE reports without a position. The new position is the position
-// of the problem's field, or of the nearest field above.
+// withPositions adds a position to each problem that CUE reports without a position. A problem without a position
+// gets the position of its field, or of the nearest parent field that has a position.
 func withPositions(input Input, v cue.Value, err error) problem.List {
 	problems := cueProblems(input, err)
 	for i, p := range problems {
@@ -172,8 +174,9 @@ func withPositions(input Input, v cue.Value, err error) problem.List {
 	return problems
 }
 
-// cuePosition returns the last of the given positions in the user's file. CUE lists the positions of a value and of
-// the definition that the value violates, and the value usually comes last.
+// cuePosition looks at the positions in the user's file, and returns the position that comes last. For a wrong
+// value, CUE lists the position of the value and the position of the definition that the value violates. The
+// position of the value usually comes last.
 func cuePosition(input Input, positions []token.Pos) problem.Position {
 	last := problem.Position{File: input.Name, Line: 1, Column: 1}
 	for _, p := range positions {

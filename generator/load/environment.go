@@ -60,9 +60,10 @@ func (s *Source) Environments(wanted []string) ([]*Document, error) {
 	return documents, s.checkSize(documents)
 }
 
-// Limits on the number of keys and values. Documents that people write have a few thousand keys and values, and CUE can
-// need 40 kB of memory for each key or value. An environment that reaches its limit takes about four seconds and half a
-// gigabyte of memory. If all environments together reach their common limit, they take about ten seconds.
+// Limits on the number of keys and values in documents. Documents that people write have a few thousand keys and
+// values, and CUE can need 40 kB of memory for each key or value. An environment with 25,000 keys and values
+// (maxNodes) takes about four seconds and half a gigabyte of memory. All environments together take about ten
+// seconds if they have maxAllNodes keys and values in total.
 const (
 	maxNodes    = 25_000 // in the document of one environment
 	maxAllNodes = 50_000 // in the documents of all environments together
@@ -103,8 +104,8 @@ func checkKnown(wanted []string, fields []document.Field) error {
 	return nil
 }
 
-// withoutPatches returns a document or layer with empty environments, because an environment's patch is checked only
-// after its merge into spec.
+// withoutPatches returns a copy of a document or layer in which all environments are empty. An environment's patch
+// is checked only after its merge into spec.
 func withoutPatches(root *document.Node) *document.Node {
 	spec := root.Get("spec")
 	environments := spec.Get("environments")
@@ -121,8 +122,8 @@ func withoutPatches(root *document.Node) *document.Node {
 }
 
 // composePatches combines the patches of a layer's environments with the patches of the earlier layers, and puts the results
-// into the merged document. A patch keeps its nulls, because a null can remove a key of spec. A later stage applies the
-// patches to spec.
+// into the merged document. A combined patch keeps its nulls, because a null can remove a key of spec. The method
+// Environments later merges the combined patches into spec.
 func composePatches(merged, earlier, layer *document.Node) *document.Node {
 	path := []string{"spec", "environments"}
 	before, environments := getPath(earlier, path), getPath(layer, path)

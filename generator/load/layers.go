@@ -20,8 +20,9 @@ type addition struct {
 	earlier []string // the names of the section in the earlier layers
 }
 
-// recordAdditions records the entries that a layer adds to the earlier layers. checkLayers checks the entries when all
-// layers are merged, because a later layer can still complete an entry, or remove the existing entry with a similar name.
+// recordAdditions records the entries that a layer adds to the earlier layers. After all layers are merged,
+// checkLayers checks the entries that recordAdditions has recorded. A check at the time of the addition would be
+// wrong, because a later layer can still complete an entry, or remove the existing entry with a similar name.
 func (s *Source) recordAdditions(layer *document.Node) {
 	spec := s.root.Get("spec")
 	for _, section := range slices.Concat(layerSections, localQueues(spec, layer.Get("spec"))) {
@@ -38,9 +39,10 @@ func (s *Source) recordAdditions(layer *document.Node) {
 	}
 }
 
-// checkLayers checks the entries that later layers add to the sections of spec. It reports a problem if the name of an entry
-// is probably misspelled, or if an entry is an unknown runtime without the key "from". Other entries cause no problem and no
-// note. checkLayers changes the entries that have problems, so that later stages do not report the same mistakes again.
+// checkLayers checks the entries that later layers add to the sections of spec. A problem is reported if the name of an
+// added entry is probably misspelled, or if the added entry is an unknown runtime without the key "from". Added entries
+// without mistakes cause no problem and no note. The method checkLayers changes the entries that have problems, so that
+// later stages do not report the same mistakes again.
 func (s *Source) checkLayers() {
 	spec := s.root.Get("spec")
 	for _, a := range s.additions {
@@ -59,8 +61,9 @@ func (s *Source) checkLayers() {
 	}
 }
 
-// describe returns a message about an entry that is probably a patch of an entry of the earlier layers, or "". If a layer
-// removes the entry with the similar name, there is no message, because the new entry replaces the removed entry.
+// describe returns a message if an added entry is probably meant to change an entry of the earlier layers, and otherwise
+// "". If a layer removes the earlier entry with the similar name, the message is empty, because the added entry replaces
+// the removed entry.
 func (a addition) describe(f document.Field, entries, environments *document.Node) string {
 	kept := slices.DeleteFunc(slices.Clone(a.earlier), func(name string) bool { return entries.Field(name) == nil })
 	known := slices.Concat(kept, a.section.addedElsewhere(environments, ""))

@@ -8,16 +8,17 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// Minimum lengths of words in which one typing error counts as a misspelling. Shorter words, such as a and b in the names
-// team-a and team-b, often differ on purpose. Words of three letters that differ in one letter, such as use and usw, also
-// often differ on purpose.
+// Minimum lengths of words in which one typing error counts as a misspelling. Short words, such as a and b in the names
+// team-a and team-b, often differ on purpose. Words of three letters that differ in one letter, such as "use" and "usw",
+// also often differ on purpose.
 const (
 	minWord    = 3
 	minReplace = 4 // for a letter that is replaced by another letter
 )
 
-// misspelledName returns a known name that differs from the given name by one typing error, or "". The error is in one of
-// the words that "-" separates, or a "-" is missing, repeated or swapped with a letter.
+// misspelledName returns a known name that differs from the given name by one typing error, or "" if there is none. The
+// typing error can be in one of the words between hyphens. A hyphen can also be missing, repeated, or swapped with a
+// letter.
 func misspelledName(name string, known []string) string {
 	for _, candidate := range known {
 		if hasMisspelledWord(name, candidate) || hasOtherHyphen(name, candidate) {
@@ -45,8 +46,9 @@ func hasMisspelledWord(name, other string) bool {
 	return different >= 0 && isMisspelled(words[different], others[different])
 }
 
-// isMisspelled reports whether two words differ by one typing error. Words with digits, such as a100 and h100, and
-// words with different first letters, such as cpu and gpu or mpi and impi, often differ on purpose.
+// isMisspelled reports whether two words differ by one typing error. Words with digits, such as a100 and h100,
+// often differ on purpose. Words with different first letters, such as cpu and gpu or mpi and impi, also often
+// differ on purpose.
 func isMisspelled(word, other string) bool {
 	least := minWord
 	if len(word) == len(other) && sortLetters(word) != sortLetters(other) {
@@ -55,8 +57,8 @@ func isMisspelled(word, other string) bool {
 	return min(len(word), len(other)) >= least && word[0] == other[0] && !hasDigit(word+other) && message.Typos(word, other) == 1
 }
 
-// hasOtherHyphen reports whether two names differ only in one "-". Names with digits, such as v1-1 and v11, often
-// differ on purpose.
+// hasOtherHyphen reports whether two names are equal except for one additional or misplaced hyphen. Names with
+// digits, such as v1-1 and v11, often differ on purpose.
 func hasOtherHyphen(name, other string) bool {
 	letters := strings.ReplaceAll(name, "-", "")
 	return name != other && letters == strings.ReplaceAll(other, "-", "") && !hasDigit(letters) && message.Typos(name, other) == 1

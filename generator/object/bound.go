@@ -9,7 +9,8 @@ type Bound struct {
 	Sums  []*Sum // several bounds can share a sum
 }
 
-// Sum is a sum of values in a document. An example is the memory that all pods of a TrainJob request together.
+// Sum is a sum of values in a document. An example of a sum is the memory that all pods of a TrainJob request
+// together.
 type Sum struct {
 	Path      string // path of the document's section to which the sum belongs, such as spec.runtimes.mpi
 	Requester string // the name of the sum in messages, such as: the smallest TrainJob of mpi (a launcher and a node)

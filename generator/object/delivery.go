@@ -1,7 +1,7 @@
 package object
 
-// Delivery contains the settings that bundle formats read from a document. If a field is empty, the format uses a
-// default.
+// Delivery contains the settings that bundle formats read from a document. If a field of Delivery is empty, the
+// bundle format uses a default.
 type Delivery struct {
 	ArgoCD  *ArgoCD           `json:"argocd"` // spec.delivery.argocd; nil if Argo CD delivers nothing
 	Helm    Helm              `json:"helm"`   // spec.delivery.helm
@@ -27,8 +27,8 @@ type ArgoCD struct {
 	Instance  string `json:"instance"`  // distinguishes the Argo CDs of several environments; no object contains it
 	Automated *bool  `json:"automated"` // true by default
 
-	// Clusters lists several clusters that get the same objects, by their names in the document. If Clusters is set,
-	// Cluster is empty.
+	// Clusters lists several clusters that get the same objects, by their names in the document. If the field
+	// Clusters is set, the field Cluster is empty.
 	Clusters map[string]ArgoCDCluster `json:"clusters"`
 }
 
@@ -48,7 +48,8 @@ type OLM struct {
 	Manifests []string `json:"manifests"` // kinds of objects that OLM applies itself, from separate manifests
 }
 
-// Target describes the cluster for which the objects are generated. Fields that the document does not set are empty.
+// Target describes the cluster for which the objects are generated. A field of Target is empty if the document does
+// not set the field.
 type Target struct {
 	Kubernetes string `json:"kubernetes"` // a minor version, such as 1.33
 	OpenShift  bool   `json:"openshift"`
@@ -70,7 +71,8 @@ type Tenant struct {
 	Viewers      Subjects      `json:"viewers"`
 }
 
-// Applications selects folders in the repositories of a team. Argo CD creates one Application for each folder.
+// Applications is the selection of folders in the repositories of a team. Argo CD creates one Application for
+// each folder.
 type Applications struct {
 	Folders  []string `json:"folders"`
 	Revision string   `json:"revision"` // HEAD by default

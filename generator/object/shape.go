@@ -19,8 +19,8 @@ type Shape struct {
 	derived sync.Map // results of the method Derive, by key
 }
 
-// shapeText is a string in a shape, such as the name of an object. The string is either a parameter, or the same in all
-// objects of the shape.
+// shapeText is a string in a shape, such as the name of an object. The string is a parameter, or all objects of the
+// shape contain the same string.
 type shapeText struct {
 	parameter int // index of the parameter; -1 if the string is not a parameter
 	text      string
@@ -52,7 +52,7 @@ func (s *Shape) textAt(fields map[string]any, path ...any) shapeText {
 // Fields returns the fields of one object that has this shape. Callers must not change the returned map.
 func (s *Shape) Fields() map[string]any { return s.fields }
 
-// Parameters returns the paths of the parameters. Callers must not change these paths.
+// Parameters returns the paths of the parameters. Callers must not change the returned paths.
 func (s *Shape) Parameters() [][]any { return s.parameters }
 
 // Derive calls the function "derive", and caches the result in the shape under the given key. Later calls with the
@@ -67,8 +67,8 @@ func (s *Shape) Derive(key any, derive func() any) any {
 
 func (s *Shape) withValues(values []any) map[string]any { return With(s.fields, s.parameters, values) }
 
-// With sets the values at the given paths in a copy of decoded JSON, and returns the copy. The paths must exist. The
-// new values are not copied.
+// With returns a copy of decoded JSON in which the given paths have new values. The paths must exist. The new values
+// are not copied.
 func With(fields map[string]any, paths [][]any, values []any) map[string]any {
 	fields = runtime.DeepCopyJSON(fields)
 	for i, path := range paths {

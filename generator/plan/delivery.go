@@ -13,11 +13,12 @@ import (
 )
 
 // argocdPackage is the CUE package that lists the kinds that Argo CD can apply, and the objects that give
-// Argo CD the rights to do so.
+// Argo CD its rights.
 const argocdPackage = "policies/argocd"
 
 // readDelivery reads the settings that bundle formats need. If Argo CD applies the objects, readDelivery also sets the
-// field "argocd" in the input of every builder, so that builders annotate the objects for Argo CD.
+// field "argocd" in the input of every builder. If the field "argocd" is set, the builders add annotations for Argo CD
+// to the objects.
 func (p *planner) readDelivery(e *evaluate.Evaluator) error {
 	spec := values.Mapping(p.Values, "spec")
 	d := &p.plan.Delivery
@@ -44,7 +45,8 @@ func (p *planner) readDelivery(e *evaluate.Evaluator) error {
 	return p.readArgoCD(e)
 }
 
-// convert fills a struct from a mapping of a checked document. Fields that are missing in the mapping become empty.
+// convert fills a struct from a mapping of a checked document. Fields of the struct become empty if the mapping
+// does not contain them.
 func convert(from map[string]any, to any) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(from, to); err != nil {
 		return problem.Fault("reading settings of the delivery", err)
@@ -80,7 +82,7 @@ func imageAnnotations(all map[string]any) map[string]string {
 	return found
 }
 
-// readArgoCD reads the kinds of objects that Argo CD can apply, and the objects that give Argo CD the rights to do so.
+// readArgoCD reads the kinds of objects that Argo CD can apply, and the objects that give Argo CD its rights.
 func (p *planner) readArgoCD(e *evaluate.Evaluator) error {
 	argocd, err := e.Package(argocdPackage)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// The CUE packages that contain builders. A builder is CUE code that builds one type of object. A package is loaded
-// only for documents that need its builders.
+// The constants name the CUE packages that contain builders. A builder is CUE code that builds one type of object.
+// A package of builders is loaded only for documents that need these builders.
 const (
 	runtimeObjects    = "generator/objects/runtime"
 	queueObjects      = "generator/objects/queue"
@@ -28,7 +28,7 @@ const (
 	monitoringObjects = "generator/objects/monitoring"
 )
 
-// noNamespace is the target namespace of a request if its object belongs to no tenant.
+// noNamespace is the target namespace of a request whose object belongs to no tenant.
 const noNamespace = ""
 
 var requestsPath = cue.ParsePath("requests")
@@ -78,7 +78,7 @@ func New(e *evaluate.Evaluator, c *check.Checked) (*Plan, error) {
 
 func (p *planner) add(r Request) { p.plan.Requests = append(p.plan.Requests, r) }
 
-// addListed adds the requests that requests.cue and queues.cue list.
+// addListed adds the requests that the files requests.cue and queues.cue list.
 func (p *planner) addListed(*evaluate.Evaluator) error {
 	for entries := evaluate.Fields(p.Filled.LookupPath(requestsPath)); entries.Next(); {
 		var r struct {

@@ -2,7 +2,8 @@ package plan
 
 import "github.com/trainyard/trainyard/generator/internal/values"
 
-// addSources adds a request for each entry of the tenants' field "sources". Each entry becomes a TrainJobSource.
+// addSources adds a request for each entry of the tenants' field "sources". Each entry of the field "sources"
+// becomes a TrainJobSource.
 func (p *planner) addSources() {
 	tenants := values.Mapping(p.Values, "spec", "tenants")
 	for _, tenant := range sortedKeys(tenants) {

@@ -23,7 +23,7 @@ type policies struct {
 }
 
 // policySettings lists the keys of the tenant settings that a policy uses. A policy is CUE code that builds objects of
-// tenants, such as network policies. The file policies/tenant/tenant.cue explains each list.
+// tenants, such as network policies. The file policies/tenant/tenant.cue explains each list of keys.
 type policySettings struct {
 	OnSettings       []string `json:"onSettings"`
 	OnSubjects       []string `json:"onSubjects"`
@@ -45,8 +45,8 @@ func readPolicies(e *evaluate.Evaluator) (*policies, error) {
 	return all, evaluate.Decode(builders.LookupPath(policiesPath), all, "policies")
 }
 
-// tenantSettings holds the settings that policies can read. The file tenants.cue computes these settings from the
-// tenants of a document.
+// tenantSettings holds the settings that policies can read. The file tenants.cue computes the settings for
+// policies from the tenants of a document.
 type tenantSettings struct {
 	platform string
 	tenants  map[string]map[string]any
@@ -105,8 +105,8 @@ func (p policySettings) appliesTo(settings map[string]any) bool {
 	})
 }
 
-// policyInput returns only the settings that the policy uses. Tenants that differ only in other settings therefore
-// have equal inputs and can share shapes.
+// policyInput returns only the settings that the policy uses. Two tenants have equal inputs, and can share shapes,
+// if they differ only in settings that the policy does not use.
 func (p policySettings) policyInput(s tenantSettings, tenant string) map[string]any {
 	settings := s.tenants[tenant]
 	in := map[string]any{

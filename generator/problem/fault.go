@@ -2,7 +2,8 @@ package problem
 
 import "fmt"
 
-// FaultError reports a mistake in trainyard itself. No input of a user should be able to cause this error.
+// FaultError reports a mistake in trainyard itself. No input of a user should be able to cause a
+// FaultError.
 type FaultError struct {
 	Doing string // the step that failed, as a gerund
 	Err   error
@@ -11,7 +12,7 @@ type FaultError struct {
 // Fault returns a FaultError for the step that failed, such as "reading the schema", and the error of this step.
 func Fault(doing string, err error) error { return &FaultError{Doing: doing, Err: err} }
 
-// Error returns the step and the error of this step on one line.
+// Error returns one line with the failed step and its cause.
 func (f *FaultError) Error() string { return fmt.Sprintf("%s: %v", f.Doing, f.Err) }
 
 // Unwrap returns the cause.

@@ -10,8 +10,9 @@ import (
 // the same rule and message, Fold does not change these problems.
 const maxNamed = 3
 
-// Fold shortens a list with many problems of the same rule and message. Of these problems, only the first remains.
-// Fold adds the number of positions, and the names of the tenants or runtimes, to the message of the first problem.
+// Fold shortens a list with many problems of the same rule and message. If many problems have the same rule and
+// message, only the first of these problems remains. Fold adds two facts to the message of the first problem:
+// the number of positions, and the names of the tenants or runtimes.
 func (l List) Fold() List {
 	type key struct {
 		rule    Rule
@@ -38,8 +39,8 @@ func (l List) Fold() List {
 	return folded
 }
 
-// nameOwners returns a text that names the tenants if every problem belongs to a tenant, or the runtimes if every
-// problem belongs to a runtime. For any other list of problems, the result is "".
+// nameOwners returns a text that names the tenants or the runtimes to which the problems belong. The result is ""
+// if the problems belong to both tenants and runtimes, or if one problem belongs to neither.
 func nameOwners(problems List) string {
 	kind, names := "", []string{}
 	for _, p := range problems {

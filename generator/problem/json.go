@@ -11,9 +11,9 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// DecodeError returns the path of the wrong value and a message, if the error is a type error of encoding/json. The
-// message uses the names of types in YAML, such as mapping. For any other error, DecodeError returns the error's own
-// message and no path.
+// DecodeError explains a type error of encoding/json: it returns the path of the wrong value and a message. The
+// message uses the names of types in YAML, such as mapping. For an error that is not a type error of encoding/json,
+// DecodeError returns the error's own message and no path.
 func DecodeError(err error) (path, message string) {
 	var other *json.UnmarshalTypeError
 	if !errors.As(err, &other) {
@@ -23,7 +23,8 @@ func DecodeError(err error) (path, message string) {
 	return other.Field, "want " + cmp.Or(yamlTypes[other.Type.Kind()], "a whole number") + ", got " + cmp.Or(given[got], got)
 }
 
-// yamlTypes maps each Go kind to the name of the matching YAML type. Kinds that are not listed are integers.
+// yamlTypes maps each Go kind to the name of the matching YAML type. All Go kinds that yamlTypes does not
+// list are integers.
 var yamlTypes = map[reflect.Kind]string{
 	reflect.String: "text", reflect.Bool: "true or false", reflect.Slice: "a list", reflect.Map: "a mapping", reflect.Struct: "a mapping",
 	reflect.Float64: "a number", reflect.Interface: "something else",
@@ -31,8 +32,8 @@ var yamlTypes = map[reflect.Kind]string{
 
 var given = map[string]string{"string": "text", "bool": "true or false", "array": "a list", "object": "a mapping", "number": "a number"}
 
-// Describe returns a short text that stands for the value in a message. The text is "a mapping" or "a list", or the
-// shortened scalar.
+// Describe returns a short text that stands for the value in a message. For a mapping or a list, the text is "a
+// mapping" or "a list". For a scalar, the text is the shortened scalar.
 func Describe(value any) string {
 	switch value := value.(type) {
 	case map[string]any:

@@ -1,5 +1,5 @@
 // Package problem defines the type of the problems in a user's input. Each mistake is reported as one problem, at the
-// position that the user must fix. Other packages find and print problems.
+// position that the user must fix. The packages that import package problem find and print the problems.
 package problem
 
 import (
@@ -44,7 +44,7 @@ type Rule struct {
 	Doc  string `json:"doc,omitempty"`  // the requirement; for notes, the effect of the input. No full stop
 }
 
-// Syntax is the rule for a text that cannot be read completely.
+// Syntax is the rule that a file must contain valid YAML, JSON or CUE.
 var Syntax = Rule{"syntax", "A file contains valid YAML, JSON or CUE"}
 
 // Problem is one mistake in an input, or a note about the input.

@@ -16,8 +16,9 @@ func killWithParent(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
 
-// limitCPU makes the kernel kill a process that uses too much CPU time. Errors are ignored, because the process may
-// have ended. The address space is not limited, because a limit below 1 GiB kills every Go program when it starts.
+// limitCPU makes the kernel kill a process that uses too much CPU time. limitCPU ignores errors, because the
+// process may already have ended. limitCPU sets no limit on the address space, because a limit below 1 GiB kills
+// every Go program when it starts.
 func limitCPU(pid int, limit time.Duration) {
 	if seconds := uint64(limit / time.Second); seconds > 0 {
 		_ = unix.Prlimit(pid, unix.RLIMIT_CPU, &unix.Rlimit{Cur: seconds, Max: seconds}, nil)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Limits holds the limits of a child process. A zero value means no limit.
+// Limits holds the limits of a child process. A field with the value 0 sets no limit.
 type Limits struct {
 	Wall   time.Duration // time from start to end
 	CPU    time.Duration // CPU time of all threads, in whole seconds; only on Linux
@@ -26,14 +26,16 @@ type LimitError struct{ What string }
 // Error names the limit.
 func (l *LimitError) Error() string { return "took more than " + l.What }
 
-// pollInterval is the interval between memory checks. A program can allocate some tens of megabytes in one interval.
+// pollInterval is the interval between memory checks. Between two memory checks, a program can allocate some tens of
+// megabytes.
 const pollInterval = 10 * time.Millisecond
 
-// maxStderr is the number of bytes that Run stores from a child's standard error.
+// maxStderr is the maximum number of bytes that Run stores from a child's standard error.
 const maxStderr = 2000
 
-// Run starts a program with an empty environment and an input, and returns its output. If the child exceeds a limit,
-// the error is a *LimitError. Any other error includes the first bytes that the child wrote to standard error.
+// Run starts a program with the given input and without environment variables, and returns the output of the
+// program. If the child exceeds a limit, the error is a *LimitError. If the child fails for another reason than a
+// limit, the error includes the first bytes that the child wrote to standard error.
 func Run(ctx context.Context, limits Limits, input []byte, name string, args ...string) ([]byte, error) {
 	if limits.Wall > 0 {
 		var cancel context.CancelFunc
@@ -68,9 +70,10 @@ func exitError(ctx context.Context, cmd *exec.Cmd, err error, limits Limits, std
 	case err == nil:
 		return nil
 	case limits.CPU > 0 && cmd.ProcessState != nil && cpuTime(cmd.ProcessState) >= limits.CPU/2:
-		// A child that the kernel killed can have a reported CPU time below the limit, because the kernel decides with
-		// a clock that runs ahead. On a busy machine, this clock shows 25% more than the reported CPU time. Therefore
-		// half of the limit already counts as exceeded.
+		// The kernel can kill a child whose reported CPU time is still below the limit, because the kernel measures
+		// with another clock, which runs ahead. On a busy machine, the kernel's clock for CPU limits shows 25% more
+		// than the reported CPU time. Therefore, if a child fails, and its reported CPU time is at least half of the
+		// limit, the child counts as over the CPU limit.
 		return &LimitError{limits.CPU.String() + " of CPU time"}
 	}
 	return fmt.Errorf("%w: %s (%s)", err, stderr, cpuTime(cmd.ProcessState))
@@ -97,8 +100,8 @@ func watchMemory(ctx context.Context, pid int, limit int64, exceeded func()) {
 	}
 }
 
-// buffer stores the first bytes of a stream. A bytes.Buffer would not work, because io.Copy calls its method
-// ReadFrom, which reads without a limit.
+// buffer stores the first bytes of a stream. buffer replaces a bytes.Buffer, because io.Copy would call the
+// method ReadFrom of a bytes.Buffer, which reads without a limit.
 type buffer struct {
 	bytes []byte
 	max   int    // bytes; 0 for no limit

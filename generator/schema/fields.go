@@ -22,7 +22,8 @@ type Field struct {
 	Default any `json:"default,omitempty"`
 }
 
-// Fields lists all fields of a document in the order of the schema. In this order, a mapping precedes its own fields.
+// Fields lists all fields of a document in the order of the schema. Fields lists each mapping before the fields of
+// the mapping.
 func Fields(e *evaluate.Evaluator) []Field { return describeFields(e.Schema(), "") }
 
 func describeFields(schema cue.Value, path string) []Field {
@@ -49,8 +50,8 @@ func describeFields(schema cue.Value, path string) []Field {
 const nameStep = ".NAME"
 
 // elementSchema returns the schema of the elements of a list or mapping. For a list, the result is the schema of its
-// items. For a mapping with keys that the author chooses, the result is the schema of its values. For any other
-// value, the result is the value itself.
+// items. For a mapping with keys that the author chooses, the result is the schema of the mapping's values. For any
+// other value, the result is the value itself.
 func elementSchema(v cue.Value) (inner cue.Value, step string) {
 	if item := v.LookupPath(cue.MakePath(cue.AnyIndex)); item.Exists() {
 		return item, "[]"
@@ -78,17 +79,18 @@ func describeAllowed(v cue.Value) string {
 	return want
 }
 
-// splitSource splits a comment into its text and its source. The source is the part after "Source:", and names the rule
-// of another project on which the field is based. splitSource omits the numbers of trainyard's own requirements after
-// "Requirement:", which are only for developers.
+// splitSource splits a comment into its text and its source. The source of a field is the part of its comment after
+// "Source:". The source names a rule of another project. The field is based on this rule. splitSource omits the part
+// after "Requirement:", which contains numbers of trainyard's own requirements and is only for developers.
 func splitSource(comment string) (text, source string) {
 	text, source, _ = strings.Cut(comment, "Source: ")
 	text, _, _ = strings.Cut(text, "Requirement: ")
 	return strings.TrimSpace(text), strings.TrimSuffix(source, ".")
 }
 
-// readDefault reads the attribute @default(VALUE) of a field. A document replaces the default by setting the field. A
-// document can also set another field that changes the default; the field's comment then names the other field.
+// readDefault reads the attribute @default(VALUE) of a field. A document replaces the default of a field by setting
+// the field. A document can also change the default of a field by setting another field. If a document can change a
+// default by setting another field, the comment of the field with the default names the other field.
 func readDefault(v cue.Value) (standard any, ok bool) {
 	mark := v.Attribute("default")
 	if mark.Err() != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// The values of $id in the schemas. No schema refers to another schema by $id, so no tool has to download a schema.
+// The values of the keyword $id in the exported JSON Schemas. No schema refers to another schema by $id, so no tool
+// has to download a schema.
 const (
 	schemaID      = "https://trainyard.dev/schemas/v1alpha1/platform.json"
 	layerSchemaID = "https://trainyard.dev/schemas/v1alpha1/platform-layer.json"
@@ -109,9 +110,9 @@ func (x *exporter) define(name string, of cue.Value, complete bool) *jsonschema.
 	return describeSchema(x.mapping(of, complete), of)
 }
 
-// unlessLayered returns the schema of a mapping that can contain its own layers. For example, the field
-// spec.environments contains layers of the mapping "spec". If the mapping contains layers, its required keys may be
-// missing, because each layer can set the missing keys.
+// unlessLayered returns the schema of a mapping with a field that contains layers of the same mapping. For example,
+// the field spec.environments contains layers of the mapping "spec". If the mapping contains layers, its required
+// keys may be missing, because each layer can set the missing keys.
 func (x *exporter) unlessLayered(name string, of cue.Value) *jsonschema.Schema {
 	given, layers := &jsonschema.Properties{}, layersField(of)
 	given.Set(layers, &jsonschema.Schema{Type: "object", MinProperties: 1})
@@ -122,8 +123,8 @@ func (x *exporter) unlessLayered(name string, of cue.Value) *jsonschema.Schema {
 	}
 }
 
-// readLayerName returns the NAME in the attribute @layer(NAME) of a mapping, or "". The mapping is a layer of the
-// definition NAME.
+// readLayerName returns the NAME in the attribute @layer(NAME) of a mapping, or "" if the mapping has no such
+// attribute. The attribute @layer(NAME) states that a mapping is a layer of the definition NAME.
 func readLayerName(v cue.Value) string {
 	mark, ok := evaluate.Mark(v, "layer")
 	if !ok {
@@ -132,7 +133,8 @@ func readLayerName(v cue.Value) string {
 	return mark.Contents()
 }
 
-// layersField returns the name of the field that contains layers of a mapping, such as environments, or "".
+// layersField returns the name of the field that contains layers of a mapping, such as environments.
+// layersField returns "" if no field of the mapping contains layers.
 func layersField(v cue.Value) string {
 	for fields := evaluate.Fields(v); fields.Next(); {
 		if readLayerName(evaluate.AnyField(fields.Value())) != "" {
@@ -197,8 +199,8 @@ func (x *exporter) list(v cue.Value) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "array", Items: x.markedSchema(element, true), MaxItems: check.MaxItems}
 }
 
-// fieldSchema returns the schema of a field with the field's own description. Editors show this description instead of
-// the definition's description.
+// fieldSchema returns the schema of a field with the field's own description. For a field, editors show the
+// description of the field instead of the description of its definition.
 func (x *exporter) fieldSchema(v cue.Value, complete bool) *jsonschema.Schema {
 	s := describeSchema(orNull(x.markedSchema(v, complete), complete), v)
 	if form := constraint.Of(v).Doc; form != "" {

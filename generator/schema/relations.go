@@ -5,9 +5,9 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/jsonschema"
 )
 
-// relationSchemas maps each NAME in an attribute @check(NAME) to a function. The function adds keywords to the schema
-// of a complete mapping. The keywords express a relation between several fields. If JSON Schema cannot express a
-// relation, only the check stage reports violations of the relation.
+// relationSchemas maps each NAME in an attribute @check(NAME) to a function. Each function in relationSchemas adds
+// keywords to the schema of a complete mapping. The added keywords express a relation between several fields of the
+// mapping. If JSON Schema cannot express a relation, only the check stage reports violations of the relation.
 var relationSchemas = map[string]func(*jsonschema.Schema){
 	"requirement":      requirementSchema,
 	"fieldRequirement": func(s *jsonschema.Schema) { exactlyOne(s.Properties.Get("values")) },
@@ -54,8 +54,8 @@ func requirementSchema(s *jsonschema.Schema) {
 	}
 }
 
-// withField returns a schema for mappings. If a mapping contains the field, the value of the field must match the
-// schema s.
+// withField returns a schema that checks one field of a mapping. If a mapping contains the given field, the value
+// of the field must match the schema s.
 func withField(field string, s *jsonschema.Schema) *jsonschema.Schema {
 	properties := &jsonschema.Properties{}
 	properties.Set(field, s)

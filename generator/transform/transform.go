@@ -1,5 +1,6 @@
-// Package transform changes labels, images and Argo CD annotations of objects that trainyard did not generate. All
-// other text stays the same, including comments and the order of keys. Applying the same changes again changes nothing.
+// Package transform changes labels, images and Argo CD annotations of objects that trainyard did not generate. All text
+// of an object outside of labels, images and annotations stays the same, including comments and the order of keys. If
+// the same changes are applied a second time, the objects stay the same.
 package transform
 
 import (
@@ -94,9 +95,9 @@ func setMissing(object *yaml.RNode, field string, present, values map[string]str
 	}
 }
 
-// setMetadata sets a label or an annotation. The setters of kyaml and kustomize are not used, because they lose the
-// comment of an old value. The setters also lose the quotes that YAML 1.1 needs around some keys and values
-// (docs/design/0005-libraries.md).
+// setMetadata sets a label or an annotation. setMetadata does not use the setters of kyaml and kustomize, because
+// these setters lose the comment of an old value. The setters of kyaml and kustomize also lose the quotes that YAML
+// 1.1 needs around some keys and values (docs/design/0005-libraries.md).
 func setMetadata(object *yaml.RNode, field, key, value string) {
 	mapping := object
 	for _, name := range []string{yaml.MetadataField, field} {
@@ -170,7 +171,8 @@ func (c Changes) visitImageLists(n *yaml.Node, at []string, visit func([]string,
 	}
 }
 
-// visitStrings calls the function "visit" for each string at a path. Each step of the path is a pattern for a key.
+// visitStrings calls the function "visit" for each string whose path matches the argument "patterns". The argument
+// "patterns" contains one pattern for each key of the path.
 func visitStrings(n *yaml.Node, at, patterns []string, visit func([]string, *yaml.Node)) {
 	if len(patterns) == 0 {
 		if yaml.IsYNodeString(n) {

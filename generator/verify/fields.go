@@ -23,9 +23,9 @@ var (
 	wrongType    = problem.Rule{Name: "wrong-field-type", Doc: "A field has the type that its upstream project defines"}
 )
 
-// Fields verifies an object that people may have written. Fields returns unknown fields in a separate list, because a
-// newer version of the type may define these fields. Fields returns two empty lists if trainyard does not know the
-// complete type of the object.
+// Fields checks the fields of a generated object, which people may have changed. Fields returns unknown fields in a
+// separate list, because a newer version of the type may define these fields. Fields returns two empty lists if
+// trainyard does not know the complete type of the object.
 func Fields(fields map[string]any) (wrong, unknown problem.List) {
 	apiVersion, _ := fields["apiVersion"].(string)
 	kind, _ := fields["kind"].(string)
@@ -46,8 +46,8 @@ func Fields(fields map[string]any) (wrong, unknown problem.List) {
 	return nil, unknown
 }
 
-// wrongField reports the first value that cannot be decoded. wrongField searches for the value, because the decoder's
-// error names Go types and often has no path.
+// wrongField reports the first value that cannot be decoded. wrongField itself searches for the wrong value, because
+// the error of the decoder names Go types and often contains no path of the value.
 func wrongField(fields map[string]any, kind schema.GroupVersionKind) problem.Problem {
 	root, err := decodedJSON(fields)
 	if err != nil {
@@ -72,7 +72,8 @@ func decodedJSON(value any) (copied any, err error) {
 	return copied, err
 }
 
-// bisect finds the value that prevents the decoding of a tree, by removing parts of the tree until decoding succeeds.
+// bisect finds the value that prevents the decoding of a tree. bisect removes parts of the tree until decoding
+// succeeds.
 func bisect(root any, decodes func() bool) (path []string, value any) {
 	for value = root; ; {
 		keys := keysOf(value)

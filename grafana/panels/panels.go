@@ -1,6 +1,6 @@
-// Package panels provides the panels and Prometheus queries of trainyard's dashboards as data. Programs that show
-// panels outside Grafana use this data: trainyard's server, the web dashboard and the SDK. The dashboards are written
-// in CUE, in grafana/dashboards. The file panels.json is generated from the dashboards.
+// Package panels provides the panels and Prometheus queries of trainyard's dashboards as data. Trainyard's server,
+// the web dashboard and the SDK use the data of this package to show panels outside Grafana. The dashboards are
+// written in CUE, in grafana/dashboards. The file panels.json is generated from the dashboards.
 package panels
 
 import (
@@ -47,7 +47,8 @@ type Panel struct {
 	Queries     []Query           `json:"queries"`
 }
 
-// Step describes the values that are at least the number in the field From. The first step has no lower bound.
+// Step describes a range of values that begins with the number in the field From. The first Step of a panel
+// has no lower bound.
 type Step struct {
 	From  float64 `json:"from"`
 	Level string  `json:"level"` // good, notice, bad or neutral

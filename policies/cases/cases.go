@@ -9,7 +9,8 @@ import (
 	"github.com/trainyard/trainyard/policies/guard"
 )
 
-// Values of the field kind: Kind in a file of policy tests, and TrainJobKind in the TrainJobs of its cases.
+// Kind is the value of the field "kind" in a file of policy tests. TrainJobKind is the value of the field
+// "kind" in a TrainJob.
 const (
 	Kind         = "PolicyTest"
 	TrainJobKind = "TrainJob"
@@ -26,18 +27,19 @@ type Case struct {
 	Tenant string `json:"tenant"`
 	// User is the name of the user who submits the TrainJob. The default user "somebody" is not exempt from any rule.
 	User string `json:"user,omitempty"`
-	// Before is the TrainJob before an update. If Before is not set, the case creates the TrainJob.
+	// Before is the state of the TrainJob before an update. If Before is not set, the case creates
+	// the TrainJob.
 	Before map[string]any `json:"before,omitempty"`
 	// NamespaceLabels holds the labels of the tenant's namespace. By default, the namespace has the labels that the rules
 	// require.
 	NamespaceLabels map[string]string `json:"namespaceLabels,omitempty"`
 	// TrainJob is the submitted TrainJob. The TrainJob's apiVersion, kind, name and namespace are optional.
 	TrainJob map[string]any `json:"trainJob"`
-	// If Admitted is true, the TrainJob must be admitted. Otherwise, Refused lists the rules that must refuse the
-	// TrainJob, in the order of evaluation.
+	// If Admitted is true, the TrainJob must be admitted. If Admitted is false, Refused lists the rules that must
+	// refuse the TrainJob, in the order of evaluation.
 	Admitted bool     `json:"admitted,omitempty"`
 	Refused  []string `json:"refused,omitempty"`
-	// Says holds a text that the message of the first rule in Refused must contain.
+	// Says is a text that the message of the first rule in Refused must contain.
 	Says string `json:"says,omitempty"`
 }
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Request is the input of the program trainyard-policy, which applies the admission policies in Objects to Cases. Objects
-// contains all objects of a platform.
+// Request is the input of the program trainyard-policy. trainyard-policy applies the admission policies in the field
+// Objects to the TrainJobs in the field Cases. Objects contains all objects of a platform.
 type Request struct {
 	Objects []map[string]any `json:"objects"`
 	Cases   []Case           `json:"cases"`
@@ -29,9 +29,9 @@ type Outcome struct {
 	Messages []string `json:"messages,omitempty"`
 }
 
-// Mismatch compares an outcome with the expected result of a case. If the outcome differs, Mismatch returns the
-// case's key for the expected result, such as "admitted", and a description of the difference. If the outcome is as
-// expected, Mismatch returns two empty strings.
+// Mismatch compares an outcome with the expected result of a case. If the outcome differs from the expected result,
+// Mismatch returns two texts: the case's key for the expected result, such as "admitted", and a description of the
+// difference. If the outcome is as expected, Mismatch returns two empty strings.
 func (o Outcome) Mismatch(c Case) (key, how string) {
 	switch {
 	case o.Unbound:

@@ -15,8 +15,9 @@ var versionsByFile = map[string][]string{
 	"any.yaml": {"2.1", "2.2", "2.3"}, "overrides.yaml": {"2.1"}, "patches.yaml": {"2.2", "2.3"},
 }
 
-// TestCasesOfThePolicy tests that guard refuses each TrainJob in policies/testdata by exactly the rules that its case
-// expects. The same cases also test the policy in CEL. The cases include updates and exempt users.
+// TestCasesOfThePolicy checks each TrainJob in policies/testdata with guard. The rules that refuse the TrainJob must
+// be exactly the rules that its case expects. The cases in policies/testdata also test the admission policy in CEL.
+// The cases include updates and exempt users.
 func TestCasesOfThePolicy(t *testing.T) {
 	objects := guardtest.Objects(t)
 	for _, file := range guardtest.Files(t) {

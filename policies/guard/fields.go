@@ -2,11 +2,11 @@ package guard
 
 import "maps"
 
-// The schemas are built by functions when they are needed, and not at program start, because most runs of the programs that
+// Functions build the schemas when the schemas are needed, and not at program start. In most runs, the programs that
 // contain this package read no TrainJob.
 
-// trainJob returns the schema of a TrainJob. The spec contains the fields that all versions of Trainer share, and the fields
-// in versionFields, which depend on the version.
+// trainJob returns the schema of a TrainJob. The spec contains the fields that all versions of Trainer share. The argument
+// "versionFields" contains the fields of the spec that depend on the version of Trainer.
 func trainJob(versionFields fields) object {
 	spec := fields{
 		"runtimeRef":  jobObject(fields{"apiGroup": text, "kind": text, "name": name}).withRequired("name"),
@@ -20,7 +20,7 @@ func trainJob(versionFields fields) object {
 
 func jobObject(f fields) object { return object{rule: RuleDisallowedField, fields: f} }
 
-// jobMetadata returns the schema of the TrainJob's own metadata. The API server fills in most of these fields.
+// jobMetadata returns the schema of the TrainJob's own metadata. The API server fills in most metadata fields.
 func jobMetadata() fieldSchema {
 	return jobObject(fields{
 		"name": jobName, "generateName": text, "namespace": text, "labels": mapping{text}, "annotations": mapping{text},

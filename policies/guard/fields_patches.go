@@ -16,8 +16,8 @@ func patchMetadata() fieldSchema {
 	})
 }
 
-// podSpec returns the schema of a patched pod spec. The argument versionFields holds the forbidden fields that only some
-// versions of Trainer have.
+// podSpec returns the schema of a patched pod spec. The argument "versionFields" holds the forbidden fields that only
+// some versions of Trainer have.
 func podSpec(versionFields fields) fieldSchema {
 	spec := fields{
 		"volumes": list{of: volumeSchema(), key: "name", max: 128}, "containers": list{of: container(versionFields), key: "name", max: 64}, "initContainers": list{of: container(versionFields), key: "name", max: 64}, "nodeSelector": mapping{text},

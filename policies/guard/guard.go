@@ -113,8 +113,8 @@ type Denial struct {
 // String formats the denial in the form of the API server's message.
 func (d Denial) String() string { return fmt.Sprintf("%s: %s: %s", d.Path, d.Rule, d.Message) }
 
-// Check evaluates all rules for a new TrainJob. The TrainJob is allowed if there are no denials. If a TrainJob breaks
-// RuleOversizedJob, Check evaluates no other rule.
+// Check evaluates all rules for a new TrainJob. If Check returns no denials, the TrainJob is allowed. If a TrainJob
+// breaks RuleOversizedJob, Check evaluates no other rule.
 func Check(job Job, p Parameters) []Denial {
 	var denials []Denial
 	for _, rule := range Rules() {
@@ -128,8 +128,8 @@ func Check(job Job, p Parameters) []Denial {
 	return denials
 }
 
-// checkDisallowed returns the check of a rule about disallowed fields. The check reports the fields that Reader.Read has
-// recorded as violations of this rule.
+// checkDisallowed returns the check function of a rule about disallowed fields. The check function reports the fields
+// in which Reader.Read has found violations of the rule.
 func checkDisallowed(rule Rule) func(Job, Parameters) field.ErrorList {
 	return func(job Job, _ Parameters) field.ErrorList {
 		var errs field.ErrorList
@@ -160,8 +160,8 @@ func newViolation(path *field.Path, format string, args ...any) field.ErrorList 
 	return field.ErrorList{field.Forbidden(path, fmt.Sprintf(format, args...))}
 }
 
-// forbidEach returns a violation for each name for which the function "violates" returns true. The message is the text in
-// "format", with the name in place of %s.
+// forbidEach returns one violation for each name that makes the function "violates" return true. The message of a
+// violation is the text in "format", with the name in place of %s.
 func forbidEach(names []Named, violates func(name string) bool, format string) field.ErrorList {
 	var errs field.ErrorList
 	for _, n := range names {

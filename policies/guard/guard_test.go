@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// defaultLimits holds the tenant's parameters in tests that set no others.
+// defaultLimits holds the tenant's parameters for each test that sets no parameters of its own.
 var defaultLimits = map[string]string{
 	"ownRuntimes": "false", "exempt": "", "labels": "team cost.acme.example/centre", "annotations": "kueue.x-k8s.io/podset-group-name", "nodeLabels": "zone",
 	"managers": v1alpha1.TrainJobController, "encryption": "none", "queues": "", "priorityClasses": "", "namespaceLabel": "",
@@ -42,8 +42,9 @@ func parameters(t testing.TB, data map[string]string) Parameters {
 	return p
 }
 
-// submittedJob contains parts of a TrainJob as YAML. Defaults replace empty metadata and a missing runtimeRef. The pod
-// template in the field "pod" becomes a patch of the node pods, in the form that the tested version of Trainer uses.
+// submittedJob contains parts of a TrainJob as YAML. If the metadata is empty or runtimeRef is missing, the tests use
+// default values. The pod template in the field "pod" becomes a patch of the node pods, in the form that the tested
+// version of Trainer uses.
 type submittedJob struct{ metadata, spec, pod, manager string }
 
 func (s submittedJob) job(t testing.TB, version string) map[string]any {
@@ -129,8 +130,9 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// testRule evaluates the rules for the TrainJobs of a case. An accepted TrainJob must have no denials. A refused
-// TrainJob must have denials, and all its denials must be of the rule that the case names.
+// testRule evaluates the rules for the TrainJobs of a case. A TrainJob in the list "accepts" must have no
+// denials. A TrainJob in the list "refuses" must have at least one denial. Every denial must come from the rule
+// that the case names.
 func (tc ruleCase) testRule(t *testing.T, version string, p Parameters) {
 	for _, s := range tc.accepts {
 		if denials := check(t, version, s.job(t, version), p); len(denials) > 0 {
@@ -150,7 +152,7 @@ func (tc ruleCase) testRule(t *testing.T, version string, p Parameters) {
 	}
 }
 
-// givesAdvice reports whether a message advises the user what to change.
+// givesAdvice reports whether a message tells the user what to change.
 func givesAdvice(message string) bool {
 	return slices.ContainsFunc([]string{"leave", "write ", "want ", "name one of", "use a", "it has none"}, func(word string) bool {
 		return strings.Contains(message, word)

@@ -12,17 +12,16 @@ import (
 
 // Job holds the values of a TrainJob that the rules check. For unset fields, strings are empty and pointers are nil.
 type Job struct {
-	// Name is metadata.name. If the TrainJob sets only generateName, Name is the result of GeneratedName, which is as long
-	// as the name that the API server will generate.
+	// Name is metadata.name. If the TrainJob sets only generateName, Name is the result of GeneratedName. The result of
+	// GeneratedName is as long as the name that the API server will generate.
 	Name string
-	// Exists reports whether the TrainJob already exists. The rule about queues depends on it, because Kueue's webhook sets
-	// a default queue only on new TrainJobs.
+	// Exists reports whether the TrainJob already exists. The rule about queues depends on Exists, because Kueue's webhook
+	// sets a default queue only on new TrainJobs.
 	Exists bool
 	// Queue and PriorityClass hold the values of the labels by which the TrainJob selects its queue and its priority in
 	// Kueue.
 	Queue, PriorityClass string
-	// KueueSettings lists the TrainJob's labels and annotations for Kueue, except the labels and annotations that
-	// tenants may set.
+	// KueueSettings lists the TrainJob's labels and annotations of Kueue that tenants may not set.
 	KueueSettings []Named
 	// NamespaceLabels holds the labels of the TrainJob's namespace, or nil if the labels are unknown.
 	NamespaceLabels map[string]string
@@ -38,22 +37,25 @@ type Job struct {
 	SearchPath *string
 	// Nodes is spec.trainer.numNodes.
 	Nodes *int64
-	// Processes is spec.trainer.numProcPerNode. Up to Trainer 2.1, the value can be a word instead of a number.
+	// Processes is spec.trainer.numProcPerNode. Up to Trainer 2.1, the value of numProcPerNode can be a word,
+	// such as auto, instead of a number.
 	Processes *intstr.IntOrString
 	// Limits and Requests hold the amounts in spec.trainer.resourcesPerNode, by resource.
 	Limits, Requests map[string]resource.Quantity
 	// UnknownAmounts reports whether guard cannot parse some amounts, for example because they violate RuleInvalidQuantity.
-	// Limits and Requests contain 0 instead of these amounts.
+	// For each amount that guard cannot parse, Limits and Requests contain 0.
 	UnknownAmounts bool
-	// Replaces is the version of Trainer if Limits and Requests replace all resources of the runtime. Replaces is empty if
-	// Trainer merges Limits and Requests into the resources of the runtime. Before Trainer 2.3, a TrainJob that sets limits
-	// or requests replaces both the limits and the requests of the runtime.
+	// Replaces is set if Limits and Requests replace all resources of the runtime. The value of Replaces is the version of
+	// Trainer. Replaces is empty if Trainer merges Limits and Requests into the resources of the runtime. Before Trainer
+	// 2.3, a TrainJob that sets limits or requests replaces both the limits and the requests of the runtime.
 	Replaces string
-	// Size is the size of the spec, labels, annotations and owners.
+	// Size is the size of the spec, labels, annotations and owners of the TrainJob.
 	Size Size
-	// Overrides is the number of items in podTemplateOverrides. Trainer 2.1 itself does not limit this number.
+	// Overrides is the number of items in podTemplateOverrides. Trainer 2.1 itself does not limit the number
+	// of items in podTemplateOverrides.
 	Overrides int
-	// Reserved lists the finalizers and the controlling owners in the metadata.
+	// Reserved lists the finalizers of the TrainJob, and its owners that have the field controller:
+	// true.
 	Reserved []Named
 	// Initializers lists the initializers that the TrainJob configures: dataset or model.
 	Initializers []Named
@@ -64,8 +66,8 @@ type Job struct {
 	// Labels and Annotations list the keys of the labels and annotations that the TrainJob adds to the JobSet, Jobs
 	// and pods. NodeLabels lists the keys of node selectors.
 	Labels, Annotations, NodeLabels []Named
-	// PatchTargets lists the jobs and containers to which patches refer, and the variables of main containers that
-	// patches set.
+	// PatchTargets lists the jobs and containers to which patches refer. If a patch sets environment variables of
+	// a main container, PatchTargets has a separate entry for these variables.
 	PatchTargets []PatchTarget
 	// Volumes lists the names of the volumes that patches add.
 	Volumes []Named

@@ -26,7 +26,8 @@ type Parameters struct {
 	// Queues lists the LocalQueues of the tenant, and PriorityClasses lists the WorkloadPriorityClasses that the tenant's
 	// TrainJobs may name. If Queues is empty, TrainJobs may name any queue or none.
 	Queues, PriorityClasses []string
-	// NamespaceLabel is the label that the tenant's namespace needs, as KEY=VALUE, or empty if it needs none.
+	// NamespaceLabel is the label that the tenant's namespace needs, as KEY=VALUE. If the namespace needs no
+	// label, NamespaceLabel is empty.
 	NamespaceLabel string
 	// Encryption is the method that encrypts the pod network: ipsec, wireguard or none.
 	Encryption string
@@ -35,7 +36,8 @@ type Parameters struct {
 // Runtime holds the properties of a runtime that the rules use.
 type Runtime struct {
 	Kind, Image string // Kind and Image are empty for a runtime that the tenant created
-	// The largest values that a TrainJob may request.
+	// MaxNodes, MaxProcPerNode and MaxGPUsPerNode are the largest values that a TrainJob may
+	// request.
 	MaxNodes, MaxProcPerNode, MaxGPUsPerNode int64
 	// NumProcPerNode is the runtime's number of processes per node. GPUs holds the runtime's numbers of GPUs per node, by
 	// resource name.
@@ -63,7 +65,7 @@ const (
 var basicResources = []string{"cpu", "memory"}
 
 // ownRuntime is the prefix of the parameter keys for TrainingRuntimes that the tenant creates. For all other
-// runtimes, the prefix is the name of the runtime.
+// runtimes, the prefix of the parameter keys is the name of the runtime.
 const ownRuntime = "_own"
 
 // ReadParameters reads the data of a tenant's parameter ConfigMap, which has one key for each value.
@@ -151,7 +153,7 @@ func (r *parameterReader) runtime(name string) Runtime {
 // NoParametersError reports that a namespace has no rules, because it has no parameter ConfigMap.
 type NoParametersError struct{ Tenant string }
 
-// Error names the namespace.
+// Error returns a message that names the namespace.
 func (e *NoParametersError) Error() string {
 	return fmt.Sprintf("namespace %s has no rules for TrainJobs", e.Tenant)
 }

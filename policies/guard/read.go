@@ -16,8 +16,9 @@ import (
 // Reader converts the TrainJobs of one minor version of Trainer.
 type Reader struct {
 	trainJob fieldSchema
-	// The field "replaces" is empty if Trainer merges a TrainJob's resources into the runtime's resources. Otherwise,
-	// the field holds the version of Trainer.
+	// The field "replaces" is empty if Trainer merges a TrainJob's resources into the runtime's resources. If Trainer
+	// does not merge a TrainJob's resources into the runtime's resources, the field "replaces" holds the version of
+	// Trainer.
 	replaces string
 	// limitsItems reports whether the version of Trainer limits the number of items in lists.
 	limitsItems bool
@@ -25,8 +26,8 @@ type Reader struct {
 	findPatches func(spec value) patches
 }
 
-// patches holds the parts of a TrainJob's patches: the metadata of pods, Jobs and the JobSet, the patched ReplicatedJobs,
-// and the pod specs.
+// patches holds parts of a TrainJob's patches. The field "metadata" holds the metadata of pods, Jobs and the JobSet,
+// "jobs" holds the patched ReplicatedJobs, and "pods" holds the pod specs.
 type patches struct{ metadata, jobs, pods []value }
 
 // readerByMinor lists the constructors of readers, by minor version of Trainer.
@@ -75,7 +76,8 @@ func (r Reader) Read(trainJob map[string]any) (Job, field.ErrorList) {
 	return job, f.typeErrors
 }
 
-// Lengths of generated names. Source: k8s.io/apiserver/pkg/storage/names/generate.go.
+// Lengths that the API server uses when it generates a name from generateName. Source:
+// k8s.io/apiserver/pkg/storage/names/generate.go.
 const (
 	suffixLength  = 5
 	maxNameLength = 63

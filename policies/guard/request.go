@@ -12,15 +12,15 @@ import (
 type Request struct {
 	// User is the name of the user who sends the request.
 	User string
-	// TrainJob is the new object. Before is the object that an update replaces, or nil for a new TrainJob.
+	// TrainJob is the new object. Before is the old object of an update, or nil for a new TrainJob.
 	TrainJob, Before map[string]any
 	// NamespaceLabels holds the labels of the TrainJob's namespace, or nil if the labels are unknown.
 	NamespaceLabels map[string]string
 }
 
 // Check evaluates the rules for a request. Requests of exempt users are always allowed. For an update, Check evaluates only
-// rules about fields that the update changes, and ignores patches that the TrainJob already had. Check also returns the
-// errors of Read for the new object.
+// rules about fields that the update changes, and ignores patches that the TrainJob already had. Check also returns each
+// error that Read returns for the new object.
 func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList) {
 	if slices.Contains(p.Exempt, request.User) {
 		return nil, nil
@@ -47,7 +47,7 @@ func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList)
 	return denials, typeErrors
 }
 
-// keepsSetting reports whether the TrainJob had a label or annotation, with the same value, before an update.
+// keepsSetting reports whether an update leaves a label or annotation unchanged.
 func (r Request) keepsSetting(setting Named) bool {
 	before, now := value{content: r.Before}.get("metadata"), value{content: r.TrainJob}.get("metadata")
 	for _, key := range []string{"labels", "annotations"} {
@@ -78,7 +78,7 @@ func (r Request) changesField(rule Rule, before, job Job) bool {
 }
 
 // keepsSize reports whether an update leaves the spec, labels, annotations and owners of the TrainJob unchanged.
-// RuleOversizedJob limits the size of these parts.
+// RuleOversizedJob limits the size of the spec, labels, annotations and owners.
 func (r Request) keepsSize() bool {
 	if r.Before == nil || !r.keepsSpec() {
 		return false
@@ -86,7 +86,8 @@ func (r Request) keepsSize() bool {
 	return reflect.DeepEqual(sizedParts(r.Before)[1:], sizedParts(r.TrainJob)[1:]) // the first part is the spec
 }
 
-// keepsSpec reports whether an update keeps the spec as it was. A change of the field "suspend" does not count.
+// keepsSpec reports whether an update keeps the spec as it was. keepsSpec ignores changes of the field
+// "suspend".
 func (r Request) keepsSpec() bool {
 	was, is := maps.Clone(specOf(r.Before)), maps.Clone(specOf(r.TrainJob))
 	delete(was, "suspend")
@@ -95,7 +96,8 @@ func (r Request) keepsSpec() bool {
 }
 
 // withoutOldPatches replaces each patch that the TrainJob had before the update with an empty patch. The rules do not
-// apply to old patches, because an exempt controller such as Kueue can have written patches that users may not write.
+// apply to patches that a TrainJob had before an update. An exempt controller such as Kueue can write patches that
+// users may not write.
 func (r Request) withoutOldPatches() map[string]any {
 	spec, was := maps.Clone(specOf(r.TrainJob)), specOf(r.Before)
 	for _, key := range []string{overridesKey, patchesKey} {

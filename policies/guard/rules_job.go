@@ -62,16 +62,17 @@ func imageMismatch(job Job, runtime Runtime) field.ErrorList {
 }
 
 // trainerHostfile is the path of the hostfile that Trainer writes, in the format of Open MPI. convertingPath is the
-// beginning of a PATH that selects trainyard's own mpirun. This mpirun drops the option --hostfile. Hydra, the process
-// manager of MPICH and Intel MPI, then reads a hostfile in its own format (runtimes/threads.cue).
+// beginning of a PATH that selects trainyard's own mpirun. The mpirun of trainyard drops the option --hostfile.
+// Without the option --hostfile, Hydra reads a hostfile in its own format (runtimes/threads.cue). Hydra is the process
+// manager of MPICH and Intel MPI.
 const (
 	trainerHostfile = "/etc/mpi/hostfile"
 	convertingPath  = "/mpi-run/bin:"
 )
 
-// unreadableHostfile denies TrainJobs that pass Trainer's hostfile to an mpirun that cannot read it. The Kubeflow SDK
-// creates such TrainJobs for Python functions. If the TrainJob sets PATH, this value decides which mpirun runs, because it
-// replaces PATH of the runtime.
+// unreadableHostfile denies TrainJobs that pass Trainer's hostfile to an mpirun that cannot read it. For Python functions,
+// the Kubeflow SDK creates TrainJobs that pass the hostfile of Trainer to mpirun. If the TrainJob sets PATH, its PATH
+// replaces the PATH of the runtime. The PATH of the TrainJob then decides which mpirun runs.
 func unreadableHostfile(job Job, runtime Runtime) field.ErrorList {
 	converts := runtime.Hostfile == HostfileConverted
 	if job.SearchPath != nil {
@@ -96,7 +97,8 @@ func reservedVariable(job Job, _ Parameters) field.ErrorList {
 	return forbidEach(job.Env, isReserved, "%s controls where ranks run, which the runtime decides: leave it out")
 }
 
-// unknownManager denies unknown values of managedBy, because no controller would run the TrainJob.
+// unknownManager denies unknown values of managedBy, because no controller would run a TrainJob
+// with an unknown manager.
 func unknownManager(job Job, p Parameters) field.ErrorList {
 	if job.ManagedBy == nil || slices.Contains(p.Managers, *job.ManagedBy) {
 		return nil
@@ -104,8 +106,8 @@ func unknownManager(job Job, p Parameters) field.ErrorList {
 	return newViolation(specPath.Child("managedBy"), "want %s, or none, got %s", strings.Join(p.Managers, " or "), printableName(*job.ManagedBy))
 }
 
-// reservedMetadata denies finalizers and controlling owners. A finalizer can keep a TrainJob for ever, or orphan its
-// pods. Kueue ignores a TrainJob that another object controls.
+// reservedMetadata denies finalizers and controlling owners. A finalizer can prevent the deletion of a TrainJob
+// forever, or orphan its pods. Kueue ignores a TrainJob that another object controls.
 func reservedMetadata(job Job, _ Parameters) field.ErrorList {
 	var errs field.ErrorList
 	for _, reserved := range job.Reserved {

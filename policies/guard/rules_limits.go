@@ -30,9 +30,10 @@ func nodeLimit(job Job, runtime Runtime) field.ErrorList {
 	return newViolation(trainerPath.Child("numNodes"), "want 1 to %d, the limit of runtime %s, got %d", runtime.MaxNodes, printableName(job.Runtime.Name), *job.Nodes)
 }
 
-// processLimit limits the number of processes per node. The rule denies words such as auto, which Trainer 2.1 accepts for
-// runtimes without MPI. If the TrainJob sets no number, and the runtime's number is 1, Trainer starts one process for each
-// GPU, so the rule compares the number of GPUs with the limit.
+// processLimit limits the number of processes per node. processLimit also denies words such as auto, although Trainer 2.1
+// accepts these words for runtimes without MPI. Trainer starts one process for each GPU if the TrainJob sets no number of
+// processes and the runtime's number of processes is 1. If Trainer starts one process for each GPU, processLimit compares
+// the number of GPUs with the limit.
 func processLimit(job Job, runtime Runtime) field.ErrorList {
 	path := trainerPath.Child("numProcPerNode")
 	want := fmt.Sprintf("want 1 to %d, the limit of runtime %s", runtime.MaxProcPerNode, printableName(job.Runtime.Name))
@@ -78,8 +79,8 @@ func gpuLimit(job Job, runtime Runtime) field.ErrorList {
 var gpuNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)gpu|^nvidia\.com/mig-`) })
 
 // countGPUs counts the GPUs of a node. Since Trainer 2.3, a TrainJob's GPUs replace only the runtime's GPUs of the same
-// resource name, and the node keeps all other GPUs of the runtime. In earlier versions, the TrainJob's GPUs replace
-// all GPUs of the runtime.
+// resource name. For all other resource names, the node keeps the number of GPUs that the runtime sets. Before Trainer
+// 2.3, a TrainJob's GPUs replace all GPUs of the runtime.
 func countGPUs(amounts map[string]resource.Quantity, runtime Runtime, replaces bool) resource.Quantity {
 	var sum resource.Quantity
 	for name, amount := range amounts {
@@ -95,8 +96,8 @@ func countGPUs(amounts map[string]resource.Quantity, runtime Runtime, replaces b
 	return sum
 }
 
-// largerAmount computes one amount from the limits and one from the requests, and returns the larger amount. If some
-// amounts are unknown, largerAmount returns 0.
+// largerAmount computes one amount from the limits and one from the requests, and returns the larger amount. If
+// guard cannot parse some amounts of the TrainJob, largerAmount returns 0.
 func largerAmount(job Job, of func(map[string]resource.Quantity) resource.Quantity) resource.Quantity {
 	if job.UnknownAmounts {
 		return resource.Quantity{}
@@ -109,8 +110,8 @@ func largerAmount(job Job, of func(map[string]resource.Quantity) resource.Quanti
 }
 
 // missingResources denies TrainJobs that replace the runtime's resources and leave out CPU or memory. If a cluster node runs
-// out of resources, pods without CPU and memory requests are evicted first. A ResourceQuota on CPU or memory refuses such
-// pods.
+// out of resources, pods without CPU and memory requests are evicted first. A ResourceQuota on CPU or memory refuses pods
+// that have no request for the resource.
 func missingResources(job Job, runtime Runtime) field.ErrorList {
 	if job.Replaces == "" {
 		return nil

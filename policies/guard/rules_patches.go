@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// runtimeVolumes are the names of volumes that Trainer and the shipped runtimes use. If a patch could add a volume with
-// one of these names, the added volume would replace the runtime's volume.
+// runtimeVolumes are the names of volumes that Trainer and the shipped runtimes use. A patch may not add a volume with
+// a name in runtimeVolumes, because the added volume would replace the runtime's volume.
 var runtimeVolumes = []string{"home", "initializer", "mpi-hostfile", "mpi-run", "mpi-ssh-auth", "shm", "tmp"}
 
 // storagePrefix is the prefix of the names of all storage volumes in runtimes.
@@ -27,9 +27,9 @@ func disallowedVolume(job Job, p Parameters) field.ErrorList {
 		"%s is a name for volumes of the runtime: write a name other than "+strings.Join(runtimeVolumes, ", ")+" and "+storagePrefix+"*")...)
 }
 
-// patchTargets holds the names of jobs and containers that patches may name, by kind. These jobs and containers are part of
-// the shipped runtimes. The map has no entry for the kind "env of container", because Trainer refuses every patch that sets
-// environment variables of a main container.
+// patchTargets lists, for each kind of target, the names of the jobs or containers to which patches may refer. The jobs and
+// containers in patchTargets are part of the shipped runtimes. patchTargets has no entry for the kind "env of container".
+// Trainer refuses every patch that sets environment variables of a main container.
 var patchTargets = map[string][]string{
 	"job":           {"dataset-initializer", "launcher", "model-initializer", "node"},
 	"container":     {"dataset-initializer", "model-initializer", "node"},
@@ -37,7 +37,8 @@ var patchTargets = map[string][]string{
 }
 
 // unknownPatchTarget denies patches of jobs and containers that the shipped runtimes do not have. Trainer 2.3
-// silently ignores a patch of an unknown job. The rule skips the tenants' own runtimes, which can contain any names.
+// silently ignores a patch of a job that does not exist. unknownPatchTarget ignores TrainJobs that use a tenant's
+// own runtime, because this runtime can contain any names.
 func unknownPatchTarget(job Job, p Parameters) field.ErrorList {
 	if listed, ok := p.Runtimes[job.Runtime.Name]; !ok || listed.Kind != job.Runtime.Kind || job.Runtime.Group != v1alpha1.TrainerGroup {
 		return nil
@@ -53,8 +54,9 @@ func unknownPatchTarget(job Job, p Parameters) field.ErrorList {
 	return errs
 }
 
-// runtimeVolumeMount denies mounts of the runtime's volumes. The runtime can limit its own mount to one folder, or
-// make it read-only. Another mount of the same volume would bypass this limit.
+// runtimeVolumeMount denies mounts of the runtime's volumes. A runtime can mount only one folder of a volume, or
+// mount the volume read-only. If a TrainJob could mount a volume of the runtime, the new mount would bypass the
+// limits of the runtime's own mount.
 func runtimeVolumeMount(job Job, _ Parameters) field.ErrorList {
 	return forbidEach(job.Mounts, isRuntimeVolume, "%s is a volume of the runtime, which already mounts the part that jobs may use: leave this mount out, or mount another volume")
 }
@@ -68,8 +70,8 @@ func unlistedLabel(job Job, p Parameters) field.ErrorList {
 	)
 }
 
-// unlistedNodeLabel denies node labels that the platform does not list. A nodeSelector could move jobs away from the
-// cluster nodes that the runtime selects.
+// unlistedNodeLabel returns a denial for each node label that the platform does not list. A nodeSelector could move
+// jobs away from the cluster nodes that the runtime selects.
 func unlistedNodeLabel(job Job, p Parameters) field.ErrorList {
 	return unlisted(job.NodeLabels, p.NodeLabels, "the node labels that node selectors may use on this platform", "nodeLabels")
 }

@@ -15,7 +15,7 @@ const (
 	maxPatches = 16
 )
 
-// Size is the size of a part of a TrainJob.
+// Size describes how large a part of a TrainJob is.
 type Size struct {
 	Bytes  int // the number of bytes that the API server stores, or a few more
 	Fields int // the number of fields at all levels, plus the number of empty mappings
@@ -45,9 +45,9 @@ func sizedParts(trainJob map[string]any) []any {
 	return parts
 }
 
-// computeSize returns the size of decoded JSON as policies/admission/rule_oversized_job.cue counts it. The rule measures the
-// text that CEL's function "format" writes. In this text, mappings look like {"a":1, "b":2}, and lists look like [1, 2].
-// Source: github.com/google/cel-go, ext/formatting.go.
+// computeSize returns the size of decoded JSON as policies/admission/rule_oversized_job.cue counts it. The rule in
+// rule_oversized_job.cue measures the text that CEL's function "format" writes. In the text from CEL's function "format",
+// mappings look like {"a":1, "b":2}, and lists look like [1, 2]. Source: github.com/google/cel-go, ext/formatting.go.
 func computeSize(content any) Size {
 	switch v := content.(type) {
 	case map[string]any:
@@ -73,10 +73,10 @@ func computeSize(content any) Size {
 	return Size{Bytes: len(fmt.Sprint(content))}
 }
 
-// textSize returns the size of a piece of the formatted text. The API server stores each of the characters <, > and &, and
-// each control character, as six bytes. In the text, a control character begins with a backslash, so each backslash also
-// counts as six bytes. As in the policy, each quote before a colon counts as one field, and each empty mapping counts as one
-// field.
+// textSize returns the size of one part of a text that CEL's function "format" has written. The API server stores each of
+// the characters <, > and &, and each control character, as six bytes. In the formatted text, a control character begins
+// with a backslash. Therefore textSize counts each backslash as six bytes. Like the admission policy, textSize counts one
+// field for each quote before a colon, and one field for each empty mapping.
 func textSize(text string) Size {
 	escaped := 0
 	for _, char := range []string{"<", ">", "&", `\`} {

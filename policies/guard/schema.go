@@ -34,8 +34,8 @@ type findings struct {
 	disallowed  []DisallowedField // fields that violate a rule
 }
 
-// object is the schema of a mapping with a fixed set of fields. A mapping with any other field violates the rule in
-// the schema's field "rule".
+// object is the schema of a mapping with a fixed set of fields. A mapping that contains an unknown field violates
+// the rule in the field "rule" of the schema.
 type object struct {
 	rule     Rule
 	fields   fields
@@ -87,13 +87,13 @@ func (o object) allowedNames() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(o.fields)), func(key string) bool { return is[forbiddenField](o.fields[key]) })
 }
 
-// forbiddenField describes a field of Trainer that must not be set. The text gives the reason, and says what to do
-// instead.
+// forbiddenField describes a field of Trainer that must not be set. The text of a forbiddenField states why the
+// field is forbidden, and what to do instead.
 type forbiddenField string
 
 func (forbiddenField) check(value, *findings) {}
 
-// list describes a list in which all items have the same schema.
+// list is the schema of a list in which all items have the same schema.
 type list struct {
 	of  fieldSchema
 	key string // the field that must differ between items, or empty if items may be equal
@@ -126,7 +126,8 @@ func (l list) check(v value, f *findings) {
 	}
 }
 
-// mapping describes a mapping with keys that the user chooses. All values have the same schema.
+// mapping describes a mapping with keys that the user chooses. All values of the mapping have the
+// same schema.
 type mapping struct{ of fieldSchema }
 
 func (m mapping) check(v value, f *findings) {
@@ -249,7 +250,8 @@ func (amount) check(v value, f *findings) {
 	f.typeError(v, `a quantity such as 4 or "16Gi"`)
 }
 
-// parseQuantity parses a quantity that is cheap to parse.
+// parseQuantity parses only quantities that match cheapQuantity. If a value does not match
+// cheapQuantity, the second result of parseQuantity is false.
 func parseQuantity(v any) (resource.Quantity, bool) {
 	text, ok := quantityText(v)
 	if !ok || !cheapQuantity().MatchString(text) {

@@ -1,14 +1,14 @@
 package guard
 
-// Names of the fields in a TrainJob's spec that contain patches: overridesKey up to Trainer 2.1, and patchesKey since
-// Trainer 2.2.
+// overridesKey and patchesKey are names of the field in a TrainJob's spec that contains patches. The name is
+// overridesKey up to Trainer 2.1, and patchesKey since Trainer 2.2.
 const (
 	overridesKey = "podTemplateOverrides"
 	patchesKey   = "runtimePatches"
 )
 
-// trainer21 returns the reader for Trainer 2.1, in which TrainJobs can patch only pods, and numProcPerNode can be a word.
-// Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.1.
+// trainer21 returns the reader of TrainJobs for Trainer 2.1. In Trainer 2.1, TrainJobs can patch only pods, and the value
+// of numProcPerNode can be a word such as "auto". Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.1.
 func trainer21() Reader {
 	return Reader{
 		replaces: "2.1",
@@ -35,8 +35,8 @@ func trainer22() Reader {
 	}
 }
 
-// trainer23 returns the reader for Trainer 2.3, in which patches have one more field, terminationGracePeriodSeconds.
-// Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.3.
+// trainer23 returns the reader of TrainJobs for Trainer 2.3. Compared with Trainer 2.2, patches have one more field,
+// terminationGracePeriodSeconds. Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.3.
 func trainer23() Reader {
 	return Reader{
 		limitsItems: true,
@@ -50,8 +50,8 @@ func trainer23() Reader {
 
 const runtimesSecurityContext = forbiddenField("the security context of the runtime satisfies the namespace's Pod Security level" + orOtherRuntime)
 
-// patchedTrainJob returns the schema of a TrainJob that patches its runtime. The argument podFields holds the pod spec's
-// forbidden fields that only some versions of Trainer have.
+// patchedTrainJob returns the schema of TrainJobs for versions of Trainer that have the field runtimePatches. The
+// argument "podFields" contains those forbidden fields of the pod spec that exist only in some versions of Trainer.
 func patchedTrainJob(podFields fields) fieldSchema {
 	pod := patchObject(fields{"metadata": patchMetadata(), "spec": podSpec(podFields)})
 	job := patchObject(fields{"metadata": patchMetadata(), "spec": patchObject(fields{"template": pod})})

@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// laterSpecs holds specs of TrainJobs with an unknown field named LATER, and for each spec the rule that refuses this
-// field.
+// laterSpecs lists specs of TrainJobs, each with an unknown field named LATER. The field "rule" names the rule that
+// refuses LATER.
 var laterSpecs = map[string]struct{ rule, spec string }{
 	"a job":                        {"disallowed-field", `LATER: a`},
 	"a reference":                  {"disallowed-field", `runtimeRef: {name: mpi-openmpi-cpu, LATER: a}`},
@@ -68,8 +68,8 @@ func ofPod(fields string) string {
 }
 
 // TestFieldsOfLaterTrainersAreRefused tests that the policy refuses unknown fields at every level, because a later
-// version of Trainer may add them. A test with an API server could not check unknown fields, because the current CRDs
-// drop these fields.
+// version of Trainer may add them. A test with an API server could not check unknown fields, because the API server
+// drops all fields that the current CRDs do not contain.
 func TestFieldsOfLaterTrainersAreRefused(t *testing.T) {
 	policies, err := offline.Compile(guardtest.Objects(t))
 	if err != nil {
@@ -106,7 +106,7 @@ func brokenRules(t *testing.T, policies *offline.Policies, spec, field string) s
 	return strings.Join(outcome.Rules, " ")
 }
 
-// renameLater renames all keys LATER, or removes these keys if the new name is empty.
+// renameLater renames all keys with the name LATER, or removes these keys if the new name is empty.
 func renameLater(value any, name string) {
 	switch value := value.(type) {
 	case map[string]any:

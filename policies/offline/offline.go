@@ -1,5 +1,5 @@
-// Package offline evaluates ValidatingAdmissionPolicies on objects without an API server. The package uses the API
-// server's own CEL compiler, evaluator and cost budget.
+// Package offline evaluates ValidatingAdmissionPolicies for given objects, without an API server. The package uses
+// the API server's own CEL compiler, evaluator and cost budget.
 package offline
 
 import (
@@ -18,14 +18,14 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// Request is a request to create or update an object, as decoded JSON.
+// Request is a request to create or update an object. The object is given as decoded JSON.
 type Request struct {
 	// User is the name of the user who sends the request.
 	User string
 	// Object is the new object. Before is the object that an update replaces, or nil for a new object.
 	Object, Before map[string]any
-	// NamespaceLabels holds the labels of the object's namespace. If NamespaceLabels is nil, policies are evaluated
-	// as if the namespace had the label that their parameters require.
+	// NamespaceLabels holds the labels of the object's namespace. If NamespaceLabels is nil, a policy is evaluated
+	// as if the namespace had the label that the parameters of the policy require.
 	NamespaceLabels map[string]string
 	// Resource is the plural name of the kind in URLs, such as trainjobs.
 	Resource string
@@ -44,7 +44,7 @@ type Policies struct {
 }
 
 // Compile compiles the policies in a list of objects. Compile also uses the bindings and ConfigMaps in the list, and
-// ignores all other objects.
+// ignores objects of all other kinds.
 func Compile(objects []map[string]any) (*Policies, error) {
 	all := &Policies{compiled: map[string]*policy{}, parameters: map[string]*unstructured.Unstructured{}}
 	for _, fields := range objects {
@@ -135,7 +135,7 @@ func (p *Policies) evaluate(ctx context.Context, binding *admissionv1.Validating
 	return policy.evaluate(ctx, attributes, parameters, namespace), nil
 }
 
-// requiredLabels returns the label that the namespace must have according to the parameters.
+// requiredLabels returns the namespace label that the parameters of a policy require.
 func requiredLabels(parameters runtime.Object) map[string]string {
 	configMap, ok := parameters.(*unstructured.Unstructured)
 	if !ok {
@@ -147,8 +147,8 @@ func requiredLabels(parameters runtime.Object) map[string]string {
 }
 
 // selectsNamespace reports whether a binding selects a namespace. The labels of the namespace are unknown, except for
-// kubernetes.io/metadata.name, which contains the name of the namespace. A selector of a binding can therefore match
-// only the label kubernetes.io/metadata.name.
+// kubernetes.io/metadata.name, which contains the name of the namespace. selectsNamespace therefore lets the selector
+// of a binding match only the label kubernetes.io/metadata.name.
 func selectsNamespace(binding *admissionv1.ValidatingAdmissionPolicyBinding, namespace string) (bool, error) {
 	if binding.Spec.MatchResources == nil {
 		return true, nil
@@ -160,7 +160,7 @@ func selectsNamespace(binding *admissionv1.ValidatingAdmissionPolicyBinding, nam
 	return binding.Spec.MatchResources.NamespaceSelector == nil || selector.Matches(labels.Set{"kubernetes.io/metadata.name": namespace}), nil
 }
 
-// toAttributes converts a request to the API server's type.
+// toAttributes converts a Request to the type that the API server uses for admission requests.
 func toAttributes(r Request) *admission.VersionedAttributes {
 	object := &unstructured.Unstructured{Object: r.Object}
 	kind := object.GroupVersionKind()

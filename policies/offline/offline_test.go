@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// TestCases tests that the policy refuses each case in policies/testdata by exactly the rules, and with the message, that
-// the case expects.
+// TestCases evaluates each case in policies/testdata. Exactly the expected rules must refuse the TrainJob, with the
+// expected message.
 func TestCases(t *testing.T) {
 	policies, err := offline.Compile(guardtest.Objects(t))
 	if err != nil {
@@ -34,8 +34,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// expect checks that both the policy and guard refuse a case by the expected rules. guard evaluates its rules for the
-// platform's version of Trainer.
+// expect checks that the policy and the package "guard" both refuse a case by the expected rules. The package "guard"
+// evaluates the rules for the platform's version of Trainer.
 func expect(t *testing.T, policies *offline.Policies, objects []map[string]any, c cases.Case) {
 	t.Helper()
 	outcome, err := policies.Run(t.Context(), c)
@@ -54,8 +54,8 @@ func expect(t *testing.T, policies *offline.Policies, objects []map[string]any, 
 	}
 }
 
-// TestRulesOfOtherPlatforms tests rules that no TrainJob can break on the unchanged example platform. Here, the platform has
-// no Kueue, and its network is encrypted.
+// TestRulesOfOtherPlatforms tests rules that no TrainJob can break on the unchanged example platform. In this test, the
+// platform has no Kueue, and its network is encrypted.
 func TestRulesOfOtherPlatforms(t *testing.T) {
 	objects := guardtest.Objects(t, guardtest.WithoutKueue)
 	policies, err := offline.Compile(objects)
@@ -139,7 +139,7 @@ func TestNamesOfRuntimeVolumesAreReserved(t *testing.T) {
 	}
 }
 
-// volumeNames returns the names of all volumes in pods of runtimes, each once.
+// volumeNames returns the names of all volumes in the pods of runtimes, without duplicates.
 func volumeNames(objects []map[string]any) []string {
 	var names []string
 	for _, o := range objects {

@@ -20,15 +20,15 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// tenantAuthorizer is an authorizer that grants nothing: users of tenants have none of the rights that the policy
-// checks.
+// tenantAuthorizer is an authorizer that grants no rights, because users of tenants have none of the rights that
+// the policy checks.
 var tenantAuthorizer = authorizer.AuthorizerFunc(func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
 	return authorizer.DecisionNoOpinion, "", nil
 })
 
-// policy is a ValidatingAdmissionPolicy with compiled expressions. A validation and its message have the same index.
-// trainyard does not use the API server's own type for compiled policies (plugin/policy/validating), because this
-// type would more than double the size of the program.
+// policy is a ValidatingAdmissionPolicy with compiled expressions. A validation and its message have the same index
+// in their lists. trainyard does not use the API server's own type for compiled policies (plugin/policy/validating),
+// because this type would more than double the size of the program.
 type policy struct {
 	source                            *admissionv1.ValidatingAdmissionPolicy
 	conditions, validations, messages cel.ConditionEvaluator
@@ -36,7 +36,8 @@ type policy struct {
 	budget int64
 }
 
-// expression is a CEL expression with its type. The name is empty for validations and messages.
+// expression is a CEL expression with its type. The field "name" is empty if the expression is a
+// validation or a message.
 type expression struct {
 	name, text string
 	returns    *celgo.Type
@@ -48,7 +49,8 @@ func (e expression) ReturnTypes() []*celgo.Type { return []*celgo.Type{e.returns
 
 func (e expression) GetName() string { return e.name }
 
-// compile compiles all expressions of a policy. The error lists all expressions that do not compile.
+// compile prepares all expressions of a policy for evaluation. The error lists all expressions that
+// do not compile.
 func compile(source *admissionv1.ValidatingAdmissionPolicy) (*policy, error) {
 	compiler, err := cel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 	if err != nil {
@@ -93,7 +95,7 @@ func (p *policy) appliesTo(attributes *admission.VersionedAttributes) bool {
 }
 
 // evaluate returns the messages of all validations that deny a request. A validation that cannot be evaluated also
-// denies the request, as failurePolicy Fail demands.
+// denies the request, because the field failurePolicy of the policy has the value Fail.
 func (p *policy) evaluate(ctx context.Context, attributes *admission.VersionedAttributes, parameters runtime.Object, namespace *corev1.Namespace) []string {
 	kind, resource := attributes.GetKind(), attributes.GetResource()
 	request := cel.CreateAdmissionRequest(attributes.Attributes, metav1.GroupVersionResource(resource), metav1.GroupVersionKind(kind))

@@ -1,5 +1,5 @@
 // Package argocd applies bundles of the format "argocd" with the real Argo CD. Argo CD's repo-server reads from a Git
 // server and a registry on the loopback interface, and runs a plugin. The application-controller applies objects to a
 // real API server, and the applicationset-controller creates Applications. Some tests also run Kueue. `make argocd`
-// builds Argo CD and Kueue, installs Redis, and runs the tests. The tests take up to half an hour.
+// builds Argo CD and Kueue, installs Redis, and runs the tests. The tests of this package take up to half an hour.
 package argocd

@@ -14,8 +14,8 @@ import (
 )
 
 // forge is a Git server whose host name DNS cannot resolve. Clients reach the server through a proxy, and trust the
-// server's certificate. Git's setting url.BASE.insteadOf cannot replace the proxy, because Argo CD lists branches with
-// a library that ignores this setting.
+// server's certificate. The setting url.BASE.insteadOf of Git cannot replace the proxy, because Argo CD lists branches
+// with a library that ignores this setting.
 type forge struct{ proxy, certificate string }
 
 // newForge serves an empty repository as https://HOST/platform.git until the test ends.

@@ -8,16 +8,17 @@ import (
 	"github.com/trainyard/trainyard/test/attack"
 )
 
-// onboardings is the default number of rounds. In each round, the test adds several tenants, and then removes them. A
-// round is slow, because Argo CD runs through all sync waves twice.
+// onboardings is the default number of rounds of TestNoTrainJobEscapesDuringOnboarding. In each round, the test adds
+// several tenants, and then removes them. A round of the test is slow, because Argo CD runs through all sync waves
+// twice.
 const (
 	onboardings     = 2
 	tenantsPerRound = 5
 )
 
-// TestNoTrainJobEscapesDuringOnboarding adds and removes tenants through Git, several times. Meanwhile, an editor of
-// each tenant submits TrainJobs with a runtime that the tenant does not list. The API server must refuse all these
-// TrainJobs.
+// TestNoTrainJobEscapesDuringOnboarding adds and removes tenants through Git, several times. While the test adds and
+// removes tenants, an editor of each tenant submits TrainJobs with a runtime that the tenant does not list. The API
+// server must refuse all TrainJobs with an unlisted runtime.
 func TestNoTrainJobEscapesDuringOnboarding(t *testing.T) {
 	w := newWorld(t)
 	w.awaitCondition(t, "the platform is applied", w.inSync(w.headCommit(t)))
@@ -43,7 +44,8 @@ func TestNoTrainJobEscapesDuringOnboarding(t *testing.T) {
 	t.Logf("%d tenants were added and removed: %d TrainJobs were refused by the policy and %d for lack of rights", rounds*len(attacks), policy, rights)
 }
 
-// expectOnboarded adds the tenants, and waits until the admission policy refuses TrainJobs of their editors.
+// expectOnboarded adds the tenants, and waits until the admission policy refuses TrainJobs of the tenants'
+// editors.
 func (w *world) expectOnboarded(t *testing.T, attacks map[string]*attack.Attack) {
 	t.Helper()
 	var tenants []string
@@ -60,7 +62,7 @@ func (w *world) expectOnboarded(t *testing.T, attacks map[string]*attack.Attack)
 	}
 }
 
-// expectRemoved removes the tenants, and waits until their editors have no rights.
+// expectRemoved removes the tenants, and waits until the tenants' editors have no rights.
 func (w *world) expectRemoved(t *testing.T, attacks map[string]*attack.Attack) {
 	t.Helper()
 	var tenants, removals []string

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// removeQueueInUse removes a ClusterQueue in which a TrainJob runs. Kueue keeps the ClusterQueue, but Argo CD must still
-// apply newer commits.
+// removeQueueInUse removes a ClusterQueue in which a TrainJob runs. Kueue keeps the ClusterQueue while the TrainJob
+// runs, but Argo CD must still apply newer commits.
 func (o *operator) removeQueueInUse(t *testing.T) {
 	o.changeDocument(t, "s/products: {groups/shared: {groups/; s/queues: {default: products, products: products}/queues: {shared: shared}/",
 		"--remove queue/products --remove queue/team-alpha/default --remove queue/team-alpha/products")
@@ -25,7 +25,8 @@ func (o *operator) removeQueueInUse(t *testing.T) {
 	o.expectRunning(t, "last")
 }
 
-// endLastJob deletes the TrainJob in the removed ClusterQueue. The ClusterQueue must then disappear.
+// endLastJob deletes the TrainJob in the removed ClusterQueue. After the TrainJob is deleted, the
+// ClusterQueue must disappear.
 func (o *operator) endLastJob(t *testing.T) {
 	o.remove(t, "last")
 	o.expectSynced(t)
@@ -39,7 +40,7 @@ func (o *operator) expectSynced(t *testing.T) {
 	o.awaitCondition(t, "the platform equals the commit in Git", o.inSync(o.headCommit(t)))
 }
 
-// expectTerminating waits until an object is being deleted, and the sync has ended.
+// expectTerminating waits until the deletion of an object has begun and Argo CD's sync has ended.
 func (o *operator) expectTerminating(t *testing.T, kind schema.GroupVersionKind, name string) {
 	t.Helper()
 	object := &unstructured.Unstructured{}
@@ -84,7 +85,7 @@ func (o *operator) quota(t *testing.T) int64 {
 }
 
 // restoreRuntime removes a runtime from the document, and restores the runtime before anybody confirms the removal. As
-// docs/operations.md says, Argo CD applies no newer commit while it waits for the confirmation.
+// docs/operations.md says, Argo CD applies no newer commit while it waits for the confirmation of a removal.
 func (o *operator) restoreRuntime(t *testing.T) {
 	const add = "s/^    mpi: \\(.*\\)/    mpi: \\1\\n    unused: \\1/"
 	o.changeDocument(t, add, "")
@@ -110,7 +111,8 @@ func expectOperation(text string) func(app *unstructured.Unstructured) error {
 	}
 }
 
-// removeRuntimeInUse removes the runtime of two running TrainJobs, which must continue to run.
+// removeRuntimeInUse removes a runtime that two running TrainJobs use. The two TrainJobs must
+// continue to run.
 func (o *operator) removeRuntimeInUse(t *testing.T) {
 	o.expectRunning(t, "kept")
 	o.expectRunning(t, "moved")
@@ -130,8 +132,9 @@ func (o *operator) removeRuntimeInUse(t *testing.T) {
 	o.expectGone(t, runtimeKind, client.ObjectKey{Name: "mpi"})
 }
 
-// changeImmutableField moves a LocalQueue to another ClusterQueue, which the API server refuses. The old bundle is deleted
-// first, because trainyard would otherwise compare it with the new bundle and refuse this change.
+// changeImmutableField moves a LocalQueue to another ClusterQueue in the document. The API server refuses this change of
+// the LocalQueue. The old bundle is deleted first, because trainyard would compare an old bundle with the new bundle and
+// refuse to move the LocalQueue.
 func (o *operator) changeImmutableField(t *testing.T) {
 	o.namespace = "team-alpha"
 	o.submit(t, "kept", "mpi")
@@ -150,8 +153,8 @@ func (o *operator) changeImmutableField(t *testing.T) {
 	o.expectRunning(t, "kept")
 }
 
-// expectRuntimeStays checks that Argo CD applies no newer commit while Trainer's finalizer keeps a runtime whose removal was
-// confirmed. After the waiting sync is ended by hand, Argo CD must apply the newer commit.
+// expectRuntimeStays checks a runtime whose removal was confirmed. While Trainer's finalizer keeps the runtime, Argo CD must
+// apply no newer commit. After the test has ended the waiting sync by hand, Argo CD must apply the newer commit.
 func (o *operator) expectRuntimeStays(t *testing.T) {
 	t.Helper()
 	o.awaitCondition(t, "Argo CD waits for another confirmation", func(app *unstructured.Unstructured) error {

@@ -80,8 +80,9 @@ func followOperations(t *testing.T, versions *strings.Replacer, keepsRuntimes bo
 	}
 }
 
-// check contains a function that runs before or after a command of the page. The field "command" contains a part of
-// the command's text. The function runs only for the next command that contains this part.
+// check contains a function that runs before or after a command of docs/operations.md. The field "command" contains
+// a part of the command's text. The function of a check runs once: for the next command that contains the text in
+// the field "command".
 type check struct {
 	when, command string
 	check         func(t *testing.T)
@@ -119,7 +120,8 @@ func (o *operator) checks() []check {
 		}},
 		{"after", release, func(t *testing.T) {
 			o.expectKept(t, "None")
-			// Kueue can start either of the two jobs. After the second job is deleted, the first job runs.
+			// After the release of the queue, Kueue can start either of the two TrainJobs. The test
+			// deletes the second TrainJob, so that the first TrainJob runs.
 			o.remove(t, "second")
 			o.expectRunning(t, "first")
 			o.submit(t, "second", "mpi")
@@ -240,8 +242,9 @@ func (o *operator) expectPods(t *testing.T, name string, suspended bool, pods in
 	t.Helper()
 	all := &corev1.PodList{}
 	poll.Until(t, serverTimeout, func(context.Context) error {
-		// This code does not use the context that poll.Until passes, because that context ends at the timeout. The
-		// requests would then fail, and the test would not report the state of the TrainJob.
+		// This code does not use the context that poll.Until passes, because that context ends at the timeout.
+		// With the context of poll.Until, the requests would fail after the timeout. The test could then not
+		// report the state of the TrainJob.
 		ctx := t.Context()
 		live := &trainer.TrainJob{}
 		err := errors.Join(

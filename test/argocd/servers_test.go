@@ -60,8 +60,8 @@ func (s servers) startPlugin(t *testing.T, name, settings, programs string) {
 	s.serve(t, "plugin", address{"unix", filepath.Join(s.plugins, name+".sock")}, cmd)
 }
 
-// componentCommand returns the command of one of Argo CD's servers. One program contains all servers, and the variable
-// ARGOCD_BINARY_NAME selects one of them.
+// componentCommand returns the command of one of Argo CD's servers. One program contains all servers of Argo CD, and
+// the environment variable ARGOCD_BINARY_NAME selects the server that the program runs.
 func (s servers) componentCommand(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(repo.Tool(t, "argocd"), args...)
@@ -78,7 +78,7 @@ type address struct{ network, address string }
 
 func port(number string) address { return address{"tcp", "127.0.0.1:" + number} }
 
-// serve runs a server until the test ends, and waits until it responds.
+// serve starts a server and waits until the server responds. The server runs until the test ends.
 func (s servers) serve(t *testing.T, name string, at address, cmd *exec.Cmd) {
 	t.Helper()
 	log, err := os.Create(filepath.Join(s.logs, name+".log"))

@@ -23,8 +23,9 @@ import (
 )
 
 // waysPlatform is a platform with a different way of delivery in each environment. Argo CD compares the objects with
-// the cluster but does not apply them, because the field "automated" is false. According to the field "instance", each
-// environment has an Argo CD of its own. Without this field, trainyard would refuse two environments in one cluster.
+// the cluster but does not apply them, because the field "automated" is false. The field "instance" gives each
+// environment an Argo CD of its own. Without the field "instance", trainyard would refuse two environments in one
+// cluster.
 const waysPlatform = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
@@ -41,7 +42,7 @@ spec:
     prod: {}
 `
 
-// emptyTrainJob is a TrainJob of a team.
+// emptyTrainJob is the TrainJob that the test writes to each folder of a team's repository.
 const emptyTrainJob = "{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: a, namespace: b}, spec: {suspend: false}}"
 
 // newWays starts an Argo CD and two Git repositories. One repository contains the bundles of all environments, and
@@ -95,8 +96,8 @@ func (w *world) createSecret(t *testing.T, about string, data map[string]string)
 	}
 }
 
-// seesObjects returns a condition for awaitCondition. The condition is true if Argo CD has found n objects and
-// the Application reports no errors.
+// seesObjects returns a condition that awaitCondition can check. The condition is true if Argo CD has found n
+// objects and the Application reports no errors.
 func seesObjects(n int) func(app *unstructured.Unstructured) error {
 	return func(app *unstructured.Unstructured) error {
 		if got := len(resources(app)); got != n {
@@ -124,8 +125,8 @@ func TestArgoCDFindsEveryWay(t *testing.T) {
 // generatedApp contains the fields that an ApplicationSet sets in an Application.
 type generatedApp struct{ Project, Source, Path, Revision, Cluster, Namespace string }
 
-// expectSets checks the Applications that ApplicationSets create. Fields that grant rights must not depend on the names
-// of folders, because teams choose these names.
+// expectSets checks the Applications that ApplicationSets create. Fields of an Application that grant rights must not
+// depend on the names of folders, because teams choose these names.
 func (w *world) expectSets(t *testing.T, team repository) {
 	t.Helper()
 	job := func(path string) generatedApp {
@@ -192,7 +193,8 @@ func (w *world) made(t *testing.T) map[string]generatedApp {
 	return all
 }
 
-// expectArtifact publishes the objects, and checks that Argo CD reads them from the registry.
+// expectArtifact publishes the objects as an OCI artifact, and checks that Argo CD reads the
+// objects from the registry.
 func (w *world) expectArtifact(t *testing.T, registry string) {
 	t.Helper()
 	run(t, w.dir, w.program, "publish", "oci", "oci://"+registry, "-f", "platform/platform.yaml", "--env", "artifact")

@@ -28,8 +28,8 @@ import (
 // argocdNamespace is the namespace of Argo CD.
 const argocdNamespace = "argocd"
 
-// localLayer is a layer over the example acme. The layer delivers the platform to the cluster in which Argo CD runs,
-// and adds a team with its namespace.
+// localLayer is a layer that changes the document of the example acme. The layer delivers the platform to the
+// cluster in which Argo CD runs, and adds a team with its namespace.
 const localLayer = `
 spec:
   target: {openshift: false}
@@ -132,7 +132,7 @@ func moduleFolder(t *testing.T, folder, module string) string {
 	return dir
 }
 
-// applyFiles applies files as an admin does.
+// applyFiles applies the files that match a pattern, as an admin does.
 func (w *world) applyFiles(t *testing.T, pattern string) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -197,7 +197,7 @@ func (w *world) awaitCondition(t *testing.T, what string, holds func(app *unstru
 	w.eventuallyNamed(t, w.applicationName(), what, holds)
 }
 
-// eventuallyNamed waits until the Application with this name meets a condition.
+// eventuallyNamed waits until the Application with the given name meets a condition.
 func (w *world) eventuallyNamed(t *testing.T, name, what string, holds func(app *unstructured.Unstructured) error) {
 	t.Helper()
 	for end := time.Now().Add(serverTimeout); ; time.Sleep(time.Second) {
@@ -243,8 +243,8 @@ func resources(app *unstructured.Unstructured) []resource {
 	return all
 }
 
-// inSync returns a condition for awaitCondition. The condition is true if the Application is Synced and Healthy at the
-// given commit. If the argument "commit" is empty, the Application can be at any commit.
+// inSync returns a condition for the function awaitCondition. The condition is true if the Application is Synced and
+// Healthy at the given commit. If the argument "commit" is empty, the Application can be at any commit.
 func (w *world) inSync(commit string) func(app *unstructured.Unstructured) error {
 	return func(app *unstructured.Unstructured) error {
 		sync, _, _ := unstructured.NestedString(app.Object, "status", "sync", "status")

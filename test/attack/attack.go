@@ -26,10 +26,12 @@ const pauseBetweenJobs = 5 * time.Millisecond
 // awaitTimeout is how long Await waits.
 const awaitTimeout = 3 * time.Minute
 
-// Attack counts the answers to the TrainJobs that an editor submits.
+// Attack submits TrainJobs as an editor, and counts how many TrainJobs the API server admits or
+// refuses.
 type Attack struct {
-	// Admitted counts TrainJobs that the admission policy admitted. Policy counts refusals by the admission policy. Rights
-	// counts refusals that RBAC causes.
+	// Admitted is the number of TrainJobs that the admission policy admitted. The field Policy is the number of
+	// TrainJobs that the admission policy refused. Rights counts TrainJobs that the API server refuses because RBAC
+	// does not give the editor the right to create them.
 	Admitted, Policy, Rights atomic.Int64
 }
 
@@ -72,14 +74,14 @@ func (a *Attack) submit(ctx context.Context, editor client.Client, namespace str
 	case apierrors.IsForbidden(err):
 		a.Rights.Add(1)
 	case strings.Contains(err.Error(), "admission webhook"):
-		// Trainer's webhook runs after the policy, and refuses TrainJobs whose runtime does not exist. The policy has
-		// therefore admitted every TrainJob that this webhook refuses.
+		// Trainer's webhook runs after the admission policy, and refuses TrainJobs whose runtime does not exist. A
+		// refusal by Trainer's webhook therefore shows that the admission policy has admitted the TrainJob.
 		a.Admitted.Add(1)
 	}
 }
 
-// Rounds returns how often a test adds and removes a tenant. The environment variable TRAINYARD_ONBOARDINGS sets this
-// number. If the variable is empty, Rounds returns the argument "byDefault".
+// Rounds returns how often a test adds and removes a tenant. Rounds reads the number from the environment variable
+// TRAINYARD_ONBOARDINGS. If the environment variable is empty, Rounds returns the argument "byDefault".
 func Rounds(t testing.TB, byDefault int) int {
 	t.Helper()
 	text := os.Getenv("TRAINYARD_ONBOARDINGS")

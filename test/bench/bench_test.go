@@ -13,7 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMain runs a measured command instead of the tests if the first argument is StartArgument. cmd/bench does the same.
+// TestMain runs a measured command instead of the tests if the first command-line argument is StartArgument. The program
+// cmd/bench also runs a measured command if its first argument is StartArgument.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == StartArgument {
 		if err := Start(os.Stdin, os.Stdout, os.Stderr); err != nil {

@@ -37,8 +37,8 @@ const (
 	caseByRuntimes = "3w-runtimes"
 )
 
-// newFolder returns a case that writes all objects of a document into a new folder. By default, the case checks only
-// the number of objects. Callers can set another check in the field "verify".
+// newFolder returns a case that writes all objects of a document into a new folder. By default, a case checks only
+// the number of generated objects. Callers can set another check in the field "verify".
 func (b *bench) newFolder(id, title string, objects int, run func(dir string) Command) Case {
 	dir := b.path("new-" + id)
 	return Case{

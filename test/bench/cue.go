@@ -9,9 +9,9 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// streamPackage is a CUE package that evaluates every object completely. In trainyard itself, CUE evaluates each shape (an
-// object without the values of its parameters) only once, and Go fills in these values. No tenant of workload W has editors
-// or viewers, so the package builds no RoleBindings.
+// streamPackage is the source of a CUE package. With this package, CUE evaluates every object completely. In trainyard
+// itself, CUE evaluates each shape only once. A shape is an object without the values of its parameters. Go fills in the
+// values of the parameters. No tenant of workload W has editors or viewers, so the package builds no RoleBindings.
 const streamPackage = `package evaluate
 
 import (
@@ -85,7 +85,7 @@ func (b *bench) export(environment, tenants int, output string) Command {
 	}
 }
 
-// resolvedPath returns the path of an environment's document that contains the given number of tenants.
+// resolvedPath returns the path of the document of one environment with the given number of tenants.
 func (b *bench) resolvedPath(environment, tenants int) string {
 	return b.documentPath(fmt.Sprintf("resolved-%d-%d", environment, tenants))
 }

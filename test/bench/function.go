@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// functionKustomization is a kustomization that generates objects with trainyard-fn. The build fails if kustomize
-// does not run the function.
+// functionKustomization is a kustomization that generates objects with trainyard-fn. The build of this
+// kustomization fails if kustomize does not run the function trainyard-fn.
 const functionKustomization = `apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 generators: [platform.yaml]
@@ -22,7 +22,7 @@ replacements:
 `
 
 // functionCase returns the case in which kustomize runs trainyard-fn to generate the objects of workload W. In all
-// other cases, kustomize reads committed files.
+// other cases of the benchmarks, kustomize reads committed files and does not run trainyard-fn.
 func (b *bench) functionCase() []Case {
 	var builds []Command
 	for e := range workload.W.Environments {
@@ -68,7 +68,8 @@ func (b *bench) writeFunctions() error {
 	return os.MkdirAll(b.path("function-output"), 0o755)
 }
 
-// compareOverhead compares kustomize builds that run the function with builds that read committed files.
+// compareOverhead compares two kinds of kustomize builds: builds that run the function trainyard-fn, and
+// builds that read committed files.
 func (r *Report) compareOverhead() section {
 	s := section{title: "The function in kustomize"}
 	function, measured := r.findResult(caseFunction)

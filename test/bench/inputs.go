@@ -55,7 +55,8 @@ func (b *bench) writeDocuments() error {
 	return b.revise()
 }
 
-// revise writes the document of workload W. Each call changes one value in this document.
+// revise writes the document of workload W. Each call of revise changes one value in the document
+// of workload W.
 func (b *bench) revise() error {
 	b.revision++
 	text, err := workload.W.Document(b.revision)

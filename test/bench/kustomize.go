@@ -11,9 +11,9 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// kustomizeCases returns the cases in which kustomize builds the objects of workload W. The files have a different
-// layout in each case. Each build covers only one environment, because objects of different environments have the same
-// names, and kustomize refuses a build with two objects of the same name.
+// kustomizeCases returns the cases in which kustomize builds the objects of workload W. In each case, the files that
+// kustomize reads have a different layout. Each build covers only one environment. Objects of different environments
+// have the same names, and kustomize refuses a build with two objects of the same name.
 func (b *bench) kustomizeCases() []Case {
 	var flat, overlays []Command
 	for e := range workload.W.Environments {
@@ -124,8 +124,8 @@ func withoutTenant(file string) ([]byte, error) {
 	}
 	metadata := o["metadata"].(map[string]any)
 	subjects, _ := o["subjects"].([]any)
-	// Subjects need no namespace here: kustomize sets a subject's namespace if the build contains the subject's
-	// ServiceAccount.
+	// In the base of an overlay, the subjects of a RoleBinding need no namespace. kustomize sets a subject's
+	// namespace if the build contains the subject's ServiceAccount.
 	for _, subject := range subjects {
 		if s := subject.(map[string]any); s["namespace"] == metadata["namespace"] {
 			delete(s, "namespace")

@@ -20,9 +20,9 @@ type MPIFigure struct {
 	TrainJob, Plain  []float64
 }
 
-// MPIPair holds the times of a TrainJob in seconds: the times when it runs alone, and the times when an equal TrainJob runs
-// at the same time on the same machine. PlainAlone and PlainTogether are the times of the same programs in the same pods,
-// started with plain mpirun.
+// MPIPair holds the times of a TrainJob in seconds. The times are measured in two situations: the TrainJob runs alone, or
+// an equal TrainJob runs at the same time on the same machine. PlainAlone and PlainTogether are the times of the same
+// programs in the same pods when plain mpirun starts the programs.
 type MPIPair struct {
 	MPI                       string
 	Ranks                     int

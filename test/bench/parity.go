@@ -28,7 +28,8 @@ type parsed struct {
 	digest [sha256.Size]byte
 }
 
-// add adds the objects of YAML files to a set. add fails if an object is added twice.
+// add parses YAML files, and puts their objects into a set. An object that is already in the set
+// causes an error.
 func (p *parser) add(set objectDigests, environment string, files ...string) error {
 	for _, file := range files {
 		text, err := os.ReadFile(file)

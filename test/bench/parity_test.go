@@ -43,7 +43,8 @@ func TestDiffersComparesObjectsNotText(t *testing.T) {
 }
 
 // TestCUEGeneratesTheSameObjects checks that `cue export` generates the same objects of one tenant as trainyard. The
-// constant streamPackage names fields of policies, so the test fails if these fields are renamed.
+// CUE code in the constant streamPackage contains names of fields of policies, so the test fails if these fields are
+// renamed.
 func TestCUEGeneratesTheSameObjects(t *testing.T) {
 	starter, err := os.Executable()
 	if err != nil {

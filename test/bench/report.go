@@ -45,7 +45,7 @@ func (r Result) PerObject() float64 {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// findResult returns the result of a case, if it was measured.
+// findResult returns the result of a case, if the case was measured.
 func (r *Report) findResult(id string) (Result, bool) {
 	for _, result := range r.Results {
 		if result.ID == id {
@@ -62,7 +62,8 @@ type Exponent struct {
 	WithoutStart float64 `json:"withoutStart"` // the exponent after the CPU time of startup (examples/minimal) is subtracted
 }
 
-// Exponents returns one exponent for each series of cases. A series is left out if one of its cases was not measured.
+// Exponents returns the exponents of the series of cases, one exponent for each series. A series is left out if one
+// of its cases was not measured.
 func (r *Report) Exponents() []Exponent {
 	var found []Exponent
 	for _, series := range []struct {

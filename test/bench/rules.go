@@ -64,8 +64,8 @@ func medianSeconds(seconds []float64) time.Duration {
 }
 
 // RunRules measures how long Prometheus takes to evaluate the rules that clusters without trainyard's controller use.
-// RunRules repeats the measurement for each of the given numbers of TrainJobs per tenant. `make bench-rules` builds the
-// program that RunRules needs.
+// RunRules repeats the measurement for each number of TrainJobs per tenant in the argument "jobs". `make bench-rules`
+// builds the program that RunRules needs.
 func RunRules(jobs []int, rounds int, progress io.Writer) (*RulesReport, error) {
 	g, err := grafanadata.Read("https://runbooks.example")
 	if err != nil {

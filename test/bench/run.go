@@ -1,7 +1,7 @@
-// Package bench measures trainyard as a person or a pipeline runs it: as whole processes. For comparison, the package
-// measures other programs that generate the same objects, on the same machine at about the same time. Before a measurement,
-// the package checks that all programs generate the same objects, or at least the same number of objects. docs/benchmarks.md
-// explains the figures.
+// Package bench measures whole processes of trainyard, as a person or a pipeline starts them. For comparison, the package
+// also measures other programs that generate the same objects. All programs run on the same machine at about the same time.
+// Before a measurement, the package checks that all programs generate the same objects, or at least the same number of
+// objects. docs/benchmarks.md explains the figures.
 package bench
 
 import (
@@ -111,7 +111,8 @@ func (b *bench) prepare() error {
 	return b.readWanted()
 }
 
-// check runs each case once if its ID matches the argument "wanted", and verifies the output of the case.
+// check verifies the output of each case whose ID matches the argument "wanted". To get the output,
+// check runs the case once.
 func (b *bench) check(wanted *regexp.Regexp) ([]Case, error) {
 	typical, err := b.typicalCases()
 	if err != nil {

@@ -128,8 +128,8 @@ func formatDuration(d time.Duration) string {
 	return fmt.Sprintf("%.2f s", d.Seconds())
 }
 
-// formatMegabytes converts an amount of memory in bytes to a text in megabytes. The amount 0 means unknown, and is written
-// as a dash.
+// formatMegabytes converts an amount of memory in bytes to a text in megabytes. An unknown amount has the value 0, and is
+// written as a dash.
 func formatMegabytes(n int64) string {
 	if n == 0 {
 		return "–"

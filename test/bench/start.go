@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// StartArgument tells a program to call Start, if it is the program's first command-line argument.
+// StartArgument is the first command-line argument that makes a program call Start.
 const StartArgument = "start"
 
 // Command is one process to measure.
@@ -27,14 +27,15 @@ type Sample struct {
 	RSS  int64         `json:"rss"`  // peak memory of the largest process, in bytes; 0 if unknown
 }
 
-// add adds the cost of a process that ran after the others.
+// add returns the cost of this sample plus the cost of a process that ran later.
 func (s Sample) add(other Sample) Sample {
 	return Sample{CPU: s.CPU + other.CPU, Wall: s.Wall + other.Wall, RSS: max(s.RSS, other.RSS)}
 }
 
-// measure starts a command from a small separate process, because Linux counts the memory of the starting process in
-// the peak memory of the command. The process of the benchmarks is large, because it has whole workloads in memory.
-// The parameter "starter" is a program that calls Start if its first argument is StartArgument.
+// measure starts a command from a small separate process. On Linux, the peak memory of a command includes the
+// memory of the process that starts the command. The process of the benchmarks itself is large, because it has
+// whole workloads in memory. The parameter "starter" is a program that calls Start if its first argument is
+// StartArgument.
 func measure(starter string, c Command) (Sample, error) {
 	text, err := json.Marshal(c)
 	if err != nil {

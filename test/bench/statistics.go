@@ -24,15 +24,15 @@ func summarizeSamples[T cmp.Ordered](samples []Sample, of func(Sample) T) Spread
 	return Spread[T]{Median: values[(len(values)-1)/2], Min: values[0], Max: values[len(values)-1]}
 }
 
-// point is the CPU time for a number of objects.
+// point is the CPU time that was measured for a certain number of objects.
 type point struct {
 	objects int
 	seconds float64
 }
 
 // growthExponent returns the slope of the regression line through the points on logarithmic scales. The slope is 1 if
-// twice the objects take twice the time, and 2 if twice the objects take four times the time. The slope is NaN if the
-// points do not determine a line.
+// twice as many objects take twice the time. The slope is 2 if twice as many objects take four times the time. The
+// slope is NaN if the points do not determine a line.
 func growthExponent(points []point) float64 {
 	var n, x, y, xx, xy float64
 	for _, p := range points {

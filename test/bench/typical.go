@@ -42,8 +42,8 @@ func (b *bench) writeTypical() error {
 	return nil
 }
 
-// typicalCases returns the cases of one environment of examples/acme, and of workload W2. kustomize and Helm read the
-// bundles that trainyard has written before. All programs must print the same number of objects.
+// typicalCases returns the cases of one environment of examples/acme, and of workload W2. kustomize and Helm read
+// bundles that trainyard wrote before the measurement. All programs must print the same number of objects.
 func (b *bench) typicalCases() ([]Case, error) {
 	const environment = "dev"
 	acme, err := countKinds(filepath.Join(b.path("acme-kustomize"), environment))
@@ -67,7 +67,8 @@ func (b *bench) typicalCases() ([]Case, error) {
 	}, nil
 }
 
-// printed returns a case whose command prints objects to output.yaml, and checks the number of these objects.
+// printed returns a benchmark case. The command of the case prints objects to output.yaml, and the case
+// checks the number of printed objects.
 func (b *bench) printed(id, title string, objects int, command Command) Case {
 	return Case{ID: id, Title: title, Objects: objects, commands: []Command{command}, verify: func() error {
 		text, err := os.ReadFile(b.path("output.yaml"))
@@ -94,7 +95,8 @@ func countKinds(dir string) (found int, err error) {
 	return found, err
 }
 
-// countKindLines counts the unindented fields "kind", of which each object has exactly one.
+// countKindLines counts the lines with an unindented field "kind". Each object has exactly one line
+// with an unindented field "kind".
 func countKindLines(text []byte) int {
 	return bytes.Count(append([]byte("\n"), text...), []byte("\nkind: "))
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// objectFiles matches the files with objects in a kustomization that trainyard wrote.
+// objectFiles is a glob that matches the files with objects in a kustomization that trainyard
+// wrote.
 const objectFiles = "namespaces/*/*.yaml"
 
 // hasObjects checks that the YAML streams in a folder contain the wanted number of objects.
@@ -50,7 +51,7 @@ func countObjects(dir string) (found int, err error) {
 	return found, nil
 }
 
-// read reads the objects of workload W from files. The parameter "pattern" is a function that returns a glob for the
+// read loads the objects of workload W from files. The parameter "pattern" is a function that returns a glob for the
 // files of an environment.
 func (b *bench) read(pattern func(environment string) string) (objectDigests, error) {
 	found := objectDigests{}
@@ -99,7 +100,8 @@ func (b *bench) verifyTenant(file string) error {
 	return describeDifference(want, found)
 }
 
-// verifyRevision checks that a change of one value changed one object for each tenant.
+// verifyRevision checks that the change of one value in the document changed one object for each
+// tenant.
 func (b *bench) verifyRevision() error {
 	found, err := b.read(func(environment string) string { return b.path("revised", environment, objectFiles) })
 	if err != nil {
@@ -117,8 +119,8 @@ func (b *bench) verifyRevision() error {
 	return nil
 }
 
-// readWanted reads the objects of workload W from a bundle that trainyard wrote. The benchmarks compare all output with
-// these objects.
+// readWanted reads the objects of workload W from a bundle that trainyard wrote. The benchmarks compare the output of
+// all programs with the objects that trainyard wrote for workload W.
 func (b *bench) readWanted() error {
 	found, err := b.read(func(environment string) string { return b.path("checked", environment, objectFiles) })
 	if err != nil {

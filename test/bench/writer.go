@@ -15,7 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// WriterResult is the time to write 3,000 files into a folder, without the time to generate their content.
+// WriterResult is the time of writing 3,000 files into a folder. The time of generating the content of the
+// files does not count.
 type WriterResult struct {
 	Title string                `json:"title"`
 	Wall  Spread[time.Duration] `json:"wall"`

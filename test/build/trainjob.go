@@ -25,13 +25,14 @@ func MakeTrainJob(name, namespace string) *TrainJob {
 // CopyTrainJob returns a builder that changes a copy of a TrainJob.
 func CopyTrainJob(obj *trainer.TrainJob) *TrainJob { return &TrainJob{*obj.DeepCopy()} }
 
-// Runtime refers to a ClusterTrainingRuntime by name.
+// Runtime makes the TrainJob use the ClusterTrainingRuntime with the given name.
 func (j *TrainJob) Runtime(name string) *TrainJob {
 	j.obj.Spec.RuntimeRef = trainer.RuntimeRef{Name: name}
 	return j
 }
 
-// NamespacedRuntime refers to a TrainingRuntime in the job's own namespace.
+// NamespacedRuntime makes the TrainJob use the TrainingRuntime with the given name in the
+// TrainJob's namespace.
 func (j *TrainJob) NamespacedRuntime(name string) *TrainJob {
 	j.obj.Spec.RuntimeRef = trainer.RuntimeRef{Name: name, Kind: ptr.To(trainer.TrainingRuntimeKind)}
 	return j
@@ -86,7 +87,7 @@ func (j *TrainJob) Resource(name corev1.ResourceName, quantity string) *TrainJob
 	return j
 }
 
-// Limit sets the limit of a resource on every node, but no request.
+// Limit gives every node a limit for a resource, but no request.
 func (j *TrainJob) Limit(name corev1.ResourceName, quantity string) *TrainJob {
 	j.trainer().ResourcesPerNode = &corev1.ResourceRequirements{Limits: corev1.ResourceList{name: resource.MustParse(quantity)}}
 	return j

@@ -36,7 +36,7 @@ type cluster struct {
 	client client.Client
 }
 
-// step is a part of bringing a cluster up, such as the start of etcd.
+// step is a part of the start of a cluster, such as the start of etcd.
 type step struct {
 	name  string
 	level Level // the level at which the step runs; the steps of ControlPlane run at every level
@@ -66,8 +66,9 @@ func (c *cluster) steps() []step {
 }
 
 // Up brings a cluster up. If the cluster already exists, Up starts only its missing servers. If the machine lacks a
-// program or a capability, Up fails before it changes anything. If Up fails later, everything stays in place for
-// inspection. After a failed start, a second call of Up continues the start, and a call of Down removes everything.
+// program or a capability, Up fails before it changes anything. If Up fails after its first change, all servers and
+// files stay in place for inspection. After a failed start, a second call of Up continues the start, and a call of
+// Down removes everything.
 func Up(ctx context.Context, o Options) (err error) {
 	o, err = o.setDefaults()
 	if err != nil {
@@ -120,8 +121,8 @@ func (c *cluster) filePath(elements ...string) string {
 	return filepath.Join(append([]string{c.Dir}, elements...)...)
 }
 
-// serverAddress returns the address of the API server. At level Pods, pods must be able to reach the API server at this
-// address.
+// serverAddress returns the address of the API server. In a cluster of the level Pods, the pods must be able to reach
+// the API server at the returned address.
 func (c *cluster) serverAddress() string {
 	if c.Level == Pods {
 		return gateway
@@ -148,7 +149,8 @@ func (c *cluster) connect() error {
 	return err
 }
 
-// newDaemon returns the name and the files of a server of the cluster in the folder "dir". The server may be stopped.
+// newDaemon returns the name and the files of a server of the cluster in the folder "dir". The server does not have
+// to run when newDaemon is called.
 func newDaemon(dir, name string) process.Daemon {
 	return process.Daemon{
 		Name: name, Record: filepath.Join(dir, "records", name), Log: filepath.Join(dir, "logs", name+".log"),

@@ -107,7 +107,7 @@ func Load(ctx context.Context, dir string, archives ...string) error {
 }
 
 // loadImages loads the images of an archive on the node. loadImages skips an archive that the node already has.
-// Unpacking all archives again would take most of a test run's startup time.
+// If every test run unpacked all archives again, unpacking would take most of the run's startup time.
 func (n node) loadImages(ctx context.Context, archive string) error {
 	stat, err := os.Stat(archive)
 	if err != nil {

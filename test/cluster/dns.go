@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// corefile makes CoreDNS resolve the names of services and pods. For every other name, CoreDNS answers that
-// the name does not exist.
+// corefile makes CoreDNS resolve the names of services and pods. For names that do not belong to a service
+// or a pod, CoreDNS answers that the name does not exist.
 const corefile = `.:53 {
   bind $ADDRESS
   errors

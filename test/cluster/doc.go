@@ -10,5 +10,6 @@
 // in one folder, and listen on addresses of the loopback device or of the cluster's bridges. Down stops only
 // the servers that Up started, and restores the settings that Up changed.
 //
-// The command test/cluster/cmd/sandbox calls this package from a shell. See docs/sandbox.md.
+// From a shell, the command test/cluster/cmd/sandbox brings up a cluster and takes it down. See
+// docs/sandbox.md.
 package cluster

@@ -21,7 +21,7 @@ import (
 )
 
 // Down stops the cluster in the folder "dir" and restores the machine's settings. If one step fails, Down still tries
-// the other steps, but keeps the folder of the cluster. Without a cluster, Down does nothing.
+// the other steps, but keeps the folder of the cluster. If the folder contains no cluster, Down does nothing.
 func Down(ctx context.Context, dir string, progress io.Writer) error {
 	lockFile, err := lock(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -37,8 +37,8 @@ func Down(ctx context.Context, dir string, progress io.Writer) error {
 	}
 	began := time.Now()
 	var errs []error
-	// Every server stops before the servers on which it depends. containerd is an exception: removePods stops it
-	// later, after the pods.
+	// Every server stops before the servers on which it depends. The loop skips the server containerd:
+	// removePods stops containerd later, after the pods.
 	for _, name := range slices.Backward(saved.listServers(dir)) {
 		if !strings.HasPrefix(name, "containerd-") {
 			errs = append(errs, newDaemon(dir, name).Stop())

@@ -46,8 +46,8 @@ func removeLinks(dir string) error {
 	return errors.Join(errs...)
 }
 
-// removeNetworkResults removes the results that CNI plugins cached for this cluster's pods. All container runtimes of
-// the machine cache their results in the same folder.
+// removeNetworkResults removes the results that CNI plugins cached for this cluster's pods. On one machine, the CNI
+// plugins of all container runtimes cache their results in the same folder.
 func removeNetworkResults(dir string) error {
 	pods, err := filepath.Glob(filepath.Join(dir, "node*/containerd/root/io.containerd.grpc.v1.cri/sandboxes/*"))
 	if err != nil {
@@ -79,8 +79,8 @@ func removeEmpty(folder string) error {
 		case e.IsDir():
 			err = errors.Join(err, removeEmpty(path))
 		case e.Type()&fs.ModeSocket != 0:
-			// This folder was created together with the cluster. A socket in the folder belongs to a server of the
-			// cluster that has already stopped.
+			// removeEmpty removes only folders that were created together with the cluster. If the folder contains
+			// a socket, the socket belongs to a server of the cluster that has already stopped.
 			err = errors.Join(err, os.Remove(path))
 		default:
 			return fmt.Errorf("folder %s was created together with the cluster, and contains %s: remove this file if it is not needed", folder, path)

@@ -83,8 +83,8 @@ func RequirePods() error {
 	return errors.Join(requireCapabilities(), requireOverlay(), requireControllers())
 }
 
-// requireCapabilities fails if this user lacks a Linux capability that running pods needs. In a container, even root
-// can lack capabilities.
+// requireCapabilities fails if the user lacks a Linux capability that is needed to run pods. In a container, even
+// root can lack capabilities.
 func requireCapabilities() error {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -114,8 +114,8 @@ func missingCapabilities(status string) error {
 	return errors.Join(errs...)
 }
 
-// requireOverlay fails if the kernel has no overlay file system. With this file system, containers share the layers of
-// their images.
+// requireOverlay fails if the kernel has no overlay file system. With an overlay file system, containers share the
+// layers of their images.
 func requireOverlay() error {
 	known, err := os.ReadFile("/proc/filesystems")
 	if err != nil {

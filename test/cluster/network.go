@@ -15,17 +15,19 @@ import (
 )
 
 // A common bridge connects the machine with the nodes. Each node also has its own bridge, for its pods. A veth pair
-// connects the node's bridge to the common bridge, so that the node can be cut off in one step. All addresses are in
-// a range that no real network uses, because RFC 2544 reserves this range for tests of network devices.
+// connects the node's bridge to the common bridge, so that the node can be cut off in one step. All addresses of
+// nodes, pods and services are in a range that no real network uses, because RFC 2544 reserves this range for tests
+// of network devices.
 const (
 	bridge   = "trainyard0"
 	subnet   = "198.18.0.0/16"
 	gateway  = "198.18.0.1"    // the address at which pods reach the machine
 	services = "198.19.0.0/16" // addresses of services; they are unreachable, because no kube-proxy runs
 
-	// bridgeMAC is the fixed hardware address of the common bridge. By default, a bridge takes the address of one of
-	// its members, so a change of the members could change the bridge's address. After a change of the address, pods
-	// could not reach the machine until they resolved the new address.
+	// bridgeMAC is the fixed hardware address of the common bridge. By default, a bridge takes the hardware address
+	// of one of its members. A change of the members could therefore change the bridge's hardware address. After a
+	// change of the bridge's hardware address, pods could not reach the machine until they resolved the new
+	// address.
 	bridgeMAC  = "02:74:72:61:69:6e"
 	cniPlugins = "/usr/lib/cni"
 )
@@ -66,7 +68,7 @@ func (c *cluster) createNetwork() error {
 	return nil
 }
 
-// connect connects a node's bridge to the common bridge.
+// connect creates the connection between a node's bridge and the common bridge.
 func (n node) connect() error {
 	common, own := n.vethPair()
 	var missing [][]string
@@ -85,8 +87,8 @@ func (n node) connect() error {
 }
 
 // disconnect cuts off a node and its pods, so that packets to them get no reply. disconnect also deletes the devices of
-// the pods. The kernel would delete these devices together with the network namespaces of the pods, but only some time
-// after the last process of a pod has ended.
+// the pods. The kernel would delete the devices together with the network namespaces of the pods. However, the kernel
+// deletes a network namespace only some time after the last process of its pod has ended.
 func (n node) disconnect() error {
 	if hasAddress(n.nodeAddress()) {
 		if err := ip("address", "delete", n.nodeAddress()+"/32", "dev", bridge); err != nil {
@@ -149,7 +151,7 @@ func isDevice(name string) bool {
 	return err == nil
 }
 
-// hasAddress reports whether the machine has an address.
+// hasAddress reports whether a network device of the machine has the given address.
 func hasAddress(address string) bool {
 	all, err := net.InterfaceAddrs()
 	return err == nil && slices.ContainsFunc(all, func(a net.Addr) bool {

@@ -12,14 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestDisconnectDeletesDevicesOfPods checks that no network device is left when disconnect returns. disconnect must
-// delete the devices of pods itself, because the kernel deletes them only later, together with the pods' network
-// namespaces.
+// TestDisconnectDeletesDevicesOfPods checks that no network device is left when disconnect returns. The method
+// disconnect must delete the devices of pods itself, because the kernel deletes them only later, together with the
+// pods' network namespaces.
 func TestDisconnectDeletesDevicesOfPods(t *testing.T) {
 	if os.Getenv("TRAINYARD_E2E") == "" {
 		t.Skip("needs root: run `make e2e`")
 	}
-	// The thread stays locked and ends with the test, so that no other goroutine runs in the new network namespace.
+	// The test locks its goroutine to a thread, and never unlocks it, so the thread ends with the test.
+	// Therefore no other goroutine can run in the new network namespace.
 	runtime.LockOSThread()
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		t.Fatalf("creating a network namespace: %v", err)

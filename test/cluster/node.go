@@ -54,11 +54,11 @@ func (c *cluster) eachNode(do func(context.Context, node) error) func(context.Co
 	}
 }
 
-// kubelet and containerd return the names of the node's daemons.
+// kubelet and containerd are methods that return the names of the node's daemons.
 func (n node) kubelet() string    { return "kubelet-" + n.name }
 func (n node) containerd() string { return "containerd-" + n.name }
 
-// cgroup is the parent control group of the node's pods.
+// cgroup returns the path of the control group below which the pods of the node run.
 func (n node) cgroup() string { return filepath.Join(cgroupRoot, n.name) }
 
 // loopback is the address at which the node's servers listen for clients on this machine.
@@ -118,7 +118,8 @@ func (c *cluster) kubeletConfig(n node, dir, resolver string) object {
 	}
 }
 
-// isReady returns a function that fails until the node is Ready. Pods can then be scheduled on the node.
+// isReady returns a function that fails until the node is Ready. Once a node is Ready, pods can be
+// scheduled on the node.
 func (c *cluster) isReady(n node) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var live corev1.Node

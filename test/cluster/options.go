@@ -18,7 +18,7 @@ const (
 	// ControlPlane is the level of clusters without nodes: the API server and controllers process objects, and pods stay
 	// Pending. ControlPlane does not need root.
 	ControlPlane Level = "control-plane"
-	// Pods is the level of clusters with nodes that run pods. This level needs root.
+	// Pods is the level of a cluster whose nodes run pods. This level needs root.
 	Pods Level = "pods"
 	// Scale is the level of clusters with many nodes that exist only as objects. kwok simulates their pods.
 	Scale Level = "scale"
@@ -44,13 +44,14 @@ type Options struct {
 	Dir string
 	// Level is Pods by default.
 	Level Level
-	// Nodes is the number of nodes: at most 9 at level Pods, and at most 5000 at level Scale. The default for an existing
-	// cluster is the number of its nodes. The default for a new cluster is 1 node at level Pods, and 100 nodes at level
-	// Scale.
+	// Nodes is the number of nodes: at most 9 at level Pods, and at most 5000 at level Scale. For an existing cluster,
+	// the default of Nodes is the number of the cluster's nodes. For a new cluster, the default of Nodes is 1 at level
+	// Pods, and 100 at level Scale.
 	Nodes int
 	// Trainer is the folder below tools/ that pins the versions of Trainer and JobSet, by default "trainer-2.3".
 	Trainer string
-	// Kueue adds Kueue to the cluster, in a version that supports the cluster's version of Trainer.
+	// Kueue is true for a cluster with Kueue. The installed version of Kueue supports the cluster's
+	// version of Trainer.
 	Kueue bool
 	// Progress receives one line per step. By default, progress lines are discarded.
 	Progress io.Writer

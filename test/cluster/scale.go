@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// fakeAnnotations mark the nodes that kwok simulates. The flag --manage-nodes-with-annotation-selector of kwok
-// selects the same annotations.
+// fakeAnnotations mark the nodes that kwok simulates. kwok gets the same annotations in its flag
+// --manage-nodes-with-annotation-selector.
 var fakeAnnotations = map[string]string{"kwok.x-k8s.io/node": "fake"}
 
 // fakeCapacity is the capacity of a simulated node. fakeCapacity is large, so that a resource is scarce only if a test

@@ -81,7 +81,8 @@ func (c *cluster) startAPIServer(ctx context.Context) error {
 		"--profiling=false",
 	}
 	if c.Level != Pods {
-		// Without this option, the endpoint reconciler publishes an address at which the API server does not listen.
+		// Without the option --endpoint-reconciler-type=none, the endpoint reconciler publishes an address at which
+		// the API server does not listen.
 		args = append(args, "--endpoint-reconciler-type=none")
 	}
 	if err := c.run(ctx, apiServer, exec.Command(c.tools.Path(apiServer), args...), upstream.OK(c.url()+"/readyz")); err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/moby/sys/mountinfo"
 )
 
-// snapshot maps each category, such as mounts, to the items of this category that exist on the machine. The categories
-// cover everything that a cluster could leave behind.
+// snapshot is a map. Each key is a category, such as mounts, and the value lists the items of the category that exist
+// on the machine. The categories cover everything that a cluster could leave behind.
 type snapshot map[string][]string
 
 func takeSnapshot(t *testing.T, dir string) snapshot {

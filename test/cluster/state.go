@@ -105,9 +105,9 @@ func (s state) loopback() string { return loopbackAddress(s.Host, 1) }
 
 func loopbackAddress(host, number int) string { return fmt.Sprintf("127.88.%d.%d", host, number) }
 
-// freeHost chooses the third number in the loopback addresses of a new cluster. No other cluster uses the chosen
-// number. The search starts at a hash of the folder, so that two clusters that start at the same time rarely choose the
-// same number.
+// freeHost chooses the third number in the loopback addresses of a new cluster. No other cluster uses the number that
+// freeHost chooses. The search starts at a hash of the folder's path. Therefore two clusters that start at the same
+// time rarely choose the same number.
 func freeHost(dir string) (int, error) {
 	const hosts = 256
 	hash := fnv.New32a()
@@ -124,8 +124,8 @@ func freeHost(dir string) (int, error) {
 	return 0, fmt.Errorf("finding a free address: %w", errs[0])
 }
 
-// lock prevents two programs from working on the same cluster. The lock ends when the file is closed or the
-// process ends.
+// lock prevents two programs from working on the same cluster at the same time. The lock ends when the file
+// is closed or the process ends.
 func lock(dir string) (*os.File, error) {
 	file, err := os.OpenFile(dir+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

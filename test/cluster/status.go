@@ -46,8 +46,8 @@ func Status(dir string) ([]Server, error) {
 // lists it, and Down stops it first.
 func AddedServer(dir, name string) process.Daemon { return newDaemon(dir, name) }
 
-// listServers lists the daemons of a cluster in the order in which they start. The servers that other programs have
-// added come last.
+// listServers lists the daemons of a cluster in the order in which they start. The servers of other programs are at
+// the end of the list.
 func (s state) listServers(dir string) []string {
 	all := s.listOwnServers(dir)
 	records, _ := os.ReadDir(filepath.Join(dir, "records")) // if the folder does not exist, no server was added

@@ -10,8 +10,8 @@ import (
 )
 
 // StopNode stops a node of the cluster in the folder "dir" as a power failure would: it kills the pods, the kubelet and
-// containerd, and cuts off their network. Kubernetes notices the failure after about 50 seconds. Up starts the node
-// again, as a restart of its machine would.
+// containerd, and cuts off their network. Kubernetes notices the failure after about 50 seconds. To start the node
+// again, call Up, which acts as a restart of the node's machine would.
 func StopNode(ctx context.Context, dir, name string) error {
 	n, err := findNode(dir, name)
 	if err != nil {

@@ -25,8 +25,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// TestUpRunsPodsAndDownLeavesNothing starts a cluster, lets a node and the scheduler fail, starts them again with Up,
-// and stops the cluster. The machine must then be in the same state as before the test.
+// TestUpRunsPodsAndDownLeavesNothing starts a cluster, lets a node and the scheduler fail, starts both again with Up,
+// and stops the cluster. After the test, the machine must be in the same state as before the test.
 func TestUpRunsPodsAndDownLeavesNothing(t *testing.T) {
 	o := newClusterOptions(t)
 	before := takeSnapshot(t, o.Dir)
@@ -64,8 +64,8 @@ func TestUpRunsPodsAndDownLeavesNothing(t *testing.T) {
 	}
 }
 
-// newClusterOptions returns the options for a test's cluster. Its folder has a short path, because the paths of sockets
-// are limited.
+// newClusterOptions returns the options for a test's cluster. The folder of the cluster has a short path, because the
+// paths of sockets have a maximum length.
 func newClusterOptions(t *testing.T) Options {
 	t.Helper()
 	if os.Getenv("TRAINYARD_E2E") == "" {
@@ -152,8 +152,8 @@ func runPod(t *testing.T, c client.Client, node string) string {
 	return pod.Status.PodIP
 }
 
-// expectLocalAddressesOnly fails if a server listens on an address that other machines can reach. It also fails if ss
-// shows no servers, for example because ss is not installed.
+// expectLocalAddressesOnly fails if a server listens on an address that other machines can reach.
+// expectLocalAddressesOnly also fails if the command ss shows no servers, for example because ss is not installed.
 func expectLocalAddressesOnly(t *testing.T) {
 	t.Helper()
 	servers := 0

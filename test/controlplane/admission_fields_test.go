@@ -20,9 +20,9 @@ import (
 )
 
 // TestEvaluatorsAgreeOnEveryField submits many TrainJobs. Each TrainJob sets one field of Trainer's API to a valid or
-// an invalid value. The fields come from Trainer's CRD. The API server, the package "offline" (which evaluates the
-// admission policies without a cluster) and the package "guard" (which implements the admission rules in Go) must agree
-// on each TrainJob.
+// an invalid value. The fields come from Trainer's CRD. Three evaluators must agree on each TrainJob: the API server,
+// the package "offline", and the package "guard". The package "offline" evaluates the admission policies without a
+// cluster, and the package "guard" implements the admission rules in Go.
 func TestEvaluatorsAgreeOnEveryField(t *testing.T) {
 	skipUnlessAllTrainers(t) // thousands of TrainJobs
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
@@ -72,8 +72,9 @@ func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 	reader, parameters := e.guardFor(t, c.Tenant)
 	denials, typeErrors := reader.Check(guard.Request{User: c.User, TrainJob: c.TrainJob}, parameters)
 	if verdict == admitted {
-		// Ignore guard's errors about missing fields. If a patch lacks a required string, Trainer's webhook writes an
-		// empty string. The API server then admits the TrainJob, and refuses only its pods.
+		// The test ignores errors of the package "guard" about missing fields. If a patch lacks a required string,
+		// Trainer's webhook writes an empty string. The API server admits a TrainJob with the empty string, and
+		// refuses only the pods of the TrainJob.
 		typeErrors = slices.DeleteFunc(typeErrors, func(err *field.Error) bool { return err.Type == field.ErrorTypeRequired })
 	}
 	if accepts := len(typeErrors)+len(denials) == 0; accepts != (verdict == admitted) {
@@ -95,8 +96,8 @@ func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 	return verdict
 }
 
-// readRule returns the name of the rule from the admission policy's message. If the message would be too long, the API
-// server uses the default message, which begins with "breaks the rule".
+// readRule returns the name of the rule from the admission policy's message. If the message of a rule would be too
+// long, the API server uses the default message, which begins with "breaks the rule".
 func readRule(message string) string {
 	if rest, found := strings.CutPrefix(message, "breaks the rule "); found {
 		rule, _, _ := strings.Cut(rest, " ")
@@ -107,7 +108,7 @@ func readRule(message string) string {
 	return rule
 }
 
-// fieldSample is the spec of a TrainJob that sets the field at a path.
+// fieldSample is the spec of a TrainJob, and the path of the field that this spec sets.
 type fieldSample struct {
 	path string
 	spec map[string]any
@@ -124,7 +125,7 @@ func fieldSamples(schema apiextensionsv1.JSONSchemaProps) func(yield func(fieldS
 // fieldWalker walks through a schema, and yields a sample for each value of each field.
 type fieldWalker struct{ yield func(fieldSample) bool }
 
-// placement puts the value of a field into a spec.
+// placement is a function that returns a spec in which one field has the given value.
 type placement func(any) any
 
 func (w fieldWalker) put(path string, value any, place placement) {
@@ -177,8 +178,8 @@ func (w fieldWalker) value(path string, schema apiextensionsv1.JSONSchemaProps, 
 	default:
 		values := []any{rightValue(path, schema), strings.Repeat("x", 5000), "", "a", int64(0), int64(7), int64(-7), int64(1) << 40, true, map[string]any{"a": "b"}}
 		if schema.Format == "" {
-			// The test sets no time field to a list, because an API server without Trainer's webhook accepts a list as
-			// a time.
+			// The test does not use a list as the value of a time field, because an API server without Trainer's
+			// webhook accepts a list as a time.
 			values = append(values, []any{"a"})
 		}
 		for _, v := range values {
@@ -187,8 +188,8 @@ func (w fieldWalker) value(path string, schema apiextensionsv1.JSONSchemaProps, 
 	}
 }
 
-// manyItems returns more items than most lists in a TrainJob may contain. The items differ in the given keys, because
-// the API server refuses lists that contain the same keys twice.
+// manyItems returns a list with more items than most lists in a TrainJob may contain. No two items have equal values
+// for all given keys, because the API server refuses a list with two items that have equal keys.
 func manyItems(item any, keys []string) []any {
 	var items []any
 	for i := range 200 {
@@ -201,8 +202,8 @@ func manyItems(item any, keys []string) []any {
 	return items
 }
 
-// knownValues lists valid values of fields for which the schema allows any string. An entry applies to each field
-// whose path ends with the path of the entry.
+// knownValues lists valid values of fields for which the schema allows any string. An entry of knownValues
+// applies to each field whose path ends with the path in the entry.
 var knownValues = []struct{ path, value string }{
 	{"runtimeRef.name", "mpi-openmpi-cpu"}, {"runtimeRef.apiGroup", "trainer.kubeflow.org"}, {"runtimeRef.kind", "ClusterTrainingRuntime"},
 	{"replicatedJobs[].name", "node"}, {"targetJobs[].name", "node"}, {"initContainers[].name", "preflight"}, {"containers[].name", "node"},
@@ -210,7 +211,8 @@ var knownValues = []struct{ path, value string }{
 	{".mountPath", "/data"}, {".fieldPath", "metadata.name"}, {".resource", "limits.cpu"},
 }
 
-// rightValue returns a value that a schema allows. Objects have only their required fields.
+// rightValue returns a value that a schema allows. If the value is an object, the object has only
+// its required fields.
 func rightValue(path string, schema apiextensionsv1.JSONSchemaProps) any {
 	for _, known := range knownValues {
 		if strings.HasSuffix(path, known.path) {
@@ -234,8 +236,8 @@ func rightValue(path string, schema apiextensionsv1.JSONSchemaProps) any {
 			object[key] = rightValue(path+"."+key, schema.Properties[key])
 		}
 		if strings.HasSuffix(path, ".projected") {
-			// If the list "sources" were missing, Trainer's webhook would write null for this list, which the API
-			// server refuses.
+			// If the list "sources" were missing, Trainer's webhook would write null as the value of "sources",
+			// and the API server refuses null.
 			object["sources"] = []any{}
 		}
 		return object

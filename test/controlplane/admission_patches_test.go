@@ -2,8 +2,8 @@ package controlplane_test
 
 import "strings"
 
-// randomPatches returns a field of a TrainJob with random patches. The name and the form of this field depend on the
-// version of Trainer. Most patches violate no rule.
+// randomPatches returns the field of a TrainJob's spec that contains patches, with random patches as its value. The
+// name and the form of the field for patches depend on the version of Trainer. Most patches violate no rule.
 func (d dice) randomPatches() string {
 	if d.overrides {
 		return "podTemplateOverrides: [" + d.override("launcher") + d.of("", ", "+d.override("node")) + "]"

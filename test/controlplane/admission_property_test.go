@@ -26,7 +26,8 @@ const (
 
 // TestPolicyEvaluatorsAgree submits random TrainJobs as an editor of a tenant, and checks them with three evaluators of
 // the admission rules. The API server with the generated policy, and the package "offline", must return exactly the
-// same message. The package "guard" must find the same violated rules. Each rule must refuse some of the TrainJobs.
+// same message. The package "guard" must find the same violated rules. Each rule must refuse at least one of the random
+// TrainJobs.
 func TestPolicyEvaluatorsAgree(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		seen := map[string]int{}
@@ -63,7 +64,7 @@ func TestPolicyEvaluatorsAgree(t *testing.T) {
 }
 
 // testsOfOtherRequests maps each rule about updates or deletions to the test that sends such requests to the API
-// server. New TrainJobs cannot violate these rules.
+// server. A new TrainJob cannot violate a rule about updates or deletions.
 var testsOfOtherRequests = map[guard.Rule]func(*testing.T){
 	guard.RuleRemovedQueuePatch: TestTrainJobsAreAdmittedOrRefused, // the cases with the key "before" in policies/testdata
 	guard.RuleManualResume:      TestTenantsCannotResumeQueuedTrainJobs,
@@ -91,8 +92,8 @@ type evaluators struct {
 	objects []map[string]any
 }
 
-// newEvaluators applies the example acme, and returns the evaluators for it. The argument "layer" contains changes to
-// the example, and can be empty.
+// newEvaluators applies the example acme, and returns the evaluators for this example. The argument "layer" contains
+// changes to the example, and can be empty.
 func newEvaluators(t *testing.T, cp *controlplane.ControlPlane, v version, layer string) evaluators {
 	t.Helper()
 	e := evaluators{cp: cp}
@@ -142,8 +143,8 @@ type dice struct {
 	overrides bool // TrainJobs have podTemplateOverrides, as in Trainer 2.1
 }
 
-// randomCase returns a case with a random TrainJob. About half of these TrainJobs violate a rule. The same seed always
-// gives the same TrainJob.
+// randomCase returns a case with a random TrainJob. About half of the random TrainJobs violate an admission rule. The
+// same seed always gives the same TrainJob.
 func randomCase(t *testing.T, seed uint64, v version) cases.Case {
 	t.Helper()
 	d := dice{rand.New(rand.NewPCG(seed, 6)), v.trainer == "trainer-2.1"}
@@ -206,7 +207,8 @@ func (d dice) someOf(values ...string) []string {
 	return values[:d.IntN(3)]
 }
 
-// runtime returns a random reference to a runtime. Usually, it is a runtime that the tenant may use.
+// runtime returns a random reference to a runtime. Usually, the reference names a runtime that the
+// tenant may use.
 func (d dice) runtime(tenant string) string {
 	switch {
 	case d.usually() && tenant == "team-physics":

@@ -88,8 +88,8 @@ func applyPolicies(t *testing.T, cp *controlplane.ControlPlane, v version) []cli
 	return applyPlatform(t, cp, v, "")
 }
 
-// applyPlatform does the same as applyPolicies, but first merges a layer into the example. The layer is a partial
-// document, and can be empty.
+// applyPlatform applies the example acme in the same way as applyPolicies, but first merges a layer into the
+// example. The layer is a partial document, and can be empty.
 func applyPlatform(t *testing.T, cp *controlplane.ControlPlane, v version, layer string) []client.Object {
 	t.Helper()
 	var layers []generator.Input
@@ -122,8 +122,10 @@ func awaitPolicy(t *testing.T, cp *controlplane.ControlPlane, tenant string) {
 	})
 }
 
-// policyTimeout is longer than other timeouts. The API server looks for new policies once a second, and then
-// reads their parameters. On a busy machine, it can take minutes until the parameters are there.
+// policyTimeout is the maximum time for which a test waits until a new policy is in force. policyTimeout is
+// longer than other timeouts. The API server looks for new policies once a second, and then reads their
+// parameters. On a busy machine, it can take minutes until the API server has read the parameters of a new
+// policy.
 const policyTimeout = 3 * time.Minute
 
 func trainJob(name, namespace, runtime string) map[string]any {
@@ -141,7 +143,8 @@ func submit(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (string, 
 	return submitAs(t, cp, c, "system:masters")
 }
 
-// submitAs does the same as submit, but as a user in the given groups.
+// submitAs submits the TrainJob of a case in the same way as submit, but as a user in the given
+// groups.
 func submitAs(t *testing.T, cp *controlplane.ControlPlane, c cases.Case, groups ...string) (string, error) {
 	t.Helper()
 	user := c.User
@@ -160,7 +163,8 @@ func submitAs(t *testing.T, cp *controlplane.ControlPlane, c cases.Case, groups 
 	return message, err
 }
 
-// update creates the TrainJob c.Before, and submits the changes of the case to this TrainJob as a dry run.
+// update creates the TrainJob c.Before. The function then submits the changes that the case makes to
+// c.Before, as a dry run.
 func update(t *testing.T, cp *controlplane.ControlPlane, submitter client.Client, c cases.Case, job *unstructured.Unstructured) error {
 	t.Helper()
 	live := (&unstructured.Unstructured{Object: c.Before}).DeepCopy()
@@ -202,7 +206,8 @@ func clientAs(t *testing.T, cp *controlplane.ControlPlane, user string, groups .
 }
 
 // TestTrainJobsAreRefusedWithoutParameters deletes the parameters of a tenant's policy. The API server must then
-// refuse all TrainJobs of the tenant, because it cannot check the TrainJobs. Other namespaces are not affected.
+// refuse all TrainJobs of the tenant, because it cannot check TrainJobs without the parameters. The deletion of
+// the parameters does not affect TrainJobs in other namespaces.
 func TestTrainJobsAreRefusedWithoutParameters(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)

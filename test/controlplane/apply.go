@@ -29,8 +29,8 @@ func (cp *ControlPlane) Apply(ctx context.Context, objs ...client.Object) error 
 	return nil
 }
 
-// ApplyAgain applies objects that were applied before, and returns a difference for each object that changes. The
-// objects of a correct bundle do not change.
+// ApplyAgain applies objects that were applied before, and returns a difference for each object that changes. A
+// second apply does not change the objects of a correct bundle.
 func (cp *ControlPlane) ApplyAgain(ctx context.Context, objs ...client.Object) ([]string, error) {
 	var changes []string
 	for _, obj := range objs {

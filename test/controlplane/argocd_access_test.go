@@ -25,8 +25,9 @@ import (
 // applicationController is the account of Argo CD's application controller in OpenShift GitOps.
 var applicationController = client.ObjectKey{Namespace: "openshift-gitops", Name: "openshift-gitops-argocd-application-controller"}
 
-// byOpenShiftGitOps is a layer on top of the platform document fixedUsers. With this layer, OpenShift
-// GitOps delivers the platform to its own cluster. One tenant gets all roles.
+// byOpenShiftGitOps is a layer on top of the platform document fixedUsers. With the layer
+// byOpenShiftGitOps, OpenShift GitOps delivers the platform to the cluster in which OpenShift GitOps
+// runs. One tenant gets all roles.
 const byOpenShiftGitOps = `
 spec:
   target: {gang: kueue, kueue: "0.19"}
@@ -82,7 +83,7 @@ func TestArgoCDMayApplyThePlatform(t *testing.T) {
 
 // TestArgoCDHasFewRightsWithoutTheController checks that Argo CD gets the rights to impersonate accounts and to read
 // Secrets only if the document sets controller.enabled. Argo CD needs these rights only to create the roles of
-// trainyard's controller, which grant the same rights.
+// trainyard's controller, because these roles grant the same rights.
 func TestArgoCDHasFewRightsWithoutTheController(t *testing.T) {
 	for _, enabled := range []bool{false, true} {
 		platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: []generator.Input{
@@ -106,8 +107,9 @@ func applyAs(t *testing.T, c client.Client, obj client.Object) error {
 	return c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("argocd-controller"), client.ForceOwnership)
 }
 
-// TestArgoCDMayApplyEveryKind checks with the API server's authorizer that Argo CD may read, write and delete all kinds
-// of objects that a platform can have, and that Argo CD has no unexpected permissions.
+// TestArgoCDMayApplyEveryKind checks the rights of Argo CD with the API server's authorizer. Argo CD must have the
+// rights to read, write and delete all kinds of objects that a platform can have. Argo CD must not have unexpected
+// permissions.
 func TestArgoCDMayApplyEveryKind(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Alone("TestArgoCDMayApplyThePlatform"))
 	installSCCs(t, cp)
@@ -160,8 +162,8 @@ func TestArgoCDMayApplyEveryKind(t *testing.T) {
 	}
 }
 
-// TestOtherClustersNeedNoAccess checks that a bundle gives Argo CD rights only if OpenShift GitOps delivers the bundle
-// to the cluster in which it runs.
+// TestOtherClustersNeedNoAccess checks when a bundle gives rights to Argo CD. A bundle gives rights only if OpenShift
+// GitOps delivers the bundle to the cluster in which OpenShift GitOps runs.
 func TestOtherClustersNeedNoAccess(t *testing.T) {
 	for settings, want := range map[string]int{
 		"": 2, ", cluster: in-cluster": 2, ", clusters: {a: {cluster: north}, b: {cluster: in-cluster}}": 2,

@@ -24,8 +24,8 @@ var controllerPermissions = []string{
 	"update trainjobsources.trainyard.dev/status", "update trainjobsources.trainyard.dev/finalizers",
 	"create events", "create events.events.k8s.io",
 	"cluster list trainjobs.trainer.kubeflow.org", "cluster list trainjobsources.trainyard.dev",
-	// With these permissions, the controller reports the state of TrainJobs, and suspends, deletes and isolates
-	// TrainJobs.
+	// The controller needs the following permissions to report the state of TrainJobs, and to suspend, delete
+	// and isolate TrainJobs.
 	"patch trainjobs.trainer.kubeflow.org", "delete trainjobs.trainer.kubeflow.org", "list jobsets.jobset.x-k8s.io", "list pods", "cluster list pods",
 	"get pods/log", "list events", "list workloads.kueue.x-k8s.io", "patch workloads.kueue.x-k8s.io",
 	"create networkpolicies.networking.k8s.io", "delete networkpolicies.networking.k8s.io",
@@ -54,7 +54,8 @@ func TestControllerHasOnlyItsPermissions(t *testing.T) {
 }
 
 // TestControllerAndUsersAreSeparated checks which requests the controller and the users of a tenant may send. The users
-// must not read or change the records: ConfigMaps in which the controller notes which jobs have already run.
+// of a tenant must not read or change the records: ConfigMaps in which the controller notes which jobs have already
+// run.
 func TestControllerAndUsersAreSeparated(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyAcme(t, cp)
@@ -95,8 +96,8 @@ func TestControllerAndUsersAreSeparated(t *testing.T) {
 	}
 }
 
-// expectAccess checks that a request has succeeded if it is allowed, and that the API server has forbidden it
-// otherwise.
+// expectAccess checks the result of a request. An allowed request must succeed, and the API server must
+// forbid every other request.
 func expectAccess(t *testing.T, err error, allowed bool) {
 	t.Helper()
 	if allowed && err != nil {
@@ -122,8 +123,8 @@ func createTemporary(t *testing.T, cp *controlplane.ControlPlane, objs ...client
 	}
 }
 
-// request is a request that a user sends to the API server. Requests that write are dry runs, so they do not change the
-// cluster.
+// request is a request that a user sends to the API server. Requests that write are dry runs, so the cluster does not
+// change.
 type request func(context.Context, client.Client) error
 
 func reading(obj client.Object) request {

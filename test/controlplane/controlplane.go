@@ -20,8 +20,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// startTimeout limits each wait during the start of a control plane. On a busy machine, a wait can take almost this
-// long.
+// startTimeout is the maximum duration of each wait during the start of a control plane. On a busy machine, a wait
+// can take almost this long.
 const startTimeout = 2 * time.Minute
 
 // ControlPlane is one running Kubernetes API server with Trainer and JobSet.
@@ -192,8 +192,8 @@ func (cp *ControlPlane) startManagers() error {
 	return nil
 }
 
-// stop stops every server. The managers end before the API server, because the API server waits until the managers'
-// connections are closed.
+// stop stops every server. The method first stops the managers, because the API server waits until the connections
+// of the managers are closed.
 func (cp *ControlPlane) stop() error {
 	var errs []error
 	for _, p := range cp.managers {

@@ -21,8 +21,9 @@ spec:
   grafana: {delivery: %s}
 `
 
-// TestDashboardsAreAppliedWithoutDrift applies the dashboards for every value of the field "delivery". The API server,
-// which has the CRDs of the operators that read the dashboards, must accept every field and add no fields.
+// TestDashboardsAreAppliedWithoutDrift applies the dashboards for every value of the field "delivery". The API server
+// has the CRDs of the operators that read the dashboards. The API server must accept every field of the dashboards,
+// and must not add fields.
 func TestDashboardsAreAppliedWithoutDrift(t *testing.T) {
 	cp := controlplane.Start(t)
 	for delivery, kind := range map[string]string{

@@ -4,8 +4,8 @@
 // files.
 //
 // By default there are no Kubernetes nodes and no kube-controller-manager, so no pods are created and no objects are
-// garbage collected. Tests check objects, and each test uses its own namespace. The option Pods starts controllers
-// that create pods and enforce ResourceQuotas. The pods stay Pending.
+// garbage collected. The tests check objects, and each test uses its own namespace. The option Pods starts
+// controllers that create pods and enforce ResourceQuotas. The pods stay Pending.
 //
 // All tests in a test binary that use the same options share one control plane, because a start takes seconds:
 //
@@ -17,8 +17,8 @@
 //		...
 //	}
 //
-// The CRDs of Kueue and of monitoring operators are installed, but their controllers are not. Package test/scale runs
-// Kueue's controllers.
+// The CRDs of Kueue and of monitoring operators are installed, but the controllers of Kueue and of these operators
+// are not installed. Package test/scale runs Kueue's controllers.
 //
 // The option Trainer selects a version of Trainer other than the default version.
 package controlplane

@@ -145,8 +145,8 @@ func expectLabels(t *testing.T, role string, want, got map[string]string) {
 	}
 }
 
-// expectVolumes checks the volumes that Trainer adds. Pods of both roles get the SSH keys, and the launcher also gets
-// the hostfile.
+// expectVolumes checks the volumes that Trainer adds. The launcher and the nodes get a volume with the SSH keys, and
+// the launcher also gets a volume with the hostfile.
 func expectVolumes(t *testing.T, v version, role string, created *outcome, pod corev1.PodSpec) {
 	t.Helper()
 	keys := v.sshKeys
@@ -193,9 +193,10 @@ func mounts(c corev1.Container) map[string]string {
 	return byPath
 }
 
-// expectSettings checks that the container has the settings of the runtime's template, as changed by the TrainJob. The
-// TrainJob's image and command apply only to the launcher. The TrainJob's environment variables and resources apply to
-// the launcher. If the launcher runs as a node, the variables and resources also apply to all nodes.
+// expectSettings checks that the container has the settings of the runtime's template, with the changes that the
+// TrainJob makes. The TrainJob's image and command apply only to the launcher. The TrainJob's environment variables
+// and resources apply to the launcher. If the launcher runs as a node, the TrainJob's environment variables and
+// resources also apply to all nodes.
 func expectSettings(t *testing.T, v version, role string, asNode bool, job *trainer.TrainJob, template, got corev1.Container) {
 	t.Helper()
 	want := template.DeepCopy()
@@ -227,8 +228,8 @@ func expectSettings(t *testing.T, v version, role string, asNode bool, job *trai
 
 var reference = regexp.MustCompile(`\$\(([A-Za-z_][A-Za-z0-9_]*)\)`)
 
-// expectReferences checks that variables refer only to variables that come earlier in the list. The kubelet does not
-// expand references to later variables.
+// expectReferences checks the environment variables of a container. A variable may refer only to variables that come
+// earlier in the list. The kubelet does not expand references to later variables.
 func expectReferences(t *testing.T, role string, c corev1.Container) {
 	t.Helper()
 	set := map[string]bool{}

@@ -65,9 +65,10 @@ func newJob(runtime client.Object, name, namespace string) *build.TrainJob {
 	return job.Runtime(runtime.GetName())
 }
 
-// apply applies objects, and deletes them when the test ends, because several examples use the same names. If an
-// earlier object with the same name is still being deleted, apply first waits until that object is gone. apply does
-// not delete Namespaces, because the control plane has no controller that completes their deletion.
+// apply creates or updates objects. When the test ends, apply deletes the objects, because several examples use the
+// same names. If an earlier object with the same name is still being deleted, the function "apply" first waits
+// until the earlier object is gone. The function does not delete Namespaces, because the control plane has no
+// controller that completes their deletion.
 func apply(t *testing.T, cp *controlplane.ControlPlane, objs ...client.Object) {
 	t.Helper()
 	temporary := slices.DeleteFunc(slices.Clone(objs), isKept)

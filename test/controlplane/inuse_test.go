@@ -18,8 +18,8 @@ import (
 )
 
 // TestNonCanonicalQuantitiesConflictInTrainer21 documents a limitation of Trainer 2.1. Trainer 2.1 rewrites a runtime's
-// quantities in canonical form, and becomes the owner of the rewritten fields. Because Trainer then owns these fields,
-// a second apply of the same file fails.
+// quantities in canonical form, and becomes the owner of the rewritten fields. Because Trainer 2.1 then owns the
+// rewritten quantities, a second apply of the same file fails.
 func TestNonCanonicalQuantitiesConflictInTrainer21(t *testing.T) {
 	text, err := os.ReadFile(fixture)
 	if err != nil {
@@ -46,7 +46,7 @@ func TestNonCanonicalQuantitiesConflictInTrainer21(t *testing.T) {
 }
 
 // useRuntimes applies each runtime with a TrainJob in a new namespace, and waits until Trainer has processed the
-// TrainJobs. The objects are deleted when the test ends.
+// TrainJobs. When the test ends, useRuntimes deletes the runtimes and the TrainJobs.
 func useRuntimes(t *testing.T, cp *controlplane.ControlPlane, runtimes ...client.Object) {
 	t.Helper()
 	for _, runtime := range runtimes {
@@ -58,7 +58,7 @@ func useRuntimes(t *testing.T, cp *controlplane.ControlPlane, runtimes ...client
 }
 
 // expectInUse waits until Trainer has set its finalizer on a runtime, if this version of Trainer sets a finalizer.
-// expectInUse then checks that nothing else in the runtime has changed. Only the encoding of the runtime may differ,
+// expectInUse then checks that nothing else in the runtime has changed. The encoding of the runtime may differ,
 // because Trainer decodes the runtime into Go types and encodes it again.
 func expectInUse(t *testing.T, v version, cp *controlplane.ControlPlane, applied client.Object) {
 	t.Helper()
@@ -81,8 +81,9 @@ func expectInUse(t *testing.T, v version, cp *controlplane.ControlPlane, applied
 	expectNothingAdded(t, cp, marked)
 }
 
-// asTrainerWrites decodes a runtime into Trainer's Go types, encodes it again, and returns the result. The result has
-// empty objects for struct fields that are not pointers, and its quantities are canonical.
+// asTrainerWrites decodes a runtime into Trainer's Go types, encodes it again, and returns the result. The result
+// contains an empty object for each struct field that is not set and is not a pointer. The quantities in the
+// result are canonical.
 func asTrainerWrites(t *testing.T, obj client.Object) *unstructured.Unstructured {
 	t.Helper()
 	var typed trainer.ClusterTrainingRuntime

@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// listProjects lists the projects to install, in the order of their installation. JobSet comes first, because Trainer
-// uses the API of JobSet.
+// listProjects returns the projects to install, such as JobSet, in the order of their installation. JobSet is
+// installed before Trainer, because Trainer uses the API of JobSet.
 func (o options) listProjects() []upstream.Manager {
 	if o.crdsOnly {
 		return []upstream.Manager{upstream.Trainer}
@@ -21,7 +21,8 @@ func (o options) listProjects() []upstream.Manager {
 	return []upstream.Manager{upstream.JobSet, upstream.Trainer}
 }
 
-// findTools returns the tools for these options. findTools fails if a tool is not built.
+// findTools returns the tools that a control plane with the options "o" needs. findTools returns an
+// error if a tool is not built.
 func findTools(o options) (upstream.Toolbox, error) {
 	tools, err := upstream.Tools(o.trainer)
 	if err != nil {
@@ -49,8 +50,8 @@ func findTools(o options) (upstream.Toolbox, error) {
 // controllerManager is the program that contains Kubernetes' own controllers.
 const controllerManager = "kube-controller-manager"
 
-// startControllers runs the Kubernetes controllers that the option Pods needs. startControllers does not wait for the
-// controllers, because tests wait for the controllers' results.
+// startControllers runs the Kubernetes controllers that the option Pods needs. startControllers does not wait until
+// they are ready, because tests wait for the results of the controllers.
 func (cp *ControlPlane) startControllers() error {
 	if !cp.options.pods {
 		return nil
@@ -93,8 +94,8 @@ func (cp *ControlPlane) startManager(tools upstream.Toolbox, m upstream.Manager,
 }
 
 // managerKubeconfig returns the path of a manager's kubeconfig file. If the manager's ServiceAccount is known, the
-// manager acts as this account, because trainyard's admission policy exempts it. The manager always has the rights of
-// an administrator.
+// manager acts as this account, because trainyard's admission policy exempts the account. The manager always has the
+// rights of an administrator.
 func (cp *ControlPlane) managerKubeconfig(m upstream.Manager, dir string) (string, error) {
 	if m.Account == "" {
 		return cp.Kubeconfig(), nil

@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// JSON merge patches of a TrainJob's metadata. Tenants may not set finalizers or controlling owners (owner references
-// with controller: true).
+// These constants are JSON merge patches that change the metadata of a TrainJob. Tenants may not set finalizers or
+// controlling owners (owner references with controller: true).
 const (
 	finalizerPatch  = `{"metadata": {"finalizers": ["orphan"]}}`
 	controllerPatch = `{"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "b", "controller": true}]}}`
@@ -28,7 +28,7 @@ const (
 
 // TestTenantsCannotSetMetadataOfControllers checks that editors cannot set finalizers or controlling owners on a
 // TrainJob. A finalizer could prevent the deletion of the TrainJob, and Kueue ignores a TrainJob with a controlling
-// owner. Administrators can set both fields.
+// owner. Administrators can set finalizers and controlling owners.
 func TestTenantsCannotSetMetadataOfControllers(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
@@ -104,8 +104,8 @@ func createSuspended(t *testing.T, editor client.Client) *unstructured.Unstructu
 	return job
 }
 
-// createLeftover creates a JobSet. The JobSet has no owner if the argument "owner" is nil, as if its TrainJob had
-// been deleted.
+// createLeftover creates a JobSet. If the argument "owner" is nil, the JobSet has no owner, as after the deletion
+// of its TrainJob.
 func createLeftover(t *testing.T, cp *controlplane.ControlPlane, owner *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	pod := map[string]any{"restartPolicy": "Never", "containers": []any{map[string]any{"name": "a", "image": "a"}}}
@@ -125,8 +125,8 @@ func createLeftover(t *testing.T, cp *controlplane.ControlPlane, owner *unstruct
 	return jobSet
 }
 
-// mergeMetadata returns a copy of an object as JSON. Each metadata field in the patch replaces the same field of the
-// copy.
+// mergeMetadata applies the patch to a copy of an object, and returns the copy as JSON. If the patch contains a
+// metadata field, the copy gets the value of this field from the patch.
 func mergeMetadata(t *testing.T, obj *unstructured.Unstructured, patch string) string {
 	t.Helper()
 	var change unstructured.Unstructured
@@ -147,7 +147,7 @@ func mergeMetadata(t *testing.T, obj *unstructured.Unstructured, patch string) s
 }
 
 // expectRefusal checks that the given rule refuses a request. If the argument "refused" is false, the request must
-// succeed instead.
+// succeed.
 func expectRefusal(t *testing.T, request, rule string, refused bool, err error) {
 	t.Helper()
 	switch {
@@ -158,8 +158,8 @@ func expectRefusal(t *testing.T, request, rule string, refused bool, err error) 
 	}
 }
 
-// TestTenantsCannotResumeQueuedTrainJobs checks that editors cannot resume a TrainJob that waits in a queue. By
-// repeatedly resuming a queued TrainJob, an editor could run pods without quota, even if Kueue suspends the TrainJob
+// TestTenantsCannotResumeQueuedTrainJobs checks that editors cannot resume a TrainJob that waits in a queue. An
+// editor who resumes a queued TrainJob repeatedly could run pods without quota, although Kueue suspends the TrainJob
 // each time.
 func TestTenantsCannotResumeQueuedTrainJobs(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
@@ -182,8 +182,8 @@ func TestTenantsCannotResumeQueuedTrainJobs(t *testing.T) {
 	})
 }
 
-// TestNamespacesNeedTheLabelOfKueue removes a label that Red Hat's build of Kueue requires on a namespace. Until the
-// label is back, the API server must refuse the namespace's TrainJobs.
+// TestNamespacesNeedTheLabelOfKueue removes a label that Red Hat's build of Kueue requires on a namespace. While a
+// namespace lacks the label that Kueue requires, the API server must refuse the TrainJobs of the namespace.
 func TestNamespacesNeedTheLabelOfKueue(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
@@ -194,8 +194,8 @@ func TestNamespacesNeedTheLabelOfKueue(t *testing.T) {
 	})
 }
 
-// setKueueLabel sets the label that Red Hat's build of Kueue requires on a namespace. The value is JSON, and null
-// removes the label.
+// setKueueLabel sets the label that Red Hat's build of Kueue requires on a namespace. The argument "value" is
+// JSON. The value null removes the label.
 func setKueueLabel(t *testing.T, cp *controlplane.ControlPlane, namespace, value string) {
 	t.Helper()
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"`+kueueLabel+`": `+value+`}}}`))
@@ -204,8 +204,9 @@ func setKueueLabel(t *testing.T, cp *controlplane.ControlPlane, namespace, value
 	}
 }
 
-// awaitRefusal waits until the API server refuses a TrainJob by a rule, or admits it if the rule is empty. The decision
-// can change with a delay, because the API server reads the labels of namespaces from a cache.
+// awaitRefusal waits until the given rule refuses a TrainJob. If the argument "rule" is empty, awaitRefusal waits until
+// the API server admits the TrainJob. After a label of a namespace changes, the API server can use the old label for
+// some time, because it reads the labels of namespaces from a cache.
 func awaitRefusal(t *testing.T, cp *controlplane.ControlPlane, tenant, runtime, rule string) {
 	t.Helper()
 	harmless := cases.Case{Tenant: tenant, TrainJob: trainJob("harmless", tenant, runtime)}

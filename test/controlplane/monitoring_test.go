@@ -29,8 +29,8 @@ spec:
     rules: {delivery: prometheus-operator, labels: {release: prometheus}, runbooks: "https://wiki.acme.example/runbooks"}
 `
 
-// TestRulesAreAppliedWithoutDrift applies alerting rules to an API server with the CRDs of the prometheus-operator,
-// which must accept every field and add no fields.
+// TestRulesAreAppliedWithoutDrift applies alerting rules to an API server with the CRDs of the prometheus-operator.
+// The API server must accept every field and add no fields.
 func TestRulesAreAppliedWithoutDrift(t *testing.T) {
 	cp := controlplane.Start(t)
 	objs := generateDocument(t, rulesPlatform)
@@ -49,8 +49,9 @@ func TestRulesAreAppliedWithoutDrift(t *testing.T) {
 }
 
 // TestFailedWebhookCallsAreCounted checks that the API server emits the metrics that the alert TrainyardWebhookFailing
-// queries. The API server counts a failed call among all calls of the webhook, and also among the rejections. In the
-// metric for rejections, failed calls and denied requests have different error types.
+// queries. The API server counts a failed webhook call in two metrics: in the metric for all webhook calls, and in the
+// metric for rejections. The metric for rejections counts failed calls and denied requests under different error
+// types.
 func TestFailedWebhookCallsAreCounted(t *testing.T) {
 	cp := controlplane.Start(t)
 	namespace, name := cp.Namespace(t), "trainyard.unreachable.example"

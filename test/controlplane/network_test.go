@@ -46,9 +46,9 @@ func TestNetworkPoliciesSelectPodsOfJobs(t *testing.T) {
 	})
 }
 
-// TestExceptionsOfNetworksAreApplied checks that the API server accepts generated network policies with several
-// networks, from which smaller networks are excluded. The API server would refuse an excluded network that is not
-// inside the network of the same ipBlock.
+// TestExceptionsOfNetworksAreApplied checks that the API server accepts generated network policies that exclude
+// smaller networks from several networks. The API server would refuse an excluded network that is not inside the
+// network of the same ipBlock.
 func TestExceptionsOfNetworksAreApplied(t *testing.T) {
 	cp := controlplane.Start(t)
 	objs := generateDocument(t, fmt.Sprintf(`{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: except}, spec: {

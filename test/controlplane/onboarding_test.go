@@ -16,12 +16,13 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// onboardingCount is the default number of times that the test adds and removes a tenant.
+// onboardingCount is the default number of times that TestNoTrainJobEscapesDuringOnboarding adds
+// and removes a tenant.
 const onboardingCount = 3
 
 // TestNoTrainJobEscapesDuringOnboarding adds and removes a tenant several times, as docs/tenants.md describes.
-// Meanwhile, an editor of the tenant submits TrainJobs with a runtime that the tenant does not list. The API server
-// must admit none of these TrainJobs.
+// While the test adds and removes the tenant, an editor of the tenant submits TrainJobs with a runtime that the
+// tenant does not list. The API server must admit no TrainJob with a runtime that the tenant does not list.
 func TestNoTrainJobEscapesDuringOnboarding(t *testing.T) {
 	times := attack.Rounds(t, onboardingCount)
 	cp := controlplane.Start(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// onePlatform is a platform with one tenant. Tests replace the text NAME with the name of a platform. All other names
-// in the document begin with NAME.
+// onePlatform is a platform with one tenant. Tests replace the text NAME with the name of a platform. In the
+// document, the names of the runtime, the tenant and the groups begin with the text NAME.
 const onePlatform = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
@@ -26,7 +26,7 @@ spec:
 `
 
 // TestPlatformsShareACluster applies two platforms with different field managers. Neither platform takes ownership of
-// fields of the other platform. Objects that both platforms need remain when one platform is deleted.
+// fields that belong to the other platform. Objects that both platforms need remain when one platform is deleted.
 func TestPlatformsShareACluster(t *testing.T) {
 	cp := controlplane.Start(t)
 	north := platformNamed(t, "north")

@@ -16,9 +16,9 @@ import (
 	"github.com/trainyard/trainyard/test/matrix"
 )
 
-// TestAllPodsAreCreated submits a TrainJob for each tenant, runtime and queue of every example. The user is an editor
-// of the tenant, and all policies and quotas are in force. Kubernetes must create all pods of the TrainJobs. The pods
-// stay Pending, because there are no cluster nodes.
+// TestAllPodsAreCreated submits a TrainJob for each tenant, runtime and queue of every example. An editor of the
+// tenant submits the TrainJob, while all policies and quotas are in force. Kubernetes must create all pods of the
+// TrainJobs. The pods stay Pending, because the control plane has no cluster nodes.
 func TestAllPodsAreCreated(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods(), controlplane.Alone(t.Name()))
 	for _, example := range []string{"acme", "vanilla"} {
@@ -41,8 +41,8 @@ func TestAllPodsAreCreated(t *testing.T) {
 }
 
 // TestRepeatedAffinityKeysAreRefused uses a runtime whose affinity has the same key in labelSelector and in
-// matchLabelKeys. The API server must accept the runtime, but refuse its pods. For this reason, `trainyard vet` refuses
-// such a document.
+// matchLabelKeys. The API server must accept the runtime, but refuse the pods of the runtime. `trainyard vet` refuses
+// a document with a repeated key, because the API server would refuse only the pods.
 func TestRepeatedAffinityKeysAreRefused(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	runtime := generateDocument(t, `{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: affinity}, spec: {runtimes: {mpi: {

@@ -32,18 +32,18 @@ var (
 	}
 )
 
-// hangingSpelling is a costly quantity that never reaches the policy. Trainer's defaulting webhook runs before the
-// policy and has a bug: it parses this quantity for so long that the webhook call times out. The API server then
-// refuses the TrainJob.
+// hangingSpelling is a quantity that Trainer's webhook parses for so long that the admission policy never receives
+// the TrainJob. Trainer's defaulting webhook runs before the policy and has a bug: it parses this quantity for so
+// long that the webhook call times out. After the webhook call times out, the API server refuses the TrainJob.
 const hangingSpelling = "1e999999999999"
 
 // maxCPU is the maximum CPU time in seconds that the API server may need for one TrainJob.
 const maxCPU = 0.2
 
 // TestQuantitiesAreCheap submits TrainJobs with usual and unusual spellings of quantities. The API server, the package
-// "offline" (which evaluates the policy without a cluster) and the package "guard" must agree on each TrainJob. No
-// TrainJob may cost the API server more than maxCPU. The test runs with the default version of Trainer only, because
-// the policy is the same for all versions.
+// "offline" (which evaluates the policy without a cluster) and the package "guard" must make the same decision about
+// each TrainJob. No TrainJob may cost the API server more CPU time than the constant maxCPU. The test runs with the
+// default version of Trainer only, because the policy is the same for all versions.
 func TestQuantitiesAreCheap(t *testing.T) {
 	if n := len(cheapSpellings) + len(costlySpellings); n < 60 {
 		t.Fatalf("%d spellings, want at least 60", n)
@@ -97,8 +97,8 @@ func TestQuantitiesAreCheap(t *testing.T) {
 	}
 }
 
-// expectTimeout checks that Trainer's webhook did not respond in time. If a new version of Trainer responds in time,
-// developers can move the constant hangingSpelling into the list costlySpellings.
+// expectTimeout checks that Trainer's webhook did not respond in time. If a new version of Trainer no longer times
+// out, developers can move the constant hangingSpelling into the list costlySpellings.
 func expectTimeout(t *testing.T, err error) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), "context deadline exceeded") {
@@ -106,8 +106,9 @@ func expectTimeout(t *testing.T, err error) {
 	}
 }
 
-// expectCheap submits the TrainJob of a case, and checks the CPU time that the API server needs for it. The server
-// also does other work at the same time, so the smallest result of several attempts counts.
+// expectCheap submits the TrainJob of a case, and checks the CPU time that the API server needs for it. The API
+// server also does other work during a measurement. Therefore expectCheap measures several times, and passes if
+// one result is small enough.
 func expectCheap(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (refused error) {
 	t.Helper()
 	var attempts []float64

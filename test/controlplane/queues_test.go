@@ -53,8 +53,8 @@ spec:
 `
 
 // TestQueuesAreAppliedWithoutDrift applies queues to API servers with the CRDs of three releases of Kueue, in both
-// versions of Kueue's API. The API server must accept every field and add no fields. A second apply must change
-// nothing.
+// versions of Kueue's API. The API server must accept every field and add no fields. A second apply of the same
+// queues must change nothing.
 func TestQueuesAreAppliedWithoutDrift(t *testing.T) {
 	for name, tc := range map[string]struct {
 		trainer, kueue, api string

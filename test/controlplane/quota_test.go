@@ -22,8 +22,8 @@ import (
 )
 
 // TestResourceQuotaBoundary runs TrainJobs with Kubernetes' own quota controller. The test first checks that
-// `trainyard vet` reports the expected maximum number of nodes. A TrainJob with this number of nodes must get all of
-// its pods, and use the whole quota. A TrainJob with one more node must exceed the quota.
+// `trainyard vet` reports the expected maximum number of nodes. A TrainJob with the maximum number of nodes must get
+// all of its pods, and use the whole quota. A TrainJob with one node more than the maximum must exceed the quota.
 func TestResourceQuotaBoundary(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	for name, tc := range map[string]struct {
@@ -71,8 +71,8 @@ func TestResourceQuotaBoundary(t *testing.T) {
 }
 
 // TestPodsRequestEphemeralStorage checks that each pod requests the ephemeral storage of its runtime, even if the
-// TrainJob sets resources of its own. A ResourceQuota, as a cluster administrator would create it, counts the requests
-// and limits of the pods.
+// TrainJob sets resources of its own. The test creates a ResourceQuota, as a cluster administrator would do. The
+// ResourceQuota counts the requests and limits of the pods.
 func TestPodsRequestEphemeralStorage(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	namespace := cp.Namespace(t)
@@ -100,7 +100,8 @@ func TestPodsRequestEphemeralStorage(t *testing.T) {
 	})
 }
 
-// maxNodes returns how many nodes a TrainJob can have at most within a tenant's quota, as `trainyard vet` reports it.
+// maxNodes returns the maximum number of nodes that a TrainJob can have within a tenant's quota, as `trainyard vet`
+// reports it.
 func maxNodes(t *testing.T, document, tenant string) int {
 	t.Helper()
 	fits, err := generator.New(trainyard.CUE).Capacity(t.Context(), requestOf(document))
@@ -120,7 +121,8 @@ func requestOf(document string) generator.Request {
 	return generator.Request{Layers: []generator.Input{{Name: "platform.yaml", Text: []byte(document)}}}
 }
 
-// applyWithQuota applies a document's objects, and waits until its runtimes and quotas are in force.
+// applyWithQuota applies the objects of a document, and waits until the runtimes and quotas of the
+// document are in force.
 func applyWithQuota(t *testing.T, cp *controlplane.ControlPlane, document string) {
 	t.Helper()
 	for _, obj := range generateDocument(t, document) {
@@ -139,7 +141,8 @@ func applyWithQuota(t *testing.T, cp *controlplane.ControlPlane, document string
 	}
 }
 
-// countedQuota returns the quota of a namespace, and fails until the quota controller has processed it.
+// countedQuota returns the quota of a namespace. countedQuota returns an error until the quota
+// controller has processed the quota.
 func countedQuota(ctx context.Context, cp *controlplane.ControlPlane, namespace string) (*corev1.ResourceQuota, error) {
 	quota := &corev1.ResourceQuota{}
 	err := cp.Client().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "trainyard"}, quota)
@@ -184,8 +187,8 @@ func expectQuotaExceeded(t *testing.T, cp *controlplane.ControlPlane, namespace 
 }
 
 // expectMissingPods checks that all Jobs in a namespace have started, that no Job is suspended, and that the Jobs lack
-// the given number of pods. The alert TrainyardPodsNotCreated depends on the same fields of Jobs, which
-// kube-state-metrics emits as metrics.
+// the given number of pods. The alert TrainyardPodsNotCreated depends on the fields of Jobs that expectMissingPods
+// checks. kube-state-metrics emits these fields as metrics.
 func expectMissingPods(t *testing.T, cp *controlplane.ControlPlane, namespace string, want int) {
 	t.Helper()
 	controlplane.Eventually(t, func(ctx context.Context) error {

@@ -21,7 +21,7 @@ import (
 )
 
 // TestRenderedObjectsAreAppliedWithoutDrift checks that the API server accepts every field of every object in
-// bundles/rendered and adds no fields. A second apply must change nothing.
+// bundles/rendered and adds no fields. A second apply of the same objects must change nothing.
 func TestRenderedObjectsAreAppliedWithoutDrift(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for name, file := range findRenderings(t, "manifests.yaml") {
@@ -58,8 +58,9 @@ func kubectl(t *testing.T, cp *controlplane.ControlPlane, args ...string) {
 	}
 }
 
-// findRenderings returns all files with the given name below bundles/rendered. Each key of the map is the folder of a
-// file, in the form EXAMPLE/FORMAT/ENVIRONMENT. There must be at least one file.
+// findRenderings returns all files with the given name below bundles/rendered. Each key of the returned map is the
+// folder of a file, in the form EXAMPLE/FORMAT/ENVIRONMENT. The test fails if bundles/rendered contains no file with
+// the given name.
 func findRenderings(t *testing.T, name string) map[string]string {
 	t.Helper()
 	const root = "../../bundles/rendered"
@@ -106,7 +107,7 @@ func createNamespaces(t *testing.T, cp *controlplane.ControlPlane, objs []client
 	}
 }
 
-// expectNoDrift applies objects again, which must change nothing.
+// expectNoDrift applies objects a second time, and checks that nothing changes.
 func expectNoDrift(t *testing.T, cp *controlplane.ControlPlane, objs ...client.Object) {
 	t.Helper()
 	changes, err := cp.ApplyAgain(t.Context(), objs...)
@@ -137,11 +138,13 @@ func expectNothingAdded(t *testing.T, cp *controlplane.ControlPlane, applied cli
 		unstructured.RemoveNestedField(live.Object, "status")
 	}
 	if _, set, _ := unstructured.NestedString(want.Object, "spec", "stopPolicy"); !set && strings.HasSuffix(live.GetKind(), "Queue") {
-		// If a document does not set the field stopPolicy, the API server sets the default of this field.
+		// If a document does not set the field stopPolicy, the API server adds this field with its
+		// default value.
 		unstructured.RemoveNestedField(live.Object, "spec", "stopPolicy")
 	}
 	// The API server adds an empty status to objects of some kinds. If another test runs Kubernetes' type checker, a
-	// policy's status also contains the checker's results. Remove both, unless the type checker reports warnings.
+	// policy's status also contains the checker's results. The following code removes an empty status. It also
+	// removes the results of the type checker, unless they contain warnings.
 	if live.GetKind() == "ValidatingAdmissionPolicy" {
 		unstructured.RemoveNestedField(live.Object, "status", "observedGeneration")
 		if checked, _, _ := unstructured.NestedMap(live.Object, "status", "typeChecking"); len(checked) == 0 {

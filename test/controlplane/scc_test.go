@@ -62,7 +62,7 @@ func applyFixedUsers(t *testing.T, cp *controlplane.ControlPlane) []client.Objec
 }
 
 // TestSCCsAreAppliedWithoutDrift applies SecurityContextConstraints to an API server that has OpenShift's CRD for these
-// objects. A second apply must change nothing.
+// objects. A second apply of the same SecurityContextConstraints must change nothing.
 func TestSCCsAreAppliedWithoutDrift(t *testing.T) {
 	cp := controlplane.Start(t)
 	objs := applyFixedUsers(t, cp)
@@ -81,7 +81,8 @@ func TestSCCsAreAppliedWithoutDrift(t *testing.T) {
 }
 
 // TestOnlyTenantAccountsUseTheSCC checks with the API server's authorizer that only the ServiceAccounts trainyard-mpi
-// may use the SCC, and only in the namespaces of tenants that have runtimes with fixed user ids.
+// may use the SCC. These ServiceAccounts may use the SCC only in namespaces of tenants whose runtimes have fixed user
+// ids.
 func TestOnlyTenantAccountsUseTheSCC(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyFixedUsers(t, cp)
@@ -117,8 +118,8 @@ func TestOnlyTenantAccountsUseTheSCC(t *testing.T) {
 }
 
 // TestPodsMatchTheSCC checks that the SCC allows the pods of runtimes with fixed user ids. OpenShift's admission
-// plugin, which does the same check, is not available in the test. Pods without a user id must not set a
-// ServiceAccount, so that OpenShift uses the SCC restricted-v2 for these pods.
+// plugin also checks pods against SCCs, but the plugin is not available in the test. Pods without a user id must
+// not set a ServiceAccount, so that OpenShift uses the SCC restricted-v2 for these pods.
 func TestPodsMatchTheSCC(t *testing.T) {
 	objs := generateObjects(t, generator.Input{Name: "fixed.yaml", Text: []byte(fixedUsers)})
 	var scc securityv1.SecurityContextConstraints

@@ -94,8 +94,8 @@ func memberClient(t *testing.T, cp *controlplane.ControlPlane, group string) cli
 }
 
 // TestTrainJobsOverTheirQuotaAreRefused uses the numbers of the scenario in docs/scenarios.md. The quota is 8 GPUs
-// and 64Gi, and a TrainJob has 4 nodes with 3 GPUs and 20Gi each. `trainyard vet` must report the excess without a
-// cluster, from the platform document alone.
+// and 64Gi, and a TrainJob has 4 nodes with 3 GPUs and 20Gi each. `trainyard vet` must report from the platform
+// document alone, without a cluster, that the TrainJob exceeds the quota.
 func TestTrainJobsOverTheirQuotaAreRefused(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	namespace := cp.Namespace(t)

@@ -30,7 +30,8 @@ type options struct {
 // Option configures the control plane that the function Start returns.
 type Option func(*options)
 
-// Trainer is the option to select the folder below tools/ that pins Trainer and JobSet, such as "trainer-2.3".
+// Trainer returns the option that selects a folder below tools/, such as "trainer-2.3". The selected folder
+// pins the versions of Trainer and JobSet.
 func Trainer(folder string) Option {
 	return func(o *options) { o.trainer = folder }
 }
@@ -42,25 +43,26 @@ func CRDsOnly() Option {
 }
 
 // Pods is the option to run the Kubernetes controllers that create the pods of Jobs, count resources for
-// ResourceQuotas, and delete dependent objects. There is no kubelet, so the pods stay Pending.
+// ResourceQuotas, and delete dependent objects. The control plane has no kubelet, so the pods stay
+// Pending.
 func Pods() Option {
 	return func(o *options) { o.pods = true }
 }
 
-// Kueue is the option to select the folder below tools/ that pins Kueue's CRDs. The default is the folder of the
-// newest version.
+// Kueue returns the option that selects the folder of a Kueue version below tools/. The folder pins the
+// version of Kueue's CRDs. By default, the control plane uses the folder of the newest version of Kueue.
 func Kueue(folder string) Option {
 	return func(o *options) { o.kueue = folder }
 }
 
 // Queueing is the option to run Kueue's controller, which admits TrainJobs by the quota of their queues. Run
-// `make kueue-tools` to build the controller.
+// `make kueue-tools` to build Kueue's controller.
 func Queueing() Option {
 	return func(o *options) { o.queueing = true }
 }
 
-// Alone reserves a control plane for the test with the given name. Changes to the whole cluster then do not affect
-// other tests.
+// Alone reserves a control plane for the test with the given name. The named test can change objects of the
+// whole cluster without an effect on other tests.
 func Alone(test string) Option {
 	return func(o *options) { o.alone = test }
 }
@@ -80,7 +82,7 @@ type outcome struct {
 }
 
 // Main runs the tests of a package and then stops all control planes. Main returns the exit code for os.Exit. If a test
-// failed, Main keeps the logs. If all tests passed, Main removes the logs.
+// failed, Main keeps the logs of the control planes. If all tests passed, Main removes the logs of the control planes.
 func Main(m *testing.M) int {
 	sharedPlanes.underMain = true
 	code := m.Run()
@@ -126,8 +128,9 @@ func Start(t testing.TB, opts ...Option) *ControlPlane {
 	return cp
 }
 
-// startShared starts the control plane for these options at its first call, and returns the same result at every
-// later call, even if the start failed. Control planes with different options can start at the same time.
+// startShared starts the control plane for the given options at the first call. Later calls with equal options
+// return the same result, even if the start failed. Control planes with different options can start at the same
+// time.
 func startShared(o options) (*ControlPlane, error) {
 	if !sharedPlanes.underMain {
 		return nil, errors.New("no code would stop the control plane: write func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }")
@@ -137,8 +140,8 @@ func startShared(o options) (*ControlPlane, error) {
 	return started.cp, started.err
 }
 
-// findOutcome returns the outcome of the control plane with the given options. The outcome is empty until this
-// control plane has started.
+// findOutcome returns the result of starting the control plane with the given options. The outcome is empty
+// until the control plane with the given options has started.
 func findOutcome(o options) *outcome {
 	sharedPlanes.Lock()
 	defer sharedPlanes.Unlock()

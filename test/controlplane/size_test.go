@@ -18,7 +18,7 @@ import (
 )
 
 // TestLargeTrainJobsAreRefused checks that the rule oversized-job refuses large TrainJobs. The API server would store
-// most of their content several times: in the TrainJob, the JobSet, the Jobs and the pods.
+// most of the content of a large TrainJob several times: in the TrainJob, the JobSet, the Jobs and the pods.
 func TestLargeTrainJobsAreRefused(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
@@ -80,8 +80,8 @@ func joinNumbers(n int, format string) string {
 }
 
 // TestManyFieldsAreCheap submits TrainJobs with as many fields as a request can hold, and TrainJobs with almost as many
-// fields as the policy allows. The policy must add little to the CPU time that the API server itself needs. Without a
-// limit on fields, the policy would need seconds for 40,000 labels.
+// fields as the policy allows. For each TrainJob, the API server may need only a little more CPU time with the policy
+// than without the policy. Without a limit on fields, the policy would need seconds for 40,000 labels.
 func TestManyFieldsAreCheap(t *testing.T) {
 	v := testedVersions[0]
 	cp := v.start(t)
@@ -113,7 +113,8 @@ func TestManyFieldsAreCheap(t *testing.T) {
 const maxOrdinaryCPU = 0.05
 
 // TestOrdinaryTrainJobsAreCheap submits ordinary TrainJobs as an editor and as an exempt user, to whom the policy does
-// not apply. For the editor, the API server may need at most maxOrdinaryCPU more.
+// not apply. For the editor's request, the API server may need at most maxOrdinaryCPU more CPU time than for the
+// request of the exempt user.
 func TestOrdinaryTrainJobsAreCheap(t *testing.T) {
 	v := testedVersions[0]
 	cp := v.start(t)
@@ -139,7 +140,8 @@ func TestOrdinaryTrainJobsAreCheap(t *testing.T) {
 	}
 }
 
-// patchField returns the field "spec" of a TrainJob that patches the pod spec of nodes, as YAML.
+// patchField returns the field "spec" of a TrainJob as YAML. The field "spec" in the result patches
+// the pod spec of the nodes.
 func patchField(t *testing.T, v version, podSpec string) string {
 	t.Helper()
 	spec, err := json.Marshal(withPatch(t, v, podSpec).Object["spec"])
@@ -150,8 +152,8 @@ func patchField(t *testing.T, v version, podSpec string) string {
 }
 
 // expectCheapUpdates changes a TrainJob with 40,000 labels, and checks that the policy refuses each change at a low
-// cost. An exempt user creates this TrainJob, because the policy refuses a new TrainJob with 40,000 labels. In a
-// cluster, such a TrainJob can exist if it is older than the policy.
+// cost. An exempt user creates the TrainJob with 40,000 labels, because the policy does not let other users create
+// it. A cluster can contain a TrainJob with 40,000 labels if the TrainJob is older than the policy.
 func expectCheapUpdates(t *testing.T, cp *controlplane.ControlPlane) {
 	t.Helper()
 	job := suspendedJob("many-labels")
@@ -177,8 +179,9 @@ func expectCheapUpdates(t *testing.T, cp *controlplane.ControlPlane) {
 	}
 }
 
-// expectCheapPolicy sends a request as an editor and as an exempt user. The policy, which only applies to the editor,
-// must not add more than maxCPU to the CPU time of the API server. The function returns the error of the editor.
+// expectCheapPolicy sends a request as an editor and as an exempt user. The policy applies only to the editor. The
+// policy must add at most maxCPU to the CPU time of the API server. expectCheapPolicy returns the error that the
+// editor gets.
 func expectCheapPolicy(t *testing.T, cp *controlplane.ControlPlane, send func(client.Client) error) (refused error) {
 	t.Helper()
 	editor, kueue := clientAs(t, cp, "eve", "vision", "system:authenticated"), clientAs(t, cp, exemptAccount, "system:masters")

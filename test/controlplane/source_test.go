@@ -113,7 +113,7 @@ type sourceCluster struct {
 	program string // the path of trainyard
 }
 
-// run runs trainyard source, and returns its exit code and its output.
+// run executes the command `trainyard source`, and returns its exit code and its output.
 func (c sourceCluster) run(t *testing.T, args ...string) (code int, out, messages string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -125,7 +125,8 @@ func (c sourceCluster) run(t *testing.T, args ...string) (code int, out, message
 	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// exits runs a command and checks its exit code. Usage: exits CODE COMMAND ARG...
+// exits implements the script command "exits", which runs another command and checks the exit code
+// of this command. Usage: exits CODE COMMAND ARG...
 func (c sourceCluster) exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND ARG...")
@@ -166,7 +167,8 @@ func (c sourceCluster) writeKubeconfig(path, namespace, user string) error {
 	return clientcmd.WriteToFile(*config, path)
 }
 
-// create creates the TrainJobSources of a file, with their status. Usage: create FILE
+// create implements the script command "create", which creates the TrainJobSources in a file and
+// sets their status. Usage: create FILE
 func (c sourceCluster) create(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: create FILE")
@@ -186,8 +188,9 @@ func (c sourceCluster) create(ts *testscript.TestScript, neg bool, args []string
 	}))
 }
 
-// runController acts as trainyard-controller in the background: it waits for the next request to fetch the
-// TrainJobSource NAME, and then sets its status to the status of the TrainJobSource OTHER. Usage: controller NAME OTHER
+// runController acts as trainyard-controller in the background. runController waits for the next request to fetch
+// the TrainJobSource NAME. After the request, runController sets the status of NAME to the status of the
+// TrainJobSource OTHER. Usage: controller NAME OTHER
 func (c sourceCluster) runController(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: controller NAME OTHER")

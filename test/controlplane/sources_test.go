@@ -22,8 +22,9 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// sourceFields contains entries of the document's field "sources", and whether they are valid. A field has the same
-// limits in the document and in the CRD. For each limit, one entry reaches the limit, and another entry exceeds it.
+// sourceFields contains entries for the document's field "sources", and states for each entry whether it is valid.
+// A field has the same limits in the document and in the CRD. For each limit, one entry reaches the limit, and
+// another entry exceeds it.
 var sourceFields = map[string]struct {
 	entry string
 	valid bool
@@ -172,8 +173,9 @@ func renameSecret(settings map[string]any) {
 	}
 }
 
-// TestUsersManageTrainJobSources checks which requests for TrainJobSources the users of a tenant may send. An editor
-// can name any ServiceAccount, but gains nothing, because the controller can impersonate only trainyard-jobs.
+// TestUsersManageTrainJobSources checks which requests for TrainJobSources the users of a tenant may send. In a
+// TrainJobSource, an editor can name any ServiceAccount, but gains no rights, because the controller can impersonate
+// only trainyard-jobs.
 func TestUsersManageTrainJobSources(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyAcme(t, cp)

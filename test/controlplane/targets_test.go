@@ -18,7 +18,7 @@ import (
 
 // gangLayers lists layers that select a gang scheduler. TestEveryTargetIsApplied merges two layers over an example: a
 // layer for a Trainer version, and a layer from gangLayers. If the entry of gangLayers is empty, the test merges only
-// the first layer, which selects Kueue in addition to the Trainer version.
+// the layer for the Trainer version. The layer for a Trainer version also selects Kueue.
 var gangLayers = []string{"", "volcano.yaml", "coscheduling.yaml"}
 
 // expectedRefusals lists the pairs of an example and a layer from gangLayers that `trainyard generate` refuses. Each
@@ -36,8 +36,9 @@ func noInitializers(runtime string) string {
 }
 
 // TestEveryTargetIsApplied generates each example in each environment for each version of Trainer and each gang
-// scheduler. The test applies the objects to an API server with this version of Trainer. The API server must accept
-// every field and change nothing. `trainyard generate` must refuse exactly the pairs in expectedRefusals.
+// scheduler. The test applies the objects for each version of Trainer to an API server with this version of
+// Trainer. The API server must accept every field and change nothing. `trainyard generate` must refuse exactly the
+// pairs in expectedRefusals.
 func TestEveryTargetIsApplied(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		for _, example := range exampleNames(t) {
@@ -103,7 +104,8 @@ func generateExample(t *testing.T, example string, v version, gang string) map[s
 	return byEnvironment(platforms)
 }
 
-// generateWithLayers generates the objects of an example with layers on top, by environment.
+// generateWithLayers merges layers over an example, and returns the generated objects, by
+// environment.
 func generateWithLayers(t *testing.T, example string, v version, layers ...generator.Input) map[string][]client.Object {
 	t.Helper()
 	all := append([]generator.Input{layer(t, example+"/platform.yaml"), layer(t, "layers/"+v.trainer+".yaml")}, layers...)

@@ -28,12 +28,13 @@ var allPermissions = []string{
 	"list events", "get resourcequotas", "update resourcequotas", "list persistentvolumeclaims", "create persistentvolumeclaims",
 	"get secrets", "list secrets", "create secrets", "get configmaps", "create serviceaccounts/token", "impersonate serviceaccounts",
 	"create rolebindings.rbac.authorization.k8s.io", "update roles.rbac.authorization.k8s.io", "delete namespaces",
-	// A user could bypass the admission rules and network policies with the following requests. The requests change the
-	// parameters of policies, the labels by which policies select objects, or objects that Trainer and Kueue trust.
+	// A user could bypass the admission rules and network policies with the following requests. A user could send the
+	// following requests to change the parameters of policies, the labels by which policies select objects, or objects
+	// that Trainer and Kueue trust.
 	"update trainjobs.trainer.kubeflow.org/status", "update trainjobs.trainer.kubeflow.org/finalizers", "update configmaps", "create configmaps",
 	"create pods/attach", "create pods/proxy", "create pods/eviction", "create jobs.batch", "create services",
 	"create networkpolicies.networking.k8s.io", "delete networkpolicies.networking.k8s.io", "patch namespaces", "delete limitranges",
-	// Requests for TrainJobSources and for the objects of trainyard's controller.
+	// The following requests are for TrainJobSources and for the objects of trainyard's controller.
 	"list trainjobsources.trainyard.dev", "create trainjobsources.trainyard.dev", "update trainjobsources.trainyard.dev",
 	"patch trainjobsources.trainyard.dev", "delete trainjobsources.trainyard.dev", "deletecollection trainjobsources.trainyard.dev",
 	"update trainjobsources.trainyard.dev/status", "update trainjobsources.trainyard.dev/finalizers",
@@ -66,8 +67,8 @@ var (
 )
 
 // TestTenantsHaveOnlyTheirRolesPermissions checks that users have exactly the permissions of their role in their own
-// namespace, in the namespace of another tenant, and in the whole cluster. The test requests the decisions of the API
-// server's authorizer.
+// namespace, in the namespace of another tenant, and in the whole cluster. For each request, the test asks the API
+// server's authorizer whether a user may send the request.
 func TestTenantsHaveOnlyTheirRolesPermissions(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyAcme(t, cp)
@@ -95,7 +96,7 @@ func TestTenantsHaveOnlyTheirRolesPermissions(t *testing.T) {
 	}
 }
 
-// clusterWide returns the permissions that do not refer to a namespace.
+// clusterWide returns the given permissions that refer to the whole cluster.
 func clusterWide(permissions []string) []string {
 	return slices.DeleteFunc(slices.Clone(permissions), func(p string) bool { return !strings.HasPrefix(p, "cluster ") })
 }
@@ -113,7 +114,7 @@ func listPermissions(t *testing.T, cp *controlplane.ControlPlane, user, group, n
 	return found
 }
 
-// isAllowed reports whether the API server's authorizer allows a user this request.
+// isAllowed reports whether the API server's authorizer gives a user a permission.
 func isAllowed(t *testing.T, cp *controlplane.ControlPlane, user, group, namespace, permission string) bool {
 	t.Helper()
 	if rest, ok := strings.CutPrefix(permission, "cluster "); ok {
@@ -175,7 +176,8 @@ func TestContainersGetDefaultRequests(t *testing.T) {
 	}
 }
 
-// parseAmounts returns amounts of CPU and memory. If an argument is empty, the result omits its resource.
+// parseAmounts returns a resource list with the given amounts of CPU and memory. If the argument "cpu" or
+// "memory" is empty, the resource list does not contain this resource.
 func parseAmounts(cpu, memory string) corev1.ResourceList {
 	all := corev1.ResourceList{}
 	for name, amount := range map[corev1.ResourceName]string{corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory} {

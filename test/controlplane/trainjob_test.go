@@ -31,8 +31,8 @@ func TestTrainJobBecomesLauncherAndNodes(t *testing.T) {
 	})
 }
 
-// expectMPIJobs runs TrainJobs with each MPI runtime among the given objects, and checks the objects that are created
-// for them. Each runtime gets a new namespace.
+// expectMPIJobs runs TrainJobs with each MPI runtime among the given objects, and checks the objects that Trainer and
+// JobSet create for the TrainJobs. expectMPIJobs creates a new namespace for each runtime.
 func expectMPIJobs(t *testing.T, v version, cp *controlplane.ControlPlane, objs ...client.Object) {
 	t.Helper()
 	for _, obj := range matrix.Runtimes(objs) {
@@ -97,7 +97,7 @@ func waitForOutcome(t *testing.T, cp *controlplane.ControlPlane, job client.Obje
 }
 
 // roleDependencies returns the names of the ReplicatedJobs that must complete before other ReplicatedJobs of the JobSet
-// start. They are the initializers.
+// start. The ReplicatedJobs that must complete first are the initializers.
 func roleDependencies(js *jobset.JobSet) []string {
 	var roles []string
 	for _, r := range js.Spec.ReplicatedJobs {
@@ -129,8 +129,9 @@ func completeJob(t *testing.T, cp *controlplane.ControlPlane, key client.ObjectK
 	})
 }
 
-// TestHundredNodes runs a TrainJob with 100 nodes, the default maximum, and with the longest name that its pods
-// allow. The hostfile must have at most 64 KiB, and all host names must be valid.
+// TestHundredNodes runs a TrainJob with 100 nodes, which is the default maximum. The name of the TrainJob has
+// the maximum length that the names of its pods allow. The hostfile must have at most 64 KiB, and all host
+// names must be valid.
 func TestHundredNodes(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		runtime := fixtureRuntime(t)
@@ -156,9 +157,9 @@ func TestHundredNodes(t *testing.T) {
 	})
 }
 
-// TestTrainJobsConfigureInitializers submits a TrainJob that sets the addresses of a dataset and a model, which the API
-// server must admit. Since Trainer 2.3, Trainer's webhook refuses such a TrainJob unless the runtime's initializers
-// have certain names.
+// TestTrainJobsConfigureInitializers submits a TrainJob that sets the addresses of a dataset and a model. The API
+// server must admit a TrainJob with both addresses. Since version 2.3, Trainer's webhook refuses a TrainJob that sets
+// the address of a dataset or a model, unless the runtime's initializers have certain names.
 func TestTrainJobsConfigureInitializers(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)

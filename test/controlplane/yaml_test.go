@@ -23,7 +23,7 @@ spec:
   FIELD
 `
 
-// TestVetReadsYAMLLikeKubectl checks values such as yes, which have different types in different versions of YAML.
+// TestVetReadsYAMLLikeKubectl checks values such as `yes`, which have different types in different versions of YAML.
 // `trainyard vet` must accept a value if kubectl and the API server accept it, and must refuse a value if they refuse
 // its type.
 func TestVetReadsYAMLLikeKubectl(t *testing.T) {

@@ -23,9 +23,9 @@ import (
 // manyFiles is the number of generated files in a large folder.
 const manyFiles = 3000
 
-// swapMethods contains the two ways in which a writer replaces the old folder by the new folder. The value true forbids
-// atomic exchanges of the two folders, so that the writer must rename both (see the field "Renaming" of the type
-// order).
+// swapMethods contains the two ways in which a writer replaces the old folder by the new folder. With the value true,
+// the writer may not exchange the old folder and the new folder atomically. The writer must then rename both folders
+// (see the field "Renaming" of the type order).
 var swapMethods = map[string]bool{"exchange": false, "rename": true}
 
 // killCount is how many processes TestKill kills for each entry of swapMethods.
@@ -72,8 +72,8 @@ func (o order) killWriter(t *testing.T, found map[string]int) {
 	expectTree(t, o.Dir, o.Files, 0)
 }
 
-// checkRecovery checks a folder before and after a read-only Writer recovers it. The argument "found" counts how often
-// each outcome has occurred.
+// checkRecovery lets a read-only Writer recover a folder, and checks the folder before and after the recovery. The map
+// "found" contains the number of times that each outcome has occurred.
 func (o order) checkRecovery(t *testing.T, existed bool, found map[string]int) {
 	t.Helper()
 	before, err := findTree(o.Dir, o.Files, 0, 1)
@@ -114,8 +114,8 @@ var changingCalls = []string{
 // folder.
 const fewFiles = 6
 
-// startSituations lists the situations in which a process can start. Each value in the map is a function that
-// prepares the folder, and the files next to the folder.
+// startSituations contains the possible situations at the start of a process, such as an existing folder.
+// Each value in startSituations is a function that prepares the folder, and the files next to the folder.
 var startSituations = map[string]func(*testing.T, order){
 	"no folder": func(*testing.T, order) {},
 	"a folder": func(t *testing.T, o order) {
@@ -167,7 +167,8 @@ func (o order) inject(t *testing.T, call, what string, nth int) injectedOutcome 
 }
 
 // TestKillEachStep runs one process for each system call that opens or changes a file, and kills the process at this
-// call. TestKill, which kills at random moments, misses most of these calls.
+// call. TestKill kills processes at random moments, so it misses most of the system calls that TestKillEachStep
+// tests.
 func TestKillEachStep(t *testing.T) {
 	skipUnlessRequested(t)
 	eachStep(t, "signal=SIGKILL", slices.Collect(maps.Keys(startSituations)), func(t *testing.T, o order, got injectedOutcome) {
@@ -176,7 +177,8 @@ func TestKillEachStep(t *testing.T) {
 }
 
 // TestFailEachStep runs one process for each system call that opens or changes a file, and makes this call fail. The
-// exit code must show whether the folder changed. The process must print a note if a staging folder remains.
+// exit code of the process must show whether the process changed the folder. The process must print a note if a
+// staging folder remains.
 func TestFailEachStep(t *testing.T) {
 	skipUnlessRequested(t)
 	for _, failure := range []string{"EIO", "ENOSPC", "EACCES"} {
@@ -201,9 +203,10 @@ func TestFailEachStep(t *testing.T) {
 	}
 }
 
-// eachStep runs many processes. Into each process, eachStep injects a signal or an error at a different system call.
-// After each process, eachStep calls the function "check". For each system call in changingCalls, the first process
-// fails at the first call, the second process at the second call, and so on, until a process makes no further call.
+// eachStep runs many processes. eachStep injects a signal or an error into each process, each time at a different
+// system call. eachStep calls the function "check" after each process. For each name in changingCalls, eachStep
+// injects a signal or an error into the first call of the first process, the second call of the second process, and
+// so on. eachStep stops when a process makes no further call with this name.
 func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injectedOutcome)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
@@ -225,8 +228,8 @@ func eachStep(t *testing.T, what string, found []string, check func(*testing.T, 
 }
 
 // eachTime runs one process, and injects a signal or an error into one system call: the nth call with the given name.
-// Then eachTime calls the function "check". eachTime returns false if the process makes fewer than n calls with the
-// given name.
+// eachTime calls the function "check" after the process. eachTime returns false if the process makes fewer than n
+// calls with the given name.
 func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, what string, nth int, check func(*testing.T, order, injectedOutcome)) bool {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "base")

@@ -14,8 +14,9 @@ import (
 // writesPerProcess is the number of times that each process writes the folder.
 const writesPerProcess = 200
 
-// TestConcurrentWriters lets two processes write the same folder at the same time. A reader must always find one of
-// the two trees. Without atomic exchanges, the folder may be missing for a moment.
+// TestConcurrentWriters lets two processes write the same folder at the same time. A process that reads the folder
+// must always find one of the two trees that the other processes write. Without atomic exchanges, the folder may be
+// missing for a moment.
 func TestConcurrentWriters(t *testing.T) {
 	skipUnlessRequested(t)
 	for name, renaming := range swapMethods {

@@ -42,8 +42,8 @@ func filesOfTree(n, count int) []bundles.File {
 	return all
 }
 
-// newTree returns the tree with the number n. The file names are always valid, so an error is a mistake in the test,
-// and ends the program.
+// newTree returns the tree with the number n. newTree ends the program after an error, because the file names are
+// always valid, and an error is therefore a mistake in the test.
 func newTree(n, count int) bundles.Tree {
 	made, err := bundles.NewTree(filesOfTree(n, count)...)
 	if err != nil {

@@ -23,11 +23,11 @@ import (
 )
 
 // orderVariable is the environment variable that contains the instructions for a child process as JSON. If the
-// variable is set, the test binary follows these instructions, and runs no tests.
+// variable is set, the test binary follows the instructions in the variable, and runs no tests.
 const orderVariable = "TRAINYARD_CRASH_ORDER"
 
-// order contains the instructions for a child process: the trees of files that the process writes, and the options of
-// the writer.
+// order is the type of the instructions for a child process. The instructions contain the trees of files that the
+// process writes, and the options of the writer.
 type order struct {
 	Dir      string
 	Trees    []int         // trees to write, in this order
@@ -57,8 +57,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// run writes the trees o.Trees to the folder o.Dir, with the same code as trainyard generate. run uses only one
-// thread, so that strace can count the system calls.
+// run writes the trees in o.Trees to the folder o.Dir, with the same code as `trainyard generate`. run uses
+// only one thread, so that strace can count the system calls.
 func (o order) run(ctx context.Context) error {
 	runtime.LockOSThread()
 	if o.Renaming {
@@ -143,8 +143,8 @@ func (o order) execute(t *testing.T, as *syscall.Credential) (string, int) {
 	t.Helper()
 	cmd := o.childCommand(t)
 	if as != nil {
-		// The other user cannot enter the folder of the binary. Therefore the child process runs a hard link to the
-		// binary in another folder.
+		// The user in the argument "as" cannot enter the folder of the test binary. Therefore the child process
+		// runs a hard link to the test binary in another folder.
 		cmd.Path = filepath.Join(openFolder(t), "run")
 		if err := os.Link(cmd.Args[0], cmd.Path); err != nil {
 			t.Fatal(err)
@@ -159,7 +159,7 @@ func (o order) execute(t *testing.T, as *syscall.Credential) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// mustRun runs a child process with the instructions in o, and checks that the process succeeds and prints nothing.
+// mustRun gives its instructions to a child process, and checks that the process succeeds and prints nothing.
 func (o order) mustRun(t *testing.T) {
 	t.Helper()
 	if out, code := o.execute(t, nil); code != 0 || out != "" {

@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestPanelIsOneStruct adds the example file of docs/dashboards.md to the CUE module. The panel in this file must
-// appear in the dashboards of Grafana, the OpenShift console and Perses, and in panels.json.
+// TestPanelIsOneStruct adds the example file of docs/dashboards.md to the CUE module. The panel in the example
+// file must appear in the dashboards of Grafana, the OpenShift console and Perses, and in panels.json.
 func TestPanelIsOneStruct(t *testing.T) {
 	const file = "grafana/dashboards/gpu_hours.cue"
 	module := withFile(t, file, documentedFile(t, file))
@@ -42,7 +42,7 @@ func TestPanelIsOneStruct(t *testing.T) {
 	for rule, check := range dashboardRules {
 		for _, f := range check("waste", waste) {
 			// A query over a whole day violates the rule "target-rate-interval", which docs/dashboards.md explains.
-			// Other violations need an exclusion in grafana/.lint.
+			// If the query violates another rule, the file grafana/.lint must contain an exclusion.
 			excluded := rule == "target-rate-interval" || slices.ContainsFunc(readExclusions(t)[rule], func(e exclusion) bool { return e.covers("waste", f) })
 			if f.panel == title && !excluded {
 				t.Errorf("%s: %s", rule, f.message)

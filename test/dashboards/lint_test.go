@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// exclusion exempts a panel from a rule. An exclusion without a dashboard applies to all dashboards. An exclusion
-// without a panel applies to all panels of the dashboard.
+// exclusion is a permission for a panel to violate a lint rule. An exclusion that names no dashboard applies to
+// all dashboards. An exclusion without a panel applies to all panels of the dashboard.
 type exclusion struct {
 	Dashboard string `json:"dashboard"`
 	Panel     string `json:"panel"`

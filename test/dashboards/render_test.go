@@ -54,7 +54,7 @@ type variable struct {
 	AllValue   string     `json:"allValue"`
 }
 
-// variableQuery returns the variable's query.
+// variableQuery returns the query of a dashboard's variable.
 func (v variable) variableQuery() string {
 	if in, is := v.Query.(map[string]any); is {
 		text, _ := in["query"].(string)
@@ -96,7 +96,8 @@ type boardPanel struct {
 	} `json:"transformations"`
 }
 
-// override changes properties of the series or table columns that it matches by name.
+// override is an entry of a panel that selects series or table columns by their names, and changes
+// their properties.
 type override struct {
 	Matcher struct {
 		Options string `json:"options"`
@@ -132,7 +133,7 @@ type target struct {
 	RefID        string     `json:"refId"`
 }
 
-// console is a dashboard in the OpenShift console's JSON.
+// console is a dashboard in the JSON format of the OpenShift console.
 type console struct {
 	UID        string     `json:"uid"`
 	Title      string     `json:"title"`

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// outcomes maps each label whose values are outcomes of TrainJobs to the value for a failure and the value for a
-// success.
+// outcomes contains the labels whose values are outcomes of TrainJobs. For each label, outcomes contains the
+// value for a failure and the value for a success.
 var outcomes = map[string][]string{"phase": {"Failed", "Succeeded"}, "outcome": {"failed", "succeeded"}}
 
 // roles holds the roles of the pods of TrainJobs.
@@ -21,7 +21,7 @@ var (
 )
 
 // checkLevels checks that a graph shows failures in red and successes in green. Lines for failures must also be dashed,
-// because many people cannot distinguish these colours.
+// because many people cannot distinguish red and green.
 func checkLevels(p boardPanel, t target) string {
 	if p.Type != "timeseries" {
 		return ""
@@ -58,7 +58,8 @@ func expandLegends(legends []string, label string, values []string) []string {
 	return expanded
 }
 
-// seriesStyle returns the fixed colour of a series, and reports whether the series is dashed.
+// seriesStyle returns the fixed colour of a series, and reports whether the line of the series is
+// dashed.
 func (p boardPanel) seriesStyle(name string) (colour string, dashed bool) {
 	for _, o := range p.FieldConfig.Overrides {
 		if o.Matcher.Options != name {
@@ -78,8 +79,8 @@ func (p boardPanel) seriesStyle(name string) (colour string, dashed bool) {
 	return colour, dashed
 }
 
-// checkDecimals checks that counts, which have the unit "short", have no decimal places. Panels with other values of
-// this unit, such as cores, need an exclusion in grafana/.lint.
+// checkDecimals checks that counts, which have the unit "short", have no decimal places. A panel with the unit
+// "short" needs an exclusion in grafana/.lint if its values are not counts, for example if its values are cores.
 func checkDecimals(_ board, p boardPanel) string {
 	d := p.FieldConfig.Defaults
 	return messageUnless(d.Unit != "short" || d.Decimals != nil && *d.Decimals == 0, "want 0 decimal places, because values with the unit short are counts")
@@ -107,7 +108,7 @@ func checkJobNamed(b board, p boardPanel) string {
 	return ""
 }
 
-// shows reports whether a panel shows a label of a query: in the legend, or, for a table, in a column with a title.
+// shows returns true if a panel shows a label of a query: in the legend, or, for a table, in a column with a title.
 func (p boardPanel) shows(t target, label string) bool {
 	if p.Type != "table" {
 		return strings.Contains(t.LegendFormat, "{{"+label+"}}")

@@ -36,8 +36,8 @@ func (b board) panelQueries(skip map[string]string) (all []string) {
 	return all
 }
 
-// withFixedIntervals returns a copy of the dashboard, in which queries contain the interval of their panel instead of
-// $__rate_interval, as in dashboards for the OpenShift console.
+// withFixedIntervals returns a copy of the dashboard, as for the OpenShift console. In the queries of the copy, the
+// interval of the panel replaces $__rate_interval.
 func (b board) withFixedIntervals() board {
 	b.Panels = slices.Clone(b.Panels)
 	for i, p := range b.Panels {
@@ -83,11 +83,12 @@ func TestConsoleMatchesGrafana(t *testing.T) {
 	}
 }
 
-// labelValues matches the variable queries that the OpenShift console supports. The console requires a space after
-// the comma.
+// labelValues matches the variable queries that the OpenShift console supports. The OpenShift console requires a
+// space after the comma of label_values.
 var labelValues = regexp.MustCompile(`^label_values\((.*), (.*)\)$`)
 
-// openBrace matches the beginning of a variable in braces. The console does not replace variables in braces.
+// openBrace matches the beginning of a variable in braces. The OpenShift console does not replace variables
+// in braces.
 var openBrace = regexp.MustCompile(`\$\{`)
 
 func checkConsolePanel(t *testing.T, name string, p consolePanel) {
@@ -113,7 +114,8 @@ func checkConsolePanel(t *testing.T, name string, p consolePanel) {
 var persesKinds = []string{"TimeSeriesChart", "StatChart", "GaugeChart", "BarChart", "Table"}
 
 // TestPersesMatchesGrafana checks that Perses runs the same queries as Grafana, except for the queries of unsupported
-// panels. The test also checks that the layout contains each panel once, at a valid position.
+// panels. The test also checks that the layout of each Perses dashboard contains each panel once, at a valid
+// position.
 func TestPersesMatchesGrafana(t *testing.T) {
 	r, skip := shippedDashboards(t), unsupportedKinds(t, "perses")
 	for name, d := range r.perses {

@@ -15,7 +15,7 @@ import (
 )
 
 // TestAuditPolicy checks that the audit policy in docs/logs.md records each request at the expected level. The test
-// evaluates the policy with the code of the API server.
+// evaluates the audit policy with the code of the API server.
 func TestAuditPolicy(t *testing.T) {
 	page, err := os.ReadFile(repo.Path(t, "docs", "logs.md"))
 	if err != nil {

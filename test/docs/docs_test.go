@@ -2,8 +2,9 @@
 //
 // The steps of one Markdown file run one after the other, in one copy of the repository. Package doctest describes
 // which code fences are steps. If a file uses kubectl, its steps run against a real control plane with Trainer and
-// JobSet. There is no kubelet. If a file uses cue, kustomize or helm, these programs are in PATH. Fences marked
-// "shell" are not run, because they need services that tests do not have, such as a registry.
+// JobSet. There is no kubelet. If the steps of a file use cue, kustomize or helm, PATH contains the programs cue,
+// kustomize and helm. Fences marked "shell" are not run, because they need services that tests do not have, such
+// as a registry.
 package docs
 
 import (
@@ -19,7 +20,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// elsewhere lists the pages whose steps need trainyard's controller and a Git server. TestPagesOfGitOps runs them.
+// elsewhere contains the pages that TestPagesOfGitOps runs, because their steps need trainyard's controller and a
+// Git server.
 var elsewhere = []string{"docs/gitops.md", "examples/gitops/README.md"}
 
 func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
@@ -62,8 +64,8 @@ func TestDocumentedCommandsWork(t *testing.T) {
 // reader is a doctest.Reader that can also provide a cluster and Helm.
 type reader struct{ *doctest.Reader }
 
-// useCluster provides kubectl and a cluster to the reader. After the last step of a Markdown file, useCluster deletes
-// the TrainJobs and runtimes, because all Markdown files share the cluster.
+// useCluster gives the reader access to a cluster and to kubectl. After the last step of a Markdown file, useCluster
+// deletes the TrainJobs and runtimes, because all Markdown files share the cluster.
 func (r reader) useCluster(t *testing.T) {
 	t.Helper()
 	cp := controlplane.Start(t)

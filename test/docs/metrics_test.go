@@ -10,8 +10,8 @@ import (
 
 const inventory = "docs/metrics.md"
 
-// TestInventoryIsTrue checks that docs/metrics.md equals the page generated from grafana/. TRAINYARD_UPDATE=1 writes
-// the page.
+// TestInventoryIsTrue checks that docs/metrics.md equals the page generated from grafana/. With TRAINYARD_UPDATE=1,
+// the test writes docs/metrics.md.
 func TestInventoryIsTrue(t *testing.T) {
 	g, err := grafanadata.Read("runbooks")
 	if err != nil {

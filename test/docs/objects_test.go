@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// objectName is the kind and the name of an object, or of a row in docs/objects.md. In a row, the name can end with
-// NAME, which stands for a name from the document.
+// objectName is the kind and the name of an object, or of a row in docs/objects.md. In a row of docs/objects.md,
+// the name can end with NAME, which stands for a name from the document.
 type objectName struct{ kind, name string }
 
 // TestObjectsPageListsAllObjects checks that docs/objects.md has a row for each object of the examples, and that each row
@@ -38,7 +38,7 @@ func TestObjectsPageListsAllObjects(t *testing.T) {
 	}
 }
 
-// matches reports whether a row of the page is about this object.
+// matches is true if a row of docs/objects.md describes this object.
 func (o objectName) matches(row objectName) bool {
 	prefix, isPattern := strings.CutSuffix(row.name, "NAME")
 	return o.kind == row.kind && (o.name == row.name || isPattern && strings.HasPrefix(o.name, prefix))
@@ -47,8 +47,8 @@ func (o objectName) matches(row objectName) bool {
 // rowPattern matches a row of a table in docs/objects.md, and captures the kinds and the name.
 var rowPattern = regexp.MustCompile(`(?m)^\| ([A-Z][A-Za-z, ]*) \| ([A-Za-z.-]+) \|`)
 
-// listedObjects returns the rows of docs/objects.md. Exact names come before names that end with NAME, because an
-// object belongs to the row with its exact name, even if another row also matches.
+// listedObjects returns the rows of docs/objects.md. Rows with exact names come first, because an object belongs
+// to the row with its exact name, even if a row whose name ends with NAME also matches.
 func listedObjects(t *testing.T) []objectName {
 	t.Helper()
 	page, err := os.ReadFile(repo.Path(t, "docs/objects.md"))

@@ -15,7 +15,7 @@ import (
 const reference = "docs/platform.md"
 
 // TestPlatformReferenceIsUpToDate checks that docs/platform.md equals the page generated from the schema.
-// TRAINYARD_UPDATE=1 writes the page.
+// With TRAINYARD_UPDATE=1, expectPage writes the page.
 func TestPlatformReferenceIsUpToDate(t *testing.T) {
 	page, err := generator.New(trainyard.CUE).Schema("markdown", false)
 	if err != nil {
@@ -24,8 +24,8 @@ func TestPlatformReferenceIsUpToDate(t *testing.T) {
 	expectPage(t, reference, "schema", string(page))
 }
 
-// expectPage checks that a page of the documentation equals the generated text "want". TRAINYARD_UPDATE=1 writes the
-// page.
+// expectPage checks that a page of the documentation equals the generated text "want". With TRAINYARD_UPDATE=1, the
+// test writes docs/platform.md.
 func expectPage(t *testing.T, page, source, want string) {
 	t.Helper()
 	if os.Getenv("TRAINYARD_UPDATE") != "" {

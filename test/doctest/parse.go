@@ -49,7 +49,6 @@ type parser struct {
 	steps      []Step
 }
 
-// beginFence begins a fence.
 func (p *parser) beginFence(kind, file string) {
 	p.kind, p.file = kind, file
 	switch {

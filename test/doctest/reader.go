@@ -14,7 +14,7 @@ import (
 )
 
 // makeTarget matches make commands. A Reader does not run make commands, because these commands would start the same
-// test again or take many minutes. Instead, the Reader checks that the make target exists.
+// test again or take many minutes. Instead of running a make command, the Reader checks that the make target exists.
 var makeTarget = regexp.MustCompile(`^make [a-z][a-z -]*$`)
 
 // goBuild matches commands that build one program of this repository into /tmp.
@@ -29,8 +29,8 @@ type Reader struct {
 }
 
 // NewReader copies the repository to the given folder, and returns a reader that runs steps in this copy. NewReader
-// removes the copy when the test ends. Readers that use the same folder can reuse Go's build cache for unchanged
-// packages.
+// removes the copy when the test ends. If several Readers use the same folder, they can reuse Go's build cache for
+// unchanged packages.
 func NewReader(t testing.TB, folder string) *Reader {
 	t.Helper()
 	repo.Copy(t, folder)
@@ -57,8 +57,9 @@ func (r Reader) Follow(t testing.TB, s Step) {
 }
 
 // reuseProgram makes a go build command faster. If an earlier Reader built the same program, reuseProgram copies this
-// program to the output path of the command. The copy saves seconds, because Go does not link a program again if the
-// output path contains an up-to-date program. The returned function saves the built program for later Readers.
+// program to the output path of the command. Copying the program saves seconds, because Go does not link a program
+// again if the output path contains an up-to-date program. The returned function saves the program that the command
+// has built, so that later Readers can reuse the program.
 func (r Reader) reuseProgram(t testing.TB, command string) (after func()) {
 	t.Helper()
 	m := goBuild.FindStringSubmatch(command)

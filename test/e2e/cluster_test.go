@@ -31,10 +31,11 @@ var sharedCluster *sandbox
 const tenantName = "team"
 
 const (
-	// nodeCount is the number of cluster nodes. The number is large enough to run several jobs at once while one cluster
-	// node is stopped.
+	// nodeCount is the number of cluster nodes. Three cluster nodes are enough to run several jobs at once while one
+	// cluster node is stopped.
 	nodeCount = 3
-	// expendableNode is the name of the cluster node that a test stops. No pods of other tests run on this cluster node.
+	// expendableNode is the name of the cluster node that a test stops. No pods of other tests run on the cluster node
+	// that a test stops.
 	expendableNode = "node3"
 )
 

@@ -24,8 +24,8 @@ type runningController struct {
 	err  error
 }
 
-// useController returns the cluster, and starts trainyard's controller at the first call. Most tests need no
-// controller.
+// useController returns the cluster, and starts trainyard's controller at the first call. Most tests do not
+// need trainyard's controller.
 func useController(t *testing.T) *sandbox {
 	t.Helper()
 	s := useCluster(t)
@@ -36,7 +36,7 @@ func useController(t *testing.T) *sandbox {
 	return s
 }
 
-// end stops the controller if it runs.
+// end stops the running controller. If no controller runs, end does nothing.
 func (c *runningController) end() error {
 	if c.stop == nil {
 		return nil
@@ -68,9 +68,10 @@ func TestControllerFollowsTrainJobs(t *testing.T) {
 	})
 }
 
-// TestJobsAreIsolated checks that network policies connect the pods of a TrainJob with each other, and with no pod of
-// another TrainJob in the same namespace or in another one. The test is not parallel, because enforcePolicies enforces
-// the network policies of all tests.
+// TestJobsAreIsolated checks that network policies allow connections between the pods of the same TrainJob. The
+// network policies must forbid connections to pods of other TrainJobs, in the same namespace and in another namespace.
+// The test does not run in parallel with other tests, because the function enforcePolicies enforces the network
+// policies of all tests.
 func TestJobsAreIsolated(t *testing.T) {
 	s := useController(t)
 	const first, second = "isolated-a", "isolated-b"

@@ -26,7 +26,8 @@ import (
 	"github.com/trainyard/trainyard/test/poll"
 )
 
-// restartingRuntimes are the runtimes that start a job again after a disruption, one for each MPI implementation.
+// restartingRuntimes contains one runtime for each MPI implementation. The runtimes in restartingRuntimes start
+// a job again after a disruption.
 var restartingRuntimes = []string{"openmpi-restarts", "openmpi5-restarts", "mpich-restarts", "intel-restarts"}
 
 // interruptedTraining is a TrainJob with four ranks in two pods that runs resume.py, a training program with
@@ -37,8 +38,8 @@ type interruptedTraining struct {
 	job       *build.TrainJob
 }
 
-// newTraining returns a TrainJob that runs resume.py for about ten seconds. The parameter args holds additional
-// arguments for resume.py.
+// newTraining returns a TrainJob that runs resume.py for about ten seconds. The parameter "args" contains
+// additional arguments for resume.py.
 func (s *sandbox) newTraining(t *testing.T, runtime string, args ...string) interruptedTraining {
 	t.Helper()
 	namespace := s.makeNamespace(t)
@@ -143,7 +144,7 @@ func TestRanksSaveBeforeSuspension(t *testing.T) {
 }
 
 // waitingRanks is a program whose ranks run until every rank has got SIGTERM, because the pods of a job get the signal
-// one after another. When the job is resumed, the program does nothing.
+// one after another. When the job is resumed, the program waitingRanks does nothing.
 const waitingRanks = `
 import json, os, signal, socket, sys, time
 from mpi4py import MPI

@@ -27,7 +27,8 @@ import (
 	"github.com/trainyard/trainyard/test/poll"
 )
 
-// report is what trainyard's controller and `trainyard why` must report about a TrainJob.
+// report contains the expected reports of trainyard's controller and `trainyard why` about a
+// TrainJob.
 type report struct {
 	phase   jobs.Phase
 	code    string // the code of the first cause, or several codes separated by |
@@ -82,7 +83,8 @@ func (s *sandbox) withQuota(t *testing.T, hard corev1.ResourceList) (namespace s
 	namespace = s.makeNamespace(t)
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "small"}, Spec: corev1.ResourceQuotaSpec{Hard: hard}}
 	s.create(t, quota)
-	// Until the quota is counted, the API server refuses all objects that the quota limits.
+	// Until kube-controller-manager has counted the objects of a quota, the API server refuses all
+	// objects that the quota limits.
 	poll.Until(t, podTimeout, func(ctx context.Context) error {
 		err := s.client.Get(ctx, client.ObjectKeyFromObject(quota), quota)
 		if err == nil && len(quota.Status.Used) < len(hard) {
@@ -94,8 +96,8 @@ func (s *sandbox) withQuota(t *testing.T, hard corev1.ResourceList) (namespace s
 }
 
 // TestEdgeCaseGangSchedulingTimeout runs a TrainJob with three pods that need the same port of their cluster node, but
-// only two cluster nodes admit these pods. After the timeout of its runtime, the TrainJob must be suspended, and keep
-// its settings.
+// only two cluster nodes admit these pods. When the timeout in the runtime has passed, the TrainJob must be suspended.
+// The suspended TrainJob must keep its settings.
 func TestEdgeCaseGangSchedulingTimeout(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -121,8 +123,8 @@ func TestEdgeCaseGangSchedulingTimeout(t *testing.T) {
 	}
 }
 
-// TestEdgeCasePartialWorkerFailure lets one node of three exceed its memory limit while the others train. With version 1 of cgroups, only
-// the rank is killed; with version 2, the container is killed.
+// TestEdgeCasePartialWorkerFailure lets one of three nodes exceed its memory limit while the other nodes train. With version
+// 1 of cgroups, only the rank is killed; with version 2, the container is killed.
 func TestEdgeCasePartialWorkerFailure(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -142,9 +144,9 @@ time.sleep(600)
 	})
 }
 
-// TestEdgeCaseNetworkPolicyConflicts denies all connections to the pods of a namespace by a NetworkPolicy. trainyard
-// must report that SSH is blocked. The test is not parallel, because enforcePolicies enforces the network policies of
-// all tests.
+// TestEdgeCaseNetworkPolicyConflicts creates a NetworkPolicy that denies all connections to the pods of a namespace.
+// The test does not run in parallel with other tests, because the function enforcePolicies enforces the network
+// policies of all tests.
 func TestEdgeCaseNetworkPolicyConflicts(t *testing.T) {
 	s := useController(t)
 	namespace := s.makeNamespace(t)
@@ -171,9 +173,9 @@ func TestEdgeCaseImagePullFailures(t *testing.T) {
 	s.expectDiagnosis(t, namespace, "pull", report{jobs.Initializing, "RegistryUnreachable", "127.0.0.1:9/nowhere", scheduled})
 }
 
-// TestEdgeCaseServiceMeshConflicts simulates the proxy of a service mesh by a container that does not end, because the
-// cluster has no Istio. trainyard must report this container. The test also checks that generated runtimes switch
-// Istio's proxy off.
+// TestEdgeCaseServiceMeshConflicts checks that trainyard reports a container that does not end. The container takes
+// the place of a service mesh's proxy, because the cluster has no Istio. The test also checks that generated runtimes
+// switch Istio's proxy off.
 func TestEdgeCaseServiceMeshConflicts(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -199,8 +201,9 @@ func TestEdgeCaseServiceMeshConflicts(t *testing.T) {
 	}
 }
 
-// TestEdgeCaseResourceQuotaBoundary runs a TrainJob with as many pods as the quota allows, which must complete, and the
-// same TrainJob with a quota of one pod less, which trainyard must report.
+// TestEdgeCaseResourceQuotaBoundary runs a TrainJob with as many pods as the quota allows. The TrainJob must complete
+// if it has exactly as many pods as the quota allows. If the quota allows one pod less, trainyard must report that the
+// TrainJob exceeds the quota.
 func TestEdgeCaseResourceQuotaBoundary(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -249,8 +252,9 @@ func TestEdgeCaseSSHKeyGenerationFailure(t *testing.T) {
 	s := useController(t)
 	namespace := s.withQuota(t, corev1.ResourceList{corev1.ResourceSecrets: resource.MustParse("0")})
 	s.create(t, build.MakeTrainJob("keys", namespace).Runtime("openmpi").Nodes(2).Obj())
-	// Trainer applies the JobSet and the Secret in any order, so pods that wait for the Secret may exist. For this
-	// reason, the phase varies, and the test checks only the message.
+	// Trainer applies the JobSet and the Secret in any order, so pods that wait for the Secret may exist. The
+	// phase of the TrainJob varies: pods that wait for the Secret may or may not exist. Therefore the test
+	// checks only the message.
 	poll.Until(t, 2*time.Minute, func(ctx context.Context) error {
 		found := &trainer.TrainJob{}
 		if err := s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "keys"}, found); err != nil {
@@ -263,8 +267,9 @@ func TestEdgeCaseSSHKeyGenerationFailure(t *testing.T) {
 	})
 }
 
-// TestEdgeCaseSlotConfigurationMismatch starts more ranks in each pod than the pod has CPUs, which the preflight check
-// must refuse. The cluster has no GPUs, but the preflight check counts CPUs and GPUs in the same way.
+// TestEdgeCaseSlotConfigurationMismatch starts more ranks in each pod than the pod has CPUs. The preflight check must
+// refuse a job with more ranks than CPUs. The cluster has no GPUs, but the preflight check counts CPUs and GPUs in
+// the same way.
 func TestEdgeCaseSlotConfigurationMismatch(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -282,8 +287,8 @@ func TestEdgeCaseSlotConfigurationMismatch(t *testing.T) {
 	}
 }
 
-// TestChangedRuntimeAppliesToNextTrainJob changes the environment of a runtime while a TrainJob runs. The TrainJob must not notice,
-// and the next TrainJob must have the new value.
+// TestChangedRuntimeAppliesToNextTrainJob changes the environment of a runtime while a TrainJob runs. The running TrainJob
+// must keep the old environment, and the next TrainJob must get the new environment.
 func TestChangedRuntimeAppliesToNextTrainJob(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/build"
 )
 
-// leavingRank is a program for four ranks. The last rank executes the statement that replaces LEAVE, and the other
-// ranks wait for the last rank.
+// leavingRank is a Python program that runs with four ranks. The last rank executes the statement that replaces
+// the word LEAVE in the program. All other ranks wait for the last rank.
 const leavingRank = `
 import os, signal, sys
 from mpi4py import MPI
@@ -30,12 +30,13 @@ if world.rank == 3:
 world.barrier()
 `
 
-// hangTime is the time after which a job counts as hanging. Other jobs end within a few seconds.
+// hangTime is the time after which a job counts as hanging. A job that does not hang ends within a
+// few seconds.
 const hangTime = 25 * time.Second
 
-// TestRanksThatLeaveEndTheJob checks whether a job fails or hangs after a rank has left without the others.
-// docs/checkpoints.md contains the same table. With MPICH, a job sometimes hangs after os._exit, so the test skips this
-// case.
+// TestRanksThatLeaveEndTheJob checks whether a job fails or hangs after one rank has ended before the others.
+// docs/checkpoints.md contains a table of the expected results. With MPICH, a job sometimes hangs after a rank calls
+// os._exit, so the test skips this case.
 func TestRanksThatLeaveEndTheJob(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -69,7 +70,8 @@ func TestRanksThatLeaveEndTheJob(t *testing.T) {
 	}
 }
 
-// exitCode runs a job until it ends or hangs, and returns the exit code of mpirun. The code is empty if the job hangs.
+// exitCode runs a job until it ends or hangs, and returns the exit code of mpirun. If the job hangs, exitCode returns
+// an empty string.
 func (s *sandbox) exitCode(t *testing.T, job *build.TrainJob) string {
 	t.Helper()
 	obj := job.Obj()

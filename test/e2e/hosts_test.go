@@ -42,8 +42,8 @@ func TestManyHosts(t *testing.T) {
 }
 
 // raiseNeighborLimits raises the limits of the kernel's neighbor tables, so that each pod can store the link-layer
-// addresses of all other pods. The limits apply to all network namespaces of the machine together. With the defaults,
-// connections between 100 pods time out, and the kernel logs "neighbor table overflow".
+// addresses of all other pods. All network namespaces of the machine share the limits of the neighbor tables. With
+// the default limits, connections between 100 pods time out, and the kernel logs "neighbor table overflow".
 func raiseNeighborLimits(t *testing.T) {
 	t.Helper()
 	for _, threshold := range []string{"1", "2", "3"} {
@@ -63,7 +63,7 @@ func raiseNeighborLimits(t *testing.T) {
 	}
 }
 
-// oneRankPerHost returns the outcome of a job with one rank on each host, of which the first host is the launcher.
+// oneRankPerHost returns the expected outcome of a job with one rank on each host. The first host is the launcher.
 func oneRankPerHost(count int) outcome {
 	want := outcome{
 		condition: trainer.TrainJobComplete,

@@ -88,7 +88,8 @@ func (s *sandbox) runWithin(t testing.TB, timeout time.Duration, job *build.Trai
 			t.Log(s.describeNamespace(obj.Namespace))
 		}
 	})
-	// The first attempts can fail, because the cache of Trainer's webhook may not contain a new runtime yet.
+	// The first attempts to create a TrainJob can fail, because the cache of Trainer's webhook may not
+	// contain a new runtime yet.
 	poll.Until(t, 10*time.Second, func(ctx context.Context) error { return s.client.Create(ctx, obj.DeepCopy()) })
 	var got outcome
 	ctx, cancel := context.WithTimeoutCause(t.Context(), timeout, errors.New("the job still runs"))

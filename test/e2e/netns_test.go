@@ -63,9 +63,9 @@ func closePort(ctx context.Context, node jobs.Pod) error {
 	return nil
 }
 
-// inNetworkOf returns a command for a program that is installed on this machine. The program runs in the network namespace
-// of a pod. The oldest process of the pod identifies the namespace, because other processes of the pod can end before the
-// command opens the namespace.
+// inNetworkOf returns a command that starts a program of this machine. The program runs in the network namespace of a pod.
+// The oldest process of the pod identifies the namespace, because other processes of the pod can end before the command
+// opens the namespace.
 func inNetworkOf(ctx context.Context, pod jobs.Pod, args ...string) (*exec.Cmd, error) {
 	// The path of a pod's control group contains the UID of the pod.
 	pid, err := process.Oldest("pod" + string(pod.UID))

@@ -25,8 +25,8 @@ import (
 )
 
 // TestNetworkPoliciesIsolatePods enforces the network policies of a tenant. Jobs of the tenant must still run, and
-// pods of other namespaces must not reach the pods of the tenant. The test is not parallel, because the policies
-// would affect other tests.
+// pods of other namespaces must not reach the pods of the tenant. The test does not run in parallel with other
+// tests, because the network policies would affect these tests.
 func TestNetworkPoliciesIsolatePods(t *testing.T) {
 	s := useCluster(t)
 	s.enforcePolicies(t)
@@ -60,7 +60,8 @@ const portsTenant = "ports"
 
 // TestRanksUseOnlyThePinnedPorts runs jobs whose ranks send messages to each other, while network policies allow only the
 // ports of network.mpi.ports and the port of SSH. With a runtime that does not pin the ports of MPI, the ranks must not
-// reach each other. The test is not parallel, because the policies would affect other tests.
+// reach each other. The test does not run in parallel with other tests, because the network policies would affect these
+// tests.
 func TestRanksUseOnlyThePinnedPorts(t *testing.T) {
 	s := useCluster(t)
 	if err := s.client.Create(t.Context(), restrictedNamespace(portsTenant)); client.IgnoreAlreadyExists(err) != nil {
@@ -88,8 +89,8 @@ func TestRanksUseOnlyThePinnedPorts(t *testing.T) {
 	}
 }
 
-// enforcePolicies runs the policy agent. This program allows or drops each new connection of a pod, as the network policies
-// require.
+// enforcePolicies runs the policy agent. The policy agent allows or drops each new connection of a pod, as the network
+// policies require.
 func (s *sandbox) enforcePolicies(t *testing.T) {
 	t.Helper()
 	tools, err := upstream.Tools("")
@@ -116,8 +117,9 @@ func (s *sandbox) enforcePolicies(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	// These iptables rules ask the agent about each new connection that a pod opens. Connections that the cluster node
-	// itself opens do not need a rule, because network policies do not apply to them.
+	// The following iptables rules ask the policy agent about each new connection that a pod opens. Connections that
+	// the cluster node itself opens do not need an iptables rule, because network policies do not apply to these
+	// connections.
 	for node := range nodeCount {
 		rule := fmt.Sprintf("FORWARD -s 198.18.%d.0/24 -m conntrack --ctstate NEW -j NFQUEUE --queue-num 100", node+1)
 		iptables(t, "-I "+rule)
@@ -162,8 +164,8 @@ func (s *sandbox) startIdle(t *testing.T, job *build.TrainJob) map[jobs.Role]job
 }
 
 // getsResponse reports whether a pod gets a response from a port at an address. A refused connection also counts as a
-// response, because it shows that no policy drops the packets. A timeout means that the packets are dropped. All other
-// errors fail the test.
+// response, because it shows that no policy drops the packets. A timeout means that the packets are dropped. Errors
+// other than a timeout and a refused connection fail the test.
 func getsResponse(t *testing.T, from jobs.Pod, address, port string) bool {
 	t.Helper()
 	const timedOut = 124 // the exit status of timeout(1) after a timeout

@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// shortTimeout is the name of a runtime. Its preflight check waits for at most preflightTimeout until SSH reaches all
-	// hosts.
+	// shortTimeout is the name of a runtime whose preflight check has a short timeout. The preflight check of
+	// the runtime shortTimeout waits for at most preflightTimeout until SSH reaches all hosts.
 	shortTimeout     = "openmpi-short-timeout"
 	preflightTimeout = 20 * time.Second
-	// podTimeout is the maximum time in which the cluster starts pods and notices their end. An idle machine takes 5
-	// to 10 seconds, but a busy machine needs longer.
+	// podTimeout is the maximum time in which the cluster starts pods and notices their end. An idle machine needs 5
+	// to 10 seconds to start pods or to notice their end, but a busy machine needs longer.
 	podTimeout = 60 * time.Second
 )
 
-// TestPreflightNamesHostAndCause breaks a runtime in several ways. The verdict, which is the result of preflight, must
-// contain the right hosts and the right cause. The job must fail in time.
+// TestPreflightNamesHostAndCause breaks a runtime in several ways. The verdict of the preflight check must contain the
+// right hosts and the right cause. The job must fail within the sum of preflightTimeout and podTimeout.
 func TestPreflightNamesHostAndCause(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -146,7 +146,7 @@ func TestNodePodFailureDuringStartFailsTheJob(t *testing.T) {
 }
 
 // TestClusterNodeFailureIsReportedByPreflight stops a cluster node abruptly. Preflight must report the failure before
-// Kubernetes notices it, which takes almost a minute.
+// Kubernetes notices it. Kubernetes notices the failure of a cluster node only after almost a minute.
 func TestClusterNodeFailureIsReportedByPreflight(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -166,7 +166,8 @@ func TestClusterNodeFailureIsReportedByPreflight(t *testing.T) {
 	var lost []string
 	for _, f := range got.verdict.Failed {
 		lost = append(lost, f.Host)
-		// The cause depends on how soon the network bridge notices that the cluster node is gone.
+		// The cause in the verdict depends on how soon the network bridge notices that the cluster
+		// node is gone.
 		if f.Cause != "timeout" && f.Cause != "unreachable" && f.Cause != "unresolvable" {
 			t.Errorf("the verdict on %s is %q, want a timeout or an unreachable host", f.Host, f.String())
 		}

@@ -75,14 +75,14 @@ func findContainer(spec *trainer.TrainingRuntimeSpec, role jobs.Role, name strin
 	return &corev1.Container{}
 }
 
-// setEnv sets a variable of a container.
+// setEnv sets an environment variable of a container.
 func setEnv(c *corev1.Container, name, value string) {
 	c.Env = slices.DeleteFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == name })
 	c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
 }
 
 // rewrite replaces text in the script of a container. The container's command must have the form sh -c SCRIPT NAME,
-// and the script must contain the text.
+// and SCRIPT must contain the argument "old".
 func rewrite(t *testing.T, c *corev1.Container, old, replacement string) {
 	t.Helper()
 	if len(c.Command) < 3 || !strings.Contains(c.Command[2], old) {
@@ -92,9 +92,9 @@ func rewrite(t *testing.T, c *corev1.Container, old, replacement string) {
 	c.Command[2] = strings.Replace(c.Command[2], old, replacement, 1)
 }
 
-// requestLittle reduces the resource requests of all containers, so that more pods fit on the cluster nodes. It does not
-// change the limits. The requests of init containers must be small too, because a pod requests at least as much as each init
-// container.
+// requestLittle reduces the resource requests of all containers, so that more pods fit on the cluster nodes. requestLittle
+// does not change the limits of the containers. requestLittle also reduces the requests of init containers, because a pod
+// requests at least as much as each init container.
 func requestLittle(spec *trainer.TrainingRuntimeSpec) {
 	for _, pod := range podSpecs(spec) {
 		for _, container := range listContainers(pod) {

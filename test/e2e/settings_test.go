@@ -61,8 +61,8 @@ func TestRanksAreNotBoundToCores(t *testing.T) {
 // printCapabilities prints the effective capabilities of each rank.
 const printCapabilities = `echo "rank on $(hostname): $(grep CapEff /proc/self/status | cut -f 2)"`
 
-// TestCapabilitiesDoNotReachRanks gives IPC_LOCK to the containers. The ranks must still have no capability, because they
-// do not run as root.
+// TestCapabilitiesDoNotReachRanks gives the capability IPC_LOCK to the containers. The ranks must still have no
+// capability, because they do not run as root.
 func TestCapabilitiesDoNotReachRanks(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -87,7 +87,7 @@ for _ in range(20):
 `
 
 // TestLargeMessagesPrintNoErrors checks that the log of a job contains no errors if the ranks exchange large messages. For
-// comparison, a changed runtime turns on cross-memory attach (CMA). Open MPI 4 then prints an error for each message,
+// comparison, a changed runtime turns on cross-memory attach (CMA). With CMA, Open MPI 4 prints an error for each message,
 // because the seccomp profile forbids the system call process_vm_readv.
 func TestLargeMessagesPrintNoErrors(t *testing.T) {
 	t.Parallel()
@@ -114,9 +114,10 @@ func TestLargeMessagesPrintNoErrors(t *testing.T) {
 	}
 }
 
-// TestOpenMPI5StartsAllHosts starts ranks on five hosts. By default, the daemons of Open MPI 5 start further daemons if a
-// job has more than 65 hosts, and the job fails. The setting PRTE_MCA_plm_ssh_no_tree_spawn=1 prevents this. The test
-// reduces PRTE_MCA_routed_radix from 64 to 2, so that five hosts are enough to make the daemons start further daemons.
+// TestOpenMPI5StartsAllHosts starts ranks on five hosts. By default, a job of Open MPI 5 fails if it has more than 65
+// hosts, because the daemons then start further daemons. With the setting PRTE_MCA_plm_ssh_no_tree_spawn=1, the daemons
+// start no further daemons. The test reduces PRTE_MCA_routed_radix from 64 to 2. With the value 2, five hosts are enough
+// to make the daemons start further daemons.
 func TestOpenMPI5StartsAllHosts(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -136,8 +137,9 @@ func TestOpenMPI5StartsAllHosts(t *testing.T) {
 	}
 }
 
-// TestRanksNeedTheStopHook removes the preStop hook, which sends SIGTERM to ranks, and suspends a job. Without the hook, the
-// ranks of the node must get no signal. This shows that the hook is necessary.
+// TestRanksNeedTheStopHook removes the preStop hook, which sends SIGTERM to ranks. Then the test suspends a job. Without the
+// preStop hook, the ranks of the node must get no signal. If the ranks get no signal without the preStop hook, the hook is
+// necessary.
 func TestRanksNeedTheStopHook(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

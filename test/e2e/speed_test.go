@@ -23,10 +23,11 @@ import (
 //go:embed testdata/speed.py
 var speedProgram string
 
-// plainCommands contains two commands for each MPI: mpirun without trainyard's settings, for two ranks in one pod and for
-// ranks in two pods. Besides the options for hosts, the commands contain only settings without which ranks are bound to one
-// core, or do not run at all. For Horovod, which is not installed in the image, the commands run Open MPI, because Horovod
-// uses Open MPI.
+// plainCommands contains two mpirun commands for each MPI implementation. The commands do not use trainyard's settings. The
+// first command runs two ranks in one pod, and the second command runs ranks in two pods. Besides options for hosts, the
+// commands contain only the settings that MPI needs. Without the settings that MPI needs, ranks are bound to one core, or
+// do not run at all. Horovod is not installed in the image. The commands for Horovod run Open MPI, because Horovod uses
+// Open MPI.
 var plainCommands = map[string][2]string{
 	"openmpi": {
 		"mpirun --bind-to none --mca btl_vader_single_copy_mechanism none --host localhost:2 -np 2",
@@ -50,12 +51,12 @@ var plainCommands = map[string][2]string{
 	},
 }
 
-// onlyImageVariables is the beginning of a shell command. The command gets the environment variables that the image sets,
-// but no variables that the runtime sets.
+// onlyImageVariables is the beginning of a shell command. The shell command gets the environment variables that the image
+// sets, but no variables that the runtime sets.
 const onlyImageVariables = `env -i PATH="$PATH" HOME="$HOME" LD_LIBRARY_PATH="$LD_LIBRARY_PATH" PYTHONPATH="$PYTHONPATH" I_MPI_ROOT="$I_MPI_ROOT"`
 
-// The numbers of repetitions. speedRounds is the number of times that a TrainJob and plain mpirun are measured. pairRounds
-// is the number of times that a TrainJob is measured alone, and together with a second TrainJob.
+// These constants are numbers of repetitions. speedRounds is how often BenchmarkMPI measures a TrainJob and plain mpirun.
+// pairRounds is how often BenchmarkMPI measures a TrainJob alone, and together with a second TrainJob.
 const (
 	speedRounds = 7
 	pairRounds  = 2
@@ -93,7 +94,8 @@ func BenchmarkMPI(b *testing.B) {
 	}
 }
 
-// measureMessages runs a TrainJob whose launcher measures, in turns, the TrainJob's own mpirun and plain mpirun.
+// measureMessages runs a TrainJob whose launcher measures two variants of mpirun in turn. One variant uses the
+// settings of the runtime, and the other variant is plain mpirun.
 func (s *sandbox) measureMessages(b *testing.B, mpi, place, runtime string, nodes, procs int32, plain string) []bench.MPIFigure {
 	b.Helper()
 	const script = `
@@ -171,12 +173,14 @@ if world.rank == 0:
     print(f"figure {time.perf_counter() - start:.3f} seconds", flush=True)
 `
 
-// measurePairs runs a TrainJob alone, and at the same time as a second TrainJob, on a machine with two cores. First, each
-// TrainJob has one rank, on its only node, so that each rank has a core. Then each TrainJob has two ranks in two pods, so
-// that the four ranks of both TrainJobs share the two cores. Ranks that share a core use a runtime with "oversubscribe".
+// measurePairs measures a TrainJob alone, and together with a second TrainJob, on a machine with two cores. In the first
+// measurements, each TrainJob has one node with one rank, so that each rank has a core of its own. In the later
+// measurements, each TrainJob has two ranks in two pods, so that the four ranks of both TrainJobs share the two cores. If
+// ranks share a core, they use a runtime with the setting "oversubscribe".
 //
-// Each measurement is repeated with plain mpirun in the same pods. If a second job also slows down plain mpirun, the
-// runtime's variables are not the cause. For example, the control plane also uses the two cores.
+// measurePairs repeats each measurement with plain mpirun, in pods of the same runtime. If a second job also slows
+// down plain mpirun, the runtime's variables are not the cause of the slowdown. The control plane can also slow down
+// a job, because the control plane uses the same two cores.
 func (s *sandbox) measurePairs(b *testing.B, mpi string) []bench.MPIPair {
 	b.Helper()
 	var pairs []bench.MPIPair
@@ -203,7 +207,8 @@ func (s *sandbox) measurePairs(b *testing.B, mpi string) []bench.MPIPair {
 const yieldVariables = "OMPI_MCA_mpi_yield_when_idle=1 I_MPI_THREAD_YIELD=2 "
 
 // measureSteps runs TrainJobs at the same time, each with the given number of ranks, and returns the longest time in
-// seconds. If plain is not empty, it is the command for plain mpirun that the TrainJobs run.
+// seconds. If the argument "plain" is not empty, it contains the command for plain mpirun, and the TrainJobs run
+// this command.
 func (s *sandbox) measureSteps(b *testing.B, runtime, plain string, ranks int, names ...string) float64 {
 	b.Helper()
 	namespace := s.makeNamespace(b)

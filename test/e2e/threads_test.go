@@ -14,7 +14,8 @@ import (
 	"github.com/trainyard/trainyard/test/build"
 )
 
-// printThreads prints OMP_NUM_THREADS in each rank, which is the number of threads that libraries start.
+// printThreads prints the value of OMP_NUM_THREADS in each rank. OMP_NUM_THREADS is the number of
+// threads that libraries start.
 const printThreads = `
 import os
 from mpi4py import MPI
@@ -23,8 +24,8 @@ world.allreduce(1)
 print("rank", world.rank, "gets", os.environ.get("OMP_NUM_THREADS"), "threads", flush=True)
 `
 
-// launchVariables lists environment variables for each MPI. With these variables, mpirun uses a script of the runtime
-// to start ranks in the launcher.
+// launchVariables lists environment variables for each MPI. The listed variables make mpirun start the ranks in the
+// launcher with a script of the runtime.
 var launchVariables = map[string][]string{
 	"openmpi":  {"OMPI_MCA_orte_fork_agent"},
 	"openmpi5": {"OMPI_PRTERUN"},
@@ -33,7 +34,7 @@ var launchVariables = map[string][]string{
 }
 
 // TestRanksShareTheCPUsOfTheirPod checks that each rank gets as many threads as its share of the pod's CPU limit, on the
-// launcher and on the nodes. A value of OMP_NUM_THREADS in the TrainJob has priority.
+// launcher and on the nodes. If the TrainJob sets OMP_NUM_THREADS, each rank must get the value of the TrainJob.
 func TestRanksShareTheCPUsOfTheirPod(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

@@ -77,8 +77,8 @@ func TestRuntimeTestPassesWorkingRuntimes(t *testing.T) {
 }
 
 // TestRuntimeTestPrintsTheDocumentedOutput checks that the command prints the output in docs/trying.md, apart from times and
-// progress. The details of a passed check may be missing: if several checks pass between two requests to the API server, the
-// command does not know the details of each check.
+// progress. The output may lack the details of a passed check. If several checks pass between two requests of the command to
+// the API server, the command does not know the details of each check.
 func TestRuntimeTestPrintsTheDocumentedOutput(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -251,7 +251,7 @@ func setImage(spec *trainer.TrainingRuntimeSpec, image string, policy corev1.Pul
 }
 
 // setUser sets the user of all pods. setUser does not change the seccomp profile, because the Pod Security level
-// "restricted" requires one.
+// "restricted" requires a seccomp profile.
 func setUser(spec *trainer.TrainingRuntimeSpec, user *corev1.PodSecurityContext) {
 	for _, p := range podSpecs(spec) {
 		profile := p.SecurityContext.SeccompProfile

@@ -95,7 +95,7 @@ func (s *sandbox) afterCreation(t *testing.T, key client.ObjectKey, act func(job
 	})
 }
 
-// suspend suspends or resumes a job.
+// suspend changes the field spec.suspend of a job, to suspend or resume the job.
 func (s *sandbox) suspend(key client.ObjectKey, on bool) error {
 	out, err := s.runKubectl("", "-n", key.Namespace, "patch", "trainjob", key.Name, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"suspend":%t}}`, on))
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/trainyard/trainyard/test/poll"
 )
 
-// why runs `trainyard why` with JSON output.
+// why is a helper that runs `trainyard why` with JSON output.
 func (s *sandbox) why(ctx context.Context, namespace, job string) (found jobs.Explanation, err error) {
 	cmd := exec.CommandContext(ctx, s.trainyard, "why", job, "-o", "json", "--kubeconfig", s.kubeconfig, "--namespace", namespace)
 	out, err := cmd.Output()
@@ -48,7 +48,7 @@ raise OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
 `
 
 // TestWhyExplainsFailures runs TrainJobs that fail for different reasons, and checks the first cause that `trainyard why`
-// reports. The evidence for this cause must contain a given text.
+// reports. For each TrainJob, the evidence for the first reported cause must contain the expected text.
 func TestWhyExplainsFailures(t *testing.T) {
 	t.Parallel()
 	s := useController(t)

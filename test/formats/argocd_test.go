@@ -79,7 +79,7 @@ func (p project) permitsNamespace(t *testing.T, namespace string) bool {
 }
 
 // expectAllowed checks that the AppProject allows the namespace and the kind of each object, and forbids namespaces of the
-// system. Kinds of cluster-scoped objects must be in clusterResourceWhitelist, and kinds of namespaced objects in
+// system. Kinds of cluster-scoped objects must be in clusterResourceWhitelist, and kinds of namespaced objects must be in
 // namespaceResourceWhitelist.
 func expectAllowed(t *testing.T, p project, bundle bundles.Bundle) {
 	t.Helper()

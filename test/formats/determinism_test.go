@@ -30,8 +30,8 @@ func TestSurroundingsDoNotMatter(t *testing.T) {
 		for _, format := range bundles.Formats() {
 			_, binary := format.(bundles.Binary)
 			if _, err := os.Stat(repo.Path(t, "bundles", "rendered", name, format.Name())); err != nil && !binary {
-				// The document lacks fields that this format needs, so there is no folder to compare. If the folder is
-				// missing by mistake, TestRenderedIsTrue fails.
+				// bundles/rendered contains no folder for a format if the document lacks fields that this format
+				// needs. If a folder of bundles/rendered is missing by mistake, TestRenderedIsTrue fails.
 				continue
 			}
 			t.Run(name+"/"+format.Name(), func(t *testing.T) {

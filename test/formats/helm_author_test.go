@@ -10,14 +10,16 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// decidedSettings maps settings of tenants, which only the author of the document decides, to their keys in the document.
-// The description of a chart's schema contains the names of these settings.
+// decidedSettings contains settings of tenants that only the author of the document decides. The value of each map
+// entry lists the keys of a setting in the document. The description of a chart's schema contains the names of the
+// settings in decidedSettings.
 var decidedSettings = map[string][]string{
 	"namespaces": {"namespace"}, "isolation": {"isolation"}, "the runtimes of a tenant": {"runtimes"}, "quotas of GPUs and pods": {"nvidia.com/gpu", "pods"},
 }
 
-// TestSchemaNamesWhoDecides checks that the description of a chart's values schema says that the author of the document
-// decides some settings, and that these settings are not values of the chart.
+// TestSchemaNamesWhoDecides checks the description of a chart's values schema. The description must say that the author
+// of the document decides some settings. The chart must not have values for the settings that the author of the
+// document decides.
 func TestSchemaNamesWhoDecides(t *testing.T) {
 	eachChart(t, func(t *testing.T, _, dir string, bundle bundles.Bundle) {
 		text, err := os.ReadFile(filepath.Join(dir, "values.schema.json"))

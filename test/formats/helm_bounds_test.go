@@ -28,8 +28,9 @@ func keepsBounds(t *testing.T, file string, bundle bundles.Bundle, values map[st
 }
 
 // TestSchemaHasTheBoundsOfRuntimes checks that a chart's values schema and the rules for documents allow the same
-// values of the field numProcPerNode. The maximum is the runtime's field limits.maxProcPerNode. Some runtimes with
-// several GPUs must not set numProcPerNode to 1, because Trainer would replace 1 by the number of GPUs.
+// values of the field numProcPerNode. The maximum of numProcPerNode is the runtime's field limits.maxProcPerNode.
+// Some runtimes with several GPUs must not set numProcPerNode to 1, because Trainer would replace 1 by the number
+// of GPUs.
 func TestSchemaHasTheBoundsOfRuntimes(t *testing.T) {
 	refused := 0
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
@@ -120,8 +121,8 @@ func TestChartsWithoutObjectsRender(t *testing.T) {
 // Helm, MaxDecompressedFileSize.
 const maxChartFile = 5 << 20
 
-// TestLargeChartsAreRead checks that templates/bounds.yaml stays small with many tenants and runtimes. The file must
-// not repeat long texts for each pair of a tenant and a runtime.
+// TestLargeChartsAreRead checks that templates/bounds.yaml stays small with many tenants and runtimes. The file
+// templates/bounds.yaml must not repeat long texts for each pair of a tenant and a runtime.
 func TestLargeChartsAreRead(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: a}\nspec:\n  admission: {enforce: none}\n  runtimes:\n")

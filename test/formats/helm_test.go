@@ -120,8 +120,8 @@ var unusualValues = []any{
 }
 
 // TestSchemaRefusesInvalidValues tries unusual values for every parameter. A chart's values schema must admit a value
-// for a parameter if and only if the CUE schema admits it for the parameter's field. The test ignores most rules that
-// compare several fields, because the test gives the same unusual value to all fields at once.
+// for a parameter if and only if the CUE schema admits the value for the field of the parameter. The test gives the
+// same unusual value to all fields at once. Therefore the test ignores most rules that compare several fields.
 func TestSchemaRefusesInvalidValues(t *testing.T) {
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
 		text, err := os.ReadFile(filepath.Join(dir, "values.schema.json"))
@@ -167,7 +167,8 @@ func refusedParameters(t *testing.T, file string, bundle bundles.Bundle, value a
 	return refused
 }
 
-// listRefused sets parameters of a document to new values, and returns the parameters whose new value is refused.
+// listRefused sets parameters of a document to new values, and returns the parameters whose new value trainyard
+// refuses.
 func listRefused(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) map[string]bool {
 	t.Helper()
 	refused := map[string]bool{}
@@ -352,8 +353,8 @@ func TestChartsRefuseWrongValues(t *testing.T) {
 	}
 }
 
-// TestChartsAreDependencies checks a parent chart that uses a generated chart under another name. The parent must be
-// able to enable and disable the chart and to set its values.
+// TestChartsAreDependencies checks a parent chart that uses a generated chart under another name. The parent chart
+// must be able to enable and disable the generated chart, and to set the values of the generated chart.
 func TestChartsAreDependencies(t *testing.T) {
 	above := t.TempDir()
 	writeAcmeChart(t, filepath.Join(above, "charts", "acme-prod"))

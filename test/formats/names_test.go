@@ -11,9 +11,9 @@ import (
 	"github.com/trainyard/trainyard/generator"
 )
 
-// similarNames is a document with ambiguous names. If the names of an environment and of a team are joined by a dash, two
-// pairs give the same text: the environment "prod" and the team "eu-vision", and the environment "prod-eu" and the team
-// "vision".
+// similarNames is a platform document with names of environments and teams that become ambiguous when a dash joins them.
+// Two pairs of names give the same text if a dash joins the names: the environment "prod" with the team "eu-vision", and
+// the environment "prod-eu" with the team "vision".
 const similarNames = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform

@@ -26,8 +26,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// unpackedByOperator returns all objects of an OLM bundle. It reads the payload, a compressed list of objects in one or more
-// ConfigMaps, with the steps that docs/olm.md describes. It also reads the separate manifests, which OLM applies.
+// unpackedByOperator returns all objects of an OLM bundle. unpackedByOperator reads the payload, a compressed list of
+// objects in one or more ConfigMaps, with the steps that docs/olm.md describes. unpackedByOperator also reads the separate
+// manifests, which OLM applies.
 func unpackedByOperator(t *testing.T, dir string) []byte {
 	t.Helper()
 	var all []byte
@@ -93,7 +94,8 @@ func joinParts(t *testing.T, parts map[string]corev1.ConfigMap) []byte {
 }
 
 // TestOLMAppliesSeparateManifests checks that an object is a separate manifest if the field
-// spec.delivery.olm.manifests lists its kind. All other objects must be in the payload.
+// spec.delivery.olm.manifests lists its kind. If the field spec.delivery.olm.manifests does not
+// list the kind of an object, the object must be in the payload.
 func TestOLMAppliesSeparateManifests(t *testing.T) {
 	olm, _ := bundles.Named("olm-payload")
 	given := generator.Input{Name: "olm.yaml", Text: []byte("spec: {delivery: {olm: {manifests: [ClusterRole]}}}")}

@@ -22,9 +22,9 @@ const (
 	syncOptionsAnnotation = "argocd.argoproj.io/sync-options"
 )
 
-// formatOrders maps each format to a function. The function sorts objects in the order in which the consumer of the format,
-// such as Argo CD, applies them. The map contains no function for Helm, because Helm chooses its own order. The tests in
-// test/helm check Helm's order.
+// formatOrders maps the name of a format to a function that sorts objects. Each function in formatOrders sorts objects in
+// the order in which the consumer of the format, such as Argo CD, applies them. formatOrders contains no function for
+// Helm, because Helm chooses its own order. The tests in test/helm check the order in which Helm applies objects.
 var formatOrders = map[string]func(t *testing.T, objects []unstructured.Unstructured){
 	"plain":       asListed,
 	"kustomize":   asListed,
@@ -71,7 +71,8 @@ func TestRightsComeLast(t *testing.T) {
 	}
 }
 
-// readApplied returns the objects that a format's consumer reads from a bundle, in the order of reading.
+// readApplied returns the objects that a format's consumer reads from a bundle, in the order in which
+// the consumer reads them.
 func readApplied(t *testing.T, format bundles.Format, bundle bundles.Bundle) (all []unstructured.Unstructured) {
 	t.Helper()
 	tree := renderBundle(t, format, bundle)
@@ -108,8 +109,8 @@ func expectRightsLast(t *testing.T, all []unstructured.Unstructured) {
 }
 
 // TestRightsArePrunedFirst checks that Argo CD deletes the RoleBindings of a removed tenant before the tenant's other
-// objects. All other objects must therefore have the sync option PruneLast or Prune=false, and RoleBindings must have
-// neither option.
+// objects. All objects except RoleBindings must therefore have the sync option PruneLast or Prune=false. RoleBindings
+// must have neither PruneLast nor Prune=false.
 func TestRightsArePrunedFirst(t *testing.T) {
 	for name, file := range findExamples(t) {
 		for environment, bundle := range generateBundles(t, read(t, file)) {

@@ -19,10 +19,10 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// otherValues lists new values for parameters. A parameter is a scalar of an object that is copied from a field of the
-// document, and its key is the path of this field. The keys of the map are suffixes of parameter keys. Each parameter gets
-// the first value that the parameter's schema admits and that differs from the current value. Quotas get large values and
-// requests get small values, so that the requests fit into the quotas.
+// otherValues lists new values for parameters. A parameter is a scalar of a generated object whose value is copied from a
+// field of the document. The key of a parameter is the path of this field. The keys of the map otherValues are suffixes of
+// parameter keys. Each parameter gets the first value in otherValues that the parameter's schema allows and that differs
+// from the current value. Quotas get large values and requests get small values, so that the requests fit into the quotas.
 var otherValues = map[string][]any{
 	"quota.cpu":    {900001}, // 900000 would become 900k in objects
 	"quota.memory": {"900Ti"},
@@ -46,8 +46,8 @@ func changeParameters(t *testing.T, bundle bundles.Bundle) map[string]any {
 	return values
 }
 
-// parameterKeys returns the sorted keys of a bundle's parameters. The result contains only keys with the given
-// suffix.
+// parameterKeys returns the sorted keys of a bundle's parameters. The result of parameterKeys contains only
+// keys that end with the argument "end".
 func parameterKeys(bundle bundles.Bundle, end string) []string {
 	keys := map[string]bool{}
 	for o := range bundle.Objects.All() {
@@ -116,7 +116,8 @@ func contents(set object.Set, of func(object.Object) map[string]any) map[string]
 	return all
 }
 
-// setAt sets the value at a path. If the old value is a string, the new value becomes a string.
+// setAt sets the value at a path in nested maps and lists. If the old value is a string, setAt
+// converts the new value to a string.
 func setAt(root any, path []any, value any) {
 	holder, last := object.At(root, path[:len(path)-1]), path[len(path)-1]
 	if _, isText := object.At(root, path).(string); isText {
@@ -135,7 +136,7 @@ func setAt(root any, path []any, value any) {
 	}
 }
 
-// newOverlay returns a layer for a document, which sets parameters in the bundle's environment to new values.
+// newOverlay returns a layer that sets parameters to new values in the bundle's environment.
 func newOverlay(t *testing.T, bundle bundles.Bundle, values map[string]any) generator.Input {
 	t.Helper()
 	root := map[string]any{"apiVersion": v1alpha1.APIVersion, "kind": "Platform", "metadata": map[string]any{"name": bundle.Platform}}

@@ -21,8 +21,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// formatReaders contains a function for each format. The function reads a bundle from disk as the real consumer of the
-// format does, and returns a YAML stream of the objects.
+// formatReaders contains a function for each format. Each function in formatReaders reads a bundle from disk as the
+// real consumer of the format does, and returns a YAML stream of the objects.
 var formatReaders = map[string]func(t *testing.T, dir string) []byte{
 	"plain": func(t *testing.T, dir string) []byte {
 		text, err := os.ReadFile(filepath.Join(dir, "manifests.yaml"))
@@ -103,8 +103,8 @@ func expectParity(t *testing.T, format bundles.Format, bundle bundles.Bundle, wa
 	}
 }
 
-// objectsByName returns the objects of a YAML stream as canonical JSON. The keys of the map consist of kind, namespace
-// and name.
+// objectsByName returns the objects of a YAML stream as canonical JSON. Each key of the returned map consists of the
+// kind, the namespace and the name of an object.
 func objectsByName(t *testing.T, stream []byte) map[string]string {
 	t.Helper()
 	found := map[string]string{}

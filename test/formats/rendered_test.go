@@ -1,5 +1,6 @@
-// Package formats tests every format with every example. The tests check that bundles/rendered equals the output of
-// generate, that all formats contain the same objects, and that the output does not depend on the machine.
+// Package formats tests every bundle format with every example. The tests check that bundles/rendered equals the
+// output of generate, that all formats contain the same objects, and that the output does not depend on the
+// machine.
 package formats
 
 import (
@@ -18,8 +19,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// findExamples returns the paths of the platform documents in examples/. The keys of the map are the names of the
-// documents' folders.
+// findExamples returns the paths of the platform documents in examples/. The keys of the returned map are the
+// names of the documents' folders.
 func findExamples(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -36,7 +37,7 @@ func findExamples(t *testing.T) map[string]string {
 }
 
 // generateBundles returns the bundles of a document, in a map by environment. If the document has no environments,
-// the only key is ".".
+// the returned map has only the key ".".
 func generateBundles(t *testing.T, layers ...generator.Input) map[string]bundles.Bundle {
 	t.Helper()
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: layers})
@@ -78,7 +79,8 @@ func TestEveryFormatIsRendered(t *testing.T) {
 	}
 }
 
-// isCommitted reports whether bundles/rendered must contain a bundle in this format. Binary formats are not committed.
+// isCommitted reports whether bundles/rendered must contain a bundle in this format. Bundles in binary formats are not
+// committed to bundles/rendered.
 func isCommitted(t *testing.T, format bundles.Format, bundle bundles.Bundle) bool {
 	t.Helper()
 	_, binary := format.(bundles.Binary)
@@ -104,8 +106,8 @@ func read(t *testing.T, file string) generator.Input {
 	return generator.Input{Name: file, Text: text}
 }
 
-// TestRenderedIsTrue checks that bundles/rendered equals the output of generate. TRAINYARD_UPDATE=1 updates the
-// folder.
+// TestRenderedIsTrue checks that bundles/rendered equals the output of generate. With TRAINYARD_UPDATE=1 in the
+// environment, the test updates bundles/rendered.
 func TestRenderedIsTrue(t *testing.T) {
 	for name, file := range findExamples(t) {
 		for environment, bundle := range generateBundles(t, read(t, file)) {

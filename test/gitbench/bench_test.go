@@ -29,10 +29,10 @@ type result struct {
 }
 
 // BenchmarkTrainJobsFromGit measures trainyard-controller and Flux with the workload "typical", and trainyard-controller
-// also with the workload "large". It creates objects that tell the system to apply the repositories, and waits until all
-// TrainJobs exist. It then measures the steady state, in which nothing changes in Git. With the workload "typical", it
-// finally pushes TrainJobs, and requests a fetch after each push, as a webhook does. If GITBENCH_DOCS names a Markdown file,
-// the benchmark replaces the results in this file.
+// also with the workload "large". The benchmark creates objects that tell trainyard-controller or Flux to apply the
+// repositories, and waits until all TrainJobs exist. The benchmark then measures the steady state, in which nothing changes
+// in Git. At the end of the workload "typical", the benchmark pushes TrainJobs. After each push, the benchmark requests a
+// fetch, as a webhook does. If GITBENCH_DOCS names a Markdown file, the benchmark replaces the results in this file.
 func BenchmarkTrainJobsFromGit(b *testing.B) {
 	c := newCluster(b)
 	c.installFluxCRDs(b)
@@ -50,8 +50,8 @@ func BenchmarkTrainJobsFromGit(b *testing.B) {
 	}
 }
 
-// measure returns the measurements of a system with a workload. It then deletes the objects that tell the system to apply
-// the repositories, and the objects that the system has created.
+// measure runs a workload with a system, and returns the measurements. At the end, measure deletes the objects that
+// tell the system to apply the repositories, and the objects that the system has created.
 func (c *cluster) measure(t testing.TB, s system, w workload) result {
 	t.Helper()
 	progress("%s: creating %d repositories for %s", w.name, w.countRepositories(), s.name)
@@ -81,7 +81,8 @@ func (c *cluster) measure(t testing.TB, s system, w workload) result {
 	return r
 }
 
-// declare creates the objects that tell a system to apply the repositories.
+// declare creates the objects that tell the system s to apply the repositories. The system s is
+// trainyard-controller or Flux.
 func (c *cluster) declare(t testing.TB, s system, repositories []repository) {
 	t.Helper()
 	for _, r := range repositories {
@@ -93,8 +94,8 @@ func (c *cluster) declare(t testing.TB, s system, repositories []repository) {
 	}
 }
 
-// measurePushes adds a TrainJob to each of the first pushCount repositories, one after the other. For each push, it returns
-// the time from the end of the push until the TrainJob exists.
+// measurePushes adds a TrainJob to each of the first pushCount repositories, one after the other. For each push,
+// measurePushes returns the time from the end of the push until the TrainJob exists.
 func (c *cluster) measurePushes(t testing.TB, s system, repositories []repository) []time.Duration {
 	t.Helper()
 	var times []time.Duration
@@ -109,7 +110,7 @@ func (c *cluster) measurePushes(t testing.TB, s system, repositories []repositor
 	return times
 }
 
-// stop stops the programs that still run.
+// stop ends all programs that are still running.
 func stop(t testing.TB, programs []*program) {
 	t.Helper()
 	for _, p := range programs {
@@ -122,7 +123,7 @@ func stop(t testing.TB, programs []*program) {
 	}
 }
 
-// progress prints what the benchmark does.
+// progress prints a message about the current step of the benchmark.
 func progress(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
 }

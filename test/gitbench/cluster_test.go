@@ -110,7 +110,8 @@ spec:
 }
 
 // controllerKubeconfig writes a kubeconfig with a token of the ServiceAccount trainyard-controller, so that the
-// controller has only the rights that the platform grants. It returns the path of the file.
+// controller has only the rights that the platform grants. controllerKubeconfig returns the path of the
+// kubeconfig.
 func (c *cluster) controllerKubeconfig(t testing.TB) string {
 	t.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "trainyard-controller"}}
@@ -132,8 +133,9 @@ func newTrainJobs() *metav1.PartialObjectMetadataList {
 	return list
 }
 
-// awaitTrainJobs waits until the cluster has exactly "want" TrainJobs. To use little time of the API server, each request
-// lists only one TrainJob. The response also contains the number of the remaining TrainJobs.
+// awaitTrainJobs waits until the cluster has exactly "want" TrainJobs. Each request lists only one TrainJob, so that the
+// API server spends little time on the request. The response to a list request also contains the number of TrainJobs that
+// the response does not list.
 func (c *cluster) awaitTrainJobs(t testing.TB, want int, timeout time.Duration) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(200 * time.Millisecond) {
@@ -170,9 +172,9 @@ func (c *cluster) awaitTrainJob(t testing.TB, namespace, name string) {
 	}
 }
 
-// clear deletes the objects that tell a system to apply the repositories. It also deletes the TrainJobs that the system has
-// created, and the ConfigMaps in which the system keeps records. The system's programs must have ended before, because they
-// would create the TrainJobs again.
+// clear deletes the objects that tell a system to apply the repositories. clear also deletes the TrainJobs that the system
+// has created, and the ConfigMaps in which the system keeps records. The system's programs must have ended before clear is
+// called. If a program of the system still ran, it would create the deleted TrainJobs again.
 func (c *cluster) clear(t testing.TB, s system, repositories []repository) {
 	t.Helper()
 	for _, r := range repositories {

@@ -30,19 +30,19 @@ const (
 	changeCount     = 500 // the number of TrainJobs that end
 )
 
-// jobCounts are the numbers of TrainJobs at which the memory is measured.
+// jobCounts lists the numbers of TrainJobs at which the benchmark measures the controller's memory.
 var jobCounts = []int{1000, 2000, 4000}
 
-// followed contains the measurements of trainyard-controller while the given number of TrainJobs run.
+// followed is a set of measurements of trainyard-controller while a fixed number of TrainJobs run.
 type followed struct {
 	jobs   int
 	steady usage // in settleTime, in which nothing changes
 }
 
-// BenchmarkFollowTrainJobs measures trainyard-controller with thousands of running TrainJobs. Their pods exist only as
-// objects in the API server. The benchmark then ends 20 TrainJobs in each second, and measures the time until the
-// annotations of each TrainJob contain the new phase. If GITBENCH_DOCS names a Markdown file, the benchmark replaces the
-// results in this file.
+// BenchmarkFollowTrainJobs measures trainyard-controller with thousands of running TrainJobs. The pods of the TrainJobs
+// exist only as objects in the API server. The benchmark then ends 20 TrainJobs in each second, and measures the time
+// until the annotations of each TrainJob contain the new phase. If GITBENCH_DOCS names a Markdown file, the benchmark
+// replaces the results in this file.
 func BenchmarkFollowTrainJobs(b *testing.B) {
 	c := newCluster(b)
 	c.installJobSetCRD(b)
@@ -73,7 +73,8 @@ func jobKey(i int) client.ObjectKey {
 	return client.ObjectKey{Namespace: namespace(i % maxNamespaces), Name: fmt.Sprintf("job-%05d", i)}
 }
 
-// createRunning creates the TrainJobs with the numbers from "first" to "end", without "end", and their running pods.
+// createRunning creates TrainJobs and their running pods. The number of the first TrainJob is "first", and the
+// number of the last TrainJob is end-1.
 func (c *cluster) createRunning(t testing.TB, first, end int) {
 	t.Helper()
 	numbers := make(chan int)
@@ -172,7 +173,8 @@ func podSpec() corev1.PodSpec {
 	}
 }
 
-// awaitPhase waits until exactly "want" TrainJobs have the given phase in their annotations.
+// awaitPhase waits until "want" is the exact number of TrainJobs that have the given phase in their
+// annotations.
 func (c *cluster) awaitPhase(t testing.TB, phase jobs.Phase, want int) {
 	t.Helper()
 	for deadline := time.Now().Add(applyTimeout); ; time.Sleep(time.Second) {
@@ -195,8 +197,8 @@ func (c *cluster) awaitPhase(t testing.TB, phase jobs.Phase, want int) {
 	}
 }
 
-// measureChanges ends TrainJobs at a constant rate. For each TrainJob, it returns the time from the end of the TrainJob
-// until its annotations contained the phase Succeeded.
+// measureChanges ends TrainJobs at a constant rate. For each TrainJob, measureChanges returns the time from the end of
+// the TrainJob until its annotations contain the phase Succeeded.
 func (c *cluster) measureChanges(t testing.TB) []time.Duration {
 	t.Helper()
 	watching, err := client.NewWithWatch(c.cp.Config(), client.Options{Scheme: c.client.Scheme(), Mapper: c.client.RESTMapper()})

@@ -19,7 +19,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// startTimeout is the time that a program has to become ready.
+// startTimeout is the maximum time between the start of a program and the time at which the program
+// is ready.
 const startTimeout = time.Minute
 
 // program is a running program.
@@ -29,7 +30,8 @@ type program struct {
 	metrics string // the URL of its metrics
 }
 
-// start runs a program, and waits until /readyz at the address "health" answers.
+// start runs a program, and waits until the program answers requests to /readyz at the address in
+// the argument "health".
 func start(t testing.TB, cmd *exec.Cmd, metrics, health string) *program {
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), filepath.Base(cmd.Path)+".log"))
@@ -57,7 +59,9 @@ type usage struct {
 	peak     float64 // the highest resident memory in bytes
 }
 
-// since subtracts the CPU time, the requests and the writes of an earlier reading. The memory stays as it is.
+// since returns the usage of the programs between an earlier reading and this reading. The method subtracts
+// the CPU time, the requests and the writes of the earlier reading. The memory values in the result come from
+// the later reading.
 func (u usage) since(earlier usage) usage {
 	u.cpu -= earlier.cpu
 	u.requests -= earlier.requests
@@ -83,8 +87,9 @@ func readUsage(t testing.TB, programs []*program) usage {
 	return sum
 }
 
-// readMetrics returns the metrics of the program. The value of each metric is the sum of its series. Requests to the API server are
-// also summed by method, with names such as "rest_client_requests_total GET".
+// readMetrics returns the metrics of the program. The value of each metric is the sum of its series. readMetrics also sums
+// the requests to the API server by HTTP method. For example, the sum for the method GET has the name
+// "rest_client_requests_total GET".
 func (p *program) readMetrics(t testing.TB) map[string]float64 {
 	t.Helper()
 	response, err := http.Get(p.metrics)

@@ -27,7 +27,7 @@ func markdown(results []result) string {
 	return text.String()
 }
 
-// measuredOn returns the date and the machine.
+// measuredOn returns the date, and the number of cores of the machine.
 func measuredOn() string {
 	return fmt.Sprintf("%s, %d cores", time.Now().Format(time.DateOnly), runtime.NumCPU())
 }
@@ -36,7 +36,8 @@ func writeRow(text *strings.Builder, cells []string) {
 	fmt.Fprintf(text, "| %s |\n", strings.Join(cells, " | "))
 }
 
-// row returns the cells of a result. The memory is the memory at the end of the steady state.
+// row returns the table cells for one result. The cell "memory" contains the memory at the end of
+// the steady state.
 func (r result) row() []string {
 	push := "–"
 	if len(r.pushes) > 0 {
@@ -55,7 +56,8 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds())
 func minutes(d time.Duration) string { return fmt.Sprintf("%.0f minutes", d.Minutes()) }
 func megabytes(bytes float64) string { return fmt.Sprintf("%.0f MB", bytes/1e6) }
 
-// updateDocs replaces the results in a section of a Markdown file. The results are between two HTML comments.
+// updateDocs replaces the results in a section of a Markdown file. In the Markdown file, the results are
+// between two HTML comments.
 func updateDocs(file, section, figures string) error {
 	begin := fmt.Sprintf("<!-- %s: begin. Written by `make %s`. -->\n", section, sections[section])
 	end := fmt.Sprintf("<!-- %s: end. -->\n", section)

@@ -19,7 +19,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// The intervals at which the systems fetch repositories and apply TrainJobs.
+// These constants are the intervals at which the compared systems fetch repositories and apply
+// TrainJobs.
 const (
 	fetchInterval = time.Minute     // the time between two fetches of a repository
 	applyInterval = 5 * time.Minute // the time between two comparisons of TrainJobs with Git, for Flux
@@ -32,13 +33,14 @@ type system struct {
 	start func(testing.TB, *cluster) []*program
 	// declare returns the objects that tell the system to apply a repository.
 	declare func(repository) []client.Object
-	// syncAnnotation is an annotation of the first declared object. A change of its value makes the system fetch.
+	// syncAnnotation is the key of an annotation on the first object that the function "declare" returns. A
+	// new value of syncAnnotation makes the system fetch the repository.
 	syncAnnotation string
 }
 
-// systems lists the systems that the benchmark compares. All programs run with their default settings, with these
-// exceptions: their addresses, and the settings that allow a Git server on the loopback address. Leader election is off, and
-// so is the controller that has no counterpart in Flux.
+// systems lists the systems that the benchmark compares. All programs run with their default settings, except for their
+// addresses and the settings that allow a Git server on the loopback address. Leader election is off. The controller that
+// reports the state of TrainJobs is also off, because Flux has no such controller.
 var systems = []system{
 	{"trainyard-controller", startSources, declareTrainyard, v1alpha1.Group + "/sync"},
 	{"Flux", startFlux, declareFlux, "reconcile.fluxcd.io/requestedAt"},

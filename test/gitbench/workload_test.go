@@ -28,16 +28,18 @@ const maxNamespaces = 100
 func (w workload) countJobs() int         { return w.countRepositories() * w.jobs }
 func (w workload) countRepositories() int { return w.namespaces * w.repositories }
 
-// namespace returns the name of the namespace with number i. The tenant has the same name.
+// namespace returns the name of the namespace with number i. The tenant of a namespace has the same
+// name as the namespace.
 func namespace(i int) string { return fmt.Sprintf("team-%03d", i) }
 
-// repository is a Git repository. Its TrainJobs are created in one namespace.
+// repository is a Git repository. All TrainJobs of a repository are created in one namespace.
 type repository struct {
 	namespace, name, url string
 	git                  *gitserver.Repository
 }
 
-// create creates all repositories of the workload for a system. Each TrainJob has a file of its own.
+// create adds all Git repositories of the workload for one of the compared systems to the Git
+// server. In a repository, each TrainJob has its own file.
 func (w workload) create(t testing.TB, server *gitserver.Server, system string) []repository {
 	t.Helper()
 	var all []repository

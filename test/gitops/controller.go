@@ -18,10 +18,12 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// tokenSeconds is the lifetime of the controller's token: one year, because nothing renews it while the sandbox runs.
+// tokenSeconds is the lifetime of the controller's token: one year, because nothing renews the token while the
+// sandbox runs.
 const tokenSeconds = 365 * 24 * 60 * 60
 
-// startController builds the controller and starts it. A controller that runs already is stopped first.
+// startController builds the controller and starts it. If a controller already runs, startController
+// stops it first.
 func (g *GitOps) startController(ctx context.Context) error {
 	d := g.daemon(controller)
 	if err := d.Stop(); err != nil {
@@ -45,8 +47,8 @@ func (g *GitOps) startController(ctx context.Context) error {
 	return process.WaitFor(ctx, d, upstream.OK("http://"+g.addresses.Health+"/readyz"))
 }
 
-// writeKubeconfig writes a kubeconfig with a token of the controller's ServiceAccount. The controller therefore has only
-// the rights that the generated objects grant.
+// writeKubeconfig writes a kubeconfig with a token of the controller's ServiceAccount. With this kubeconfig, the
+// controller has only the rights that the generated objects grant.
 func (g *GitOps) writeKubeconfig(ctx context.Context, path string) error {
 	config, c, err := g.connect()
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package gitops runs TrainJobs from Git in a sandbox. It adds a Git server with an empty repository, the objects of a
-// platform with one tenant, a TrainJobSource of the repository, and trainyard-controller.
+// Package gitops runs TrainJobs from Git in a sandbox. Package gitops adds a Git server with an empty repository, the
+// objects of a platform with one tenant, a TrainJobSource for the repository, and trainyard-controller.
 //
-// The controller runs as a process of this machine, with the rights of its ServiceAccount. The sandbox's own command
-// lists the two servers and stops them, see package cluster.
+// trainyard-controller runs as a process of this machine, with the rights of its ServiceAccount. The command
+// `sandbox` also lists and stops the Git server and trainyard-controller (see package cluster).
 //
 // The command test/gitops/cmd/gitops calls this package from a shell. See examples/gitops/README.md.
 package gitops

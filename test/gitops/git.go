@@ -19,7 +19,7 @@ import (
 // newPassword returns a random password without characters that URLs escape.
 func newPassword() string { return strings.ToLower(rand.Text()) }
 
-// startGitServer starts the Git server, unless it runs.
+// startGitServer starts the Git server, unless it already runs.
 func (g *GitOps) startGitServer(ctx context.Context) error {
 	d := g.daemon(gitServer)
 	if d.Ended() {
@@ -43,8 +43,9 @@ func (g *GitOps) startGitServer(ctx context.Context) error {
 	})
 }
 
-// Push commits and pushes the files of a folder, in place of all files of the repository. It returns false if the newest
-// commit already contains exactly these files.
+// Push creates a commit with the files of a folder, and pushes the commit. The pushed files replace all files of
+// the repository. Push returns false if the newest commit of the repository already contains exactly the files of
+// the folder.
 func (g *GitOps) Push(ctx context.Context, folder, message string) (pushed bool, err error) {
 	url, err := g.URL()
 	if err != nil {

@@ -75,9 +75,9 @@ func (g *GitOps) applyObjects(ctx context.Context) error {
 	return waitForQuotas(ctx, c)
 }
 
-// waitForQuotas waits until Kubernetes has counted the TrainJobs for the namespace's ResourceQuotas. Until then, the API
-// server refuses TrainJobs. In a new sandbox, the wait takes up to 30 s, because kube-controller-manager looks for new
-// kinds at this interval.
+// waitForQuotas waits until Kubernetes has counted the TrainJobs for the namespace's ResourceQuotas. Until Kubernetes
+// has counted the TrainJobs for the ResourceQuotas, the API server refuses TrainJobs. In a new sandbox, waitForQuotas
+// takes up to 30 s, because kube-controller-manager looks for new kinds of objects only every 30 s.
 func waitForQuotas(ctx context.Context, c client.Client) error {
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, startTimeout, true, func(ctx context.Context) (bool, error) {
 		var quotas corev1.ResourceQuotaList

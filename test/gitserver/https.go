@@ -30,7 +30,8 @@ func (s *Server) startHTTPS(handler http.Handler) error {
 	return nil
 }
 
-// newCertificates creates an authority and a certificate for 127.0.0.1, both valid for one day.
+// newCertificates creates a certificate authority and a certificate for 127.0.0.1. The authority
+// and the certificate are valid for one day.
 func newCertificates() (authority []byte, pair tls.Certificate, err error) {
 	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -1,7 +1,7 @@
 package gitserver
 
-// TB is the part of testing.TB that New needs. Programs that are not tests can therefore use this package without the
-// package testing.
+// TB contains the methods of testing.TB that New needs. New takes the interface TB, so programs that are not tests
+// can use this package without importing the package testing.
 type TB interface {
 	Helper()
 	Cleanup(f func())
@@ -9,7 +9,8 @@ type TB interface {
 	Fatal(args ...any)
 }
 
-// New starts a server for a test, with an empty folder. The server is closed when the test ends.
+// New starts a server for a test. The server offers the repositories of a new, empty folder. The
+// server is closed when the test ends.
 func New(t TB) *Server {
 	t.Helper()
 	s, err := Start(t.TempDir())

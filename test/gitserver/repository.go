@@ -43,7 +43,7 @@ func (r *Repository) Git(args ...string) (string, error) {
 // Folder returns the folder of the working copy.
 func (r *Repository) Folder() string { return r.work }
 
-// Write writes files to the working copy. An empty text deletes a file.
+// Write writes files to the working copy. If the text of a file is empty, Write deletes the file.
 func (r *Repository) Write(files map[string]string) error {
 	for name, text := range files {
 		file := filepath.Join(r.work, name)
@@ -98,7 +98,8 @@ func (r *Repository) DeleteBranch(name string) error {
 	return err
 }
 
-// Tag creates a tag at the current commit, or moves an existing tag to it. A tag with a message is annotated.
+// Tag creates a tag at the current commit, or moves an existing tag to it. If the message is not empty, Tag
+// creates an annotated tag.
 func (r *Repository) Tag(name, message string) error {
 	args := []string{"tag", "-f", name}
 	if message != "" {
@@ -108,8 +109,8 @@ func (r *Repository) Tag(name, message string) error {
 	return err
 }
 
-// ForcePush replaces the newest commit of the current branch by another commit with the same parent, and returns its
-// hash.
+// ForcePush replaces the newest commit of the current branch with a new commit that has the same parent, and returns
+// the hash of the new commit.
 func (r *Repository) ForcePush(files map[string]string, message string) (string, error) {
 	if err := r.Write(files); err != nil {
 		return "", err
@@ -123,8 +124,9 @@ func (r *Repository) ForcePush(files map[string]string, message string) (string,
 	return r.Head()
 }
 
-// Put stores an object with any content, such as a signed commit, and returns its hash. It also makes a reference such
-// as refs/heads/main point to the object. The kind is commit or tag.
+// Put stores a Git object with any content, such as a signed commit, and returns the hash of the object. Put also
+// changes a reference, such as refs/heads/main, so that it names the stored object. The argument "kind" is "commit"
+// or "tag".
 func (r *Repository) Put(kind, ref string, content []byte) (hash string, err error) {
 	file := filepath.Join(r.server.home, random())
 	if err := os.WriteFile(file, content, 0o644); err != nil {

@@ -32,7 +32,7 @@ const User = "robot"
 // Server is a running Git server.
 type Server struct {
 	// Password is the password of the user over HTTP and HTTPS. If Password is empty, everyone can read the repositories.
-	// Tests may change it before the first request.
+	// Tests may change Password before the first request.
 	Password string
 	// Token is a bearer token that HTTP and HTTPS accept instead of the password.
 	Token string
@@ -55,7 +55,8 @@ type Server struct {
 
 // Options are the settings of a server. The zero value is valid.
 type Options struct {
-	// Address is the address for HTTP, as HOST:PORT. The default is a free port of 127.0.0.1.
+	// Address is the address for HTTP, as HOST:PORT. The default value of Address is a free port of
+	// 127.0.0.1.
 	Address string
 	// Password is the password of the user.
 	Password string
@@ -98,7 +99,8 @@ func backendPath() (string, error) {
 	return filepath.Join(strings.TrimSpace(string(folder)), "git-http-backend"), nil
 }
 
-// environment returns the environment of the git programs. It hides the settings of this machine and its user.
+// environment returns the environment of the git programs. The environment hides the Git settings of this
+// machine and of its user from the git programs.
 func (s *Server) environment() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.home, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}
@@ -115,7 +117,8 @@ func (s *Server) startHTTP(address string, handler http.Handler) error {
 	return nil
 }
 
-// count counts all requests. It also counts the requests for a pack, the file in which Git sends objects.
+// count counts all HTTP requests. count also counts the requests for a pack separately. A pack is the
+// file in which Git sends objects.
 func (s *Server) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.requests.Add(1)
@@ -143,8 +146,8 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 // maxPush is the maximum size, in bytes, of a push that Git sends without a Content-Length.
 const maxPush = 64 << 20
 
-// withLength adds a Content-Length to requests without one, because CGI programs need it. To find the length, withLength
-// reads the whole body. Git sends no Content-Length for a push of more than 1 MiB.
+// withLength adds a Content-Length to requests without a Content-Length, because CGI programs need it. To find the
+// length of a request, withLength reads the whole body. Git sends no Content-Length for a push of more than 1 MiB.
 func withLength(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength < 0 {
@@ -176,7 +179,7 @@ func (s *Server) Authority() []byte { return s.authority }
 // Requests returns the number of HTTP requests and SSH sessions so far.
 func (s *Server) Requests() int { return int(s.requests.Load()) }
 
-// Packs returns the number of requests for a pack so far.
+// Packs returns how many requests for a pack the server has received so far.
 func (s *Server) Packs() int { return int(s.packs.Load()) }
 
 // Close stops the server. Its repositories stay.

@@ -67,7 +67,7 @@ func (s *Server) HostKey() ssh.PublicKey { return s.hostKey.PublicKey() }
 // Identity returns the private key that the server accepts.
 func (s *Server) Identity() []byte { return s.clientKey }
 
-// accept serves connections until the listener is closed.
+// accept serves SSH connections until the listener is closed.
 func (s *Server) accept(config *ssh.ServerConfig) {
 	for {
 		conn, err := s.sshListener.Accept()
@@ -78,7 +78,8 @@ func (s *Server) accept(config *ssh.ServerConfig) {
 	}
 }
 
-// serve serves the sessions of a connection. A client that breaks the protocol loses its connection.
+// serve handles the sessions of an SSH connection. A client that breaks the protocol loses its
+// connection.
 func (s *Server) serve(conn net.Conn, config *ssh.ServerConfig) {
 	defer func() { _ = conn.Close() }()
 	_, channels, requests, err := ssh.NewServerConn(conn, config)
@@ -99,7 +100,7 @@ func (s *Server) serve(conn net.Conn, config *ssh.ServerConfig) {
 	}
 }
 
-// command matches the only command that the server runs.
+// command is a pattern that matches the only command that the SSH server runs.
 var command = regexp.MustCompile(`^git-upload-pack '/([A-Za-z0-9._/-]+)'$`)
 
 // serveSession runs git-upload-pack for a session.

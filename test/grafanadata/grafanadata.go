@@ -13,7 +13,8 @@ import (
 	"github.com/trainyard/trainyard"
 )
 
-// Grafana holds the metrics, labels, exporters, recording rules and alerts of grafana/, by name.
+// Grafana holds the metrics, labels, exporters, recording rules and alerts of the folder grafana/,
+// by name.
 type Grafana struct {
 	Metrics map[string]Metric `json:"metrics"`
 	Labels  map[string]Label  `json:"labels"`
@@ -24,7 +25,8 @@ type Grafana struct {
 	// Xids holds the Xids (error codes of NVIDIA GPUs) that raise an alert, with NVIDIA's descriptions.
 	Xids map[string]string `json:"xids"`
 
-	// Groups holds all rules as rule groups of Prometheus. The groups of alerts come last.
+	// Groups holds all rules as rule groups of Prometheus. The list Groups ends with the groups of
+	// alerts.
 	Groups []Group `json:"-"`
 
 	// Controller is true if the rules are for clusters with trainyard's controller.
@@ -48,7 +50,7 @@ type Label struct {
 	MaxValues   int
 }
 
-// Source is an exporter of another project.
+// Source describes an exporter of another project.
 type Source struct {
 	Description, Since, Requires string
 	Metrics                      map[string][]string // the labels of each metric
@@ -117,8 +119,8 @@ func Read(runbooks string) (Grafana, error) {
 	return g, err
 }
 
-// ruleGroups returns the rule groups for clusters with trainyard's controller if "controller" is true, and for clusters
-// without it otherwise.
+// ruleGroups returns the rule groups for clusters with trainyard's controller if "controller" is true. If "controller"
+// is false, ruleGroups returns the rule groups for clusters without trainyard's controller.
 func ruleGroups(grafana cue.Value, runbooks string, controller bool) ([]Group, error) {
 	var all []Group
 	for _, name := range []string{"#RecordGroups", "#AlertGroups"} {

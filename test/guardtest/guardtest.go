@@ -66,8 +66,8 @@ spec:
   tenants: {team-vision: {queues: null, priorityClasses: null}, team-speech: {queues: null}, team-physics: {queues: null}}
 `
 
-// Objects generates the objects of the example acme for its environment "prod", with the given layers on top of the
-// document. Objects returns each object as decoded JSON.
+// Objects returns the generated objects of the environment "prod" of the example acme. The given layers are on top
+// of the document. Objects returns each object as decoded JSON.
 func Objects(t testing.TB, layers ...string) []map[string]any {
 	t.Helper()
 	text, err := trainyard.Examples.ReadFile(acmeDocument)
@@ -89,8 +89,9 @@ func Objects(t testing.TB, layers ...string) []map[string]any {
 	return objects
 }
 
-// Rules returns the names of the rules that a case breaks according to guard, without duplicates. If a value in the TrainJob
-// has a wrong type, the test fails: the API server refuses such a TrainJob before it evaluates any rule.
+// Rules returns the names of the rules that a case breaks according to the package guard. Rules returns each name only once.
+// If a value in the TrainJob has a wrong type, the test fails: the API server refuses such a TrainJob before it evaluates
+// any rule.
 func Rules(t testing.TB, reader guard.Reader, parameters guard.Parameters, c cases.Case) []string {
 	t.Helper()
 	denials, typeErrors := reader.Check(guard.Request{User: c.User, TrainJob: c.TrainJob, Before: c.Before, NamespaceLabels: c.NamespaceLabels}, parameters)

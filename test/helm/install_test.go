@@ -1,5 +1,5 @@
-// Package helm installs a generated chart with Helm 3 and Helm 4. The objects are applied to a real API server with a
-// running Trainer.
+// Package helm installs a generated chart with Helm 3 and Helm 4. The tests apply the objects of the chart to a real
+// API server with a running Trainer.
 package helm
 
 import (
@@ -40,7 +40,8 @@ type release struct {
 	helm, chart string
 }
 
-// run runs a command of Helm for the release, such as upgrade, and returns its output.
+// run executes a Helm command, such as upgrade, for the release, and returns the output of the
+// command.
 func (r release) run(t *testing.T, verb string, args ...string) string {
 	t.Helper()
 	args = append([]string{verb, "charted", "--namespace", "default", "--kubeconfig", r.Kubeconfig()}, args...)
@@ -75,8 +76,8 @@ var (
 )
 
 // TestChartIsInstalled installs a release, upgrades it with other values, and upgrades it again without a change. Then the
-// test uninstalls the release. The namespaces and the admission policy must stay in the cluster. At the end, the test
-// installs the release again.
+// test uninstalls the release. After the test uninstalls the release, the namespaces and the admission policy must still
+// be in the cluster. At the end, the test installs the release again.
 func TestChartIsInstalled(t *testing.T) {
 	dir := t.TempDir()
 	file, chart := filepath.Join(dir, "platform.yaml"), filepath.Join(dir, "chart")
@@ -133,8 +134,8 @@ func (r release) live(t *testing.T) {
 	r.run(t, "uninstall")
 }
 
-// expectImage checks that the runtime and the parameters of the admission policy contain the image. The policy compares the
-// images of TrainJobs with the image in its parameters.
+// expectImage checks that the runtime and the parameters of the admission policy contain the given image. The admission
+// policy compares the images of TrainJobs with the image in its parameters.
 func (r release) expectImage(t *testing.T, want string) {
 	t.Helper()
 	text, err := (&unstructured.Unstructured{Object: r.getObject(t, runtimes, "", "mpi")}).MarshalJSON()

@@ -18,7 +18,8 @@ import (
 // PauseName is the name of the pause image, from which the container runtime starts the first process of every pod.
 const PauseName = "localhost/pause:sandbox"
 
-// Pause writes an archive of the pause image. The image contains only the given static program.
+// Pause writes an archive of the pause image. The pause image contains only the given static
+// program.
 func Pause(program, archive string) error {
 	content, err := os.ReadFile(program)
 	if err != nil {
@@ -31,7 +32,7 @@ func Pause(program, archive string) error {
 	return write(archive, PauseName, v1.Config{Entrypoint: []string{"/pause"}, User: "65535:65535"}, layer)
 }
 
-// write writes an image as an archive that container runtimes can import.
+// write stores an image in an archive that container runtimes can import.
 func write(archive, imageName string, config v1.Config, layers ...v1.Layer) error {
 	image, err := mutate.AppendLayers(empty.Image, layers...)
 	if err != nil {
@@ -56,7 +57,7 @@ func write(archive, imageName string, config v1.Config, layers ...v1.Layer) erro
 	return nil
 }
 
-// file is one file of a layer.
+// file describes one file of an image layer.
 type file struct {
 	path    string
 	mode    int64

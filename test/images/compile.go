@@ -17,8 +17,8 @@ type source struct {
 	variables string   // NAME=VALUE..., environment variables of the compilation
 }
 
-// horovodPackage is the package Horovod, compiled with MPI. The package is compiled without Gloo, because Horovod could
-// use Gloo instead of MPI. Horovod's setup.py needs python3-cffi.
+// horovodPackage is the package Horovod, compiled with MPI. Horovod is compiled without Gloo, because otherwise it
+// could use Gloo instead of MPI. Horovod's setup.py needs python3-cffi.
 var horovodPackage = source{
 	name: "horovod==0.28.1",
 	packages: []string{
@@ -59,8 +59,8 @@ func (s source) compileWheel(ctx context.Context, dir string) (string, error) {
 	return wheel, os.Rename(built, wheel)
 }
 
-// compileHooks returns hooks for mmdebstrap. After all Debian packages are installed, the hooks compile the package
-// without access to the network.
+// compileHooks returns hooks for mmdebstrap. The hooks of mmdebstrap compile the Python package after all Debian
+// packages are installed. The hooks have no access to the network.
 func (s source) compileHooks(sources, out string) []string {
 	build := "mkdir /source /wheel; tar -x -f /source.tar.gz -C /source --strip-components=1; cd /source; " +
 		"LDFLAGS=-s MAKEFLAGS=-j$(nproc) " + s.variables + " python3 setup.py --quiet bdist_wheel --dist-dir /wheel"

@@ -37,7 +37,8 @@ func (s system) check(t *testing.T, mpi string) {
 	}
 }
 
-// checkImage runs check-image.sh from standard input, as the documentation recommends.
+// checkImage passes check-image.sh to a shell through standard input, as the documentation
+// recommends.
 func (s system) checkImage(t *testing.T, mpi string) (string, error) {
 	t.Helper()
 	script, err := os.ReadFile(repo.Path(t, "examples/images/check-image.sh"))

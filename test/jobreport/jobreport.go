@@ -28,8 +28,8 @@ import (
 // ServiceAccount.
 const account = "system:serviceaccount:" + v1alpha1.SystemNamespace + ":trainyard-controller"
 
-// Start runs trainyard's controllers with the rights of their ServiceAccount, until the returned function is called. Start
-// also creates the CRD of TrainJobSources.
+// Start runs trainyard's controllers with the rights of their ServiceAccount. The returned function "stop" stops the
+// controllers. Start also creates the CRD of TrainJobSources.
 func Start(kubeconfig string) (stop func() error, err error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {

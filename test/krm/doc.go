@@ -1,4 +1,4 @@
-// Package krm tests trainyard-fn, which is a KRM function, as generator, transformer and validator of the real kustomize.
-// `kustomize build` must fail if it cannot produce the same objects as `trainyard generate`. Otherwise, objects could be
-// missing without an error.
+// Package krm tests the KRM function trainyard-fn with the real kustomize. kustomize runs trainyard-fn as a generator, as
+// a transformer and as a validator. `kustomize build` must fail if it cannot produce the same objects as `trainyard
+// generate`. If `kustomize build` ignored an error of trainyard-fn, objects could be missing from its output.
 package krm

@@ -100,9 +100,9 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestInit checks that kustomize builds the objects of `trainyard generate` from the files that `trainyard init` writes:
-// from the files themselves, and from an overlay with these files as its base. Without the flags that permit functions, the
-// build must fail.
+// TestInit checks that kustomize builds the objects of `trainyard generate` from the files that `trainyard init` writes.
+// kustomize must also build these objects from an overlay that uses the files as its base. Without the flags that permit
+// KRM functions, `kustomize build` must fail.
 func TestInit(t *testing.T) {
 	w := newWorkspace(t)
 	document := filepath.Join(w.dir, "base", "platform.yaml")

@@ -15,8 +15,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// allowed and noExec are flags for kustomize build. With the flags in the variable "allowed", kustomize runs functions
-// that are local programs. With the flags in the variable noExec, kustomize runs no local programs.
+// allowed and noExec are variables with flags for `kustomize build`. With the flags in the variable "allowed",
+// kustomize runs functions that are local programs. With the flags in the variable noExec, kustomize runs no local
+// programs.
 var (
 	allowed = []string{"--enable-alpha-plugins", "--enable-exec"}
 	noExec  = []string{"--enable-alpha-plugins"}
@@ -34,7 +35,8 @@ func newWorkspace(t *testing.T) workspace {
 	return workspace{dir: t.TempDir(), trainyard: filepath.Join(programs, "trainyard"), path: programs}
 }
 
-// programFolder is the folder in which compilePrograms compiles the programs. TestMain removes the folder.
+// programFolder is the folder in which compilePrograms compiles the programs. TestMain removes the folder
+// programFolder after the tests.
 var programFolder string
 
 func TestMain(m *testing.M) {
@@ -55,7 +57,8 @@ var compilePrograms = sync.OnceValues(func() (dir string, err error) {
 		repo.Compile("trainyard-fn", filepath.Join(programFolder, "trainyard-fn")))
 })
 
-// emptyWorkspace returns a workspace with the same programs and a new, empty folder.
+// emptyWorkspace returns a workspace with the programs of the workspace w, and with a new, empty
+// folder.
 func (w workspace) emptyWorkspace(t *testing.T) workspace {
 	t.Helper()
 	w.dir = t.TempDir()
@@ -99,7 +102,8 @@ func (w workspace) run(t *testing.T, program string, args ...string) []byte {
 	return out
 }
 
-// objectsByName returns the objects of a YAML stream. The keys of the map consist of kind, namespace and name.
+// objectsByName returns the objects of a YAML stream. Each key of the returned map consists of the kind, the
+// namespace and the name of an object.
 func objectsByName(t *testing.T, stream []byte) map[string]any {
 	t.Helper()
 	found := map[string]any{}

@@ -6,12 +6,12 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// name is the name of the only cluster, user and context.
+// name is the name of the only cluster, the only user and the only context in the kubeconfig.
 const name = "test"
 
 // Write writes a kubeconfig with one cluster and one user to the file "path". The argument "server" is the URL of the API
-// server, "authority" is the certificate of the authority that signed the server's certificate, in PEM form, and "token" is
-// the bearer token of the user. For a server without TLS, authority is empty.
+// server, and "token" is the bearer token of the user. The argument "authority" is the certificate, in PEM form, of the
+// authority that signed the server's certificate. For a server without TLS, the argument "authority" is empty.
 func Write(path, server string, authority []byte, token string) error {
 	return clientcmd.WriteToFile(api.Config{
 		Clusters:       map[string]*api.Cluster{name: {Server: server, CertificateAuthorityData: authority}},

@@ -19,8 +19,9 @@ import (
 
 const module = "github.com/trainyard/trainyard"
 
-// excuse states why a package is no input of some lanes (make targets that run tests), although programs or tests of these
-// lanes import the package. The packages that an excused package imports need no excuse.
+// excuse states why a package need not be an input of some lanes (make targets that run tests). Programs or tests of the
+// lanes in the field "lanes" import the package in the field "pkg". A package needs no excuse if only excused packages
+// import it.
 type excuse struct {
 	pkg    string // the folder of the package, relative to the repository; packages below it are excused too
 	lanes  []string
@@ -30,7 +31,8 @@ type excuse struct {
 // e2eLanes lists the lanes that run tests, but no benchmarks, of test/e2e.
 var e2eLanes = []string{"smoke", "e2e", "hosts", "sdk", "e2e-horovod"}
 
-// excuses lists all packages that are no inputs of lanes which import them. The packages in byRendered are not listed.
+// excuses lists all packages that lanes import, but that are not inputs of these lanes. excuses does not list the
+// packages in byRendered.
 var excuses = []excuse{
 	{"test/bench", e2eLanes, "only BenchmarkMPI uses test/bench, and of these lanes, only bench-mpi runs benchmarks"},
 	{"test/bench/workload", []string{"bench-mpi"}, "test/bench/mpi.go does not use workloads"},
@@ -47,9 +49,9 @@ var excuses = []excuse{
 	{"test/grafanadata", []string{"bench"}, "only `bench rules` uses this package, and the lane runs `bench run`"},
 }
 
-// byRendered lists packages of the generator. If bundles/rendered is an input of a lane, these packages need not be inputs:
-// `make test` checks that bundles/rendered contains the generator's output, so a change of the output also changes
-// bundles/rendered.
+// byRendered lists packages of the generator whose output is in bundles/rendered. If bundles/rendered is an input of a
+// lane, the packages in byRendered need not be inputs. The reason is that `make test` checks that bundles/rendered
+// contains the generator's output. Every change of the output therefore also changes bundles/rendered.
 var byRendered = []string{
 	".", "generator", "generator/evaluate", "generator/internal/document", "generator/internal/values", "generator/internal/wording",
 	"generator/load", "generator/object", "generator/problem", "generator/sandbox",
@@ -102,7 +104,7 @@ func listPackages(t *testing.T) map[string]pkg {
 	}
 }
 
-// covers reports whether the folder of a package is in the inputs of a lane. The root package is covered if embed.go, its
+// covers is true if the inputs of a lane contain the folder of a package. The root package is covered if embed.go, its
 // only file, is an input.
 func (l Lane) covers(folder string) bool {
 	contains := func(input string) bool {
@@ -160,7 +162,7 @@ func packagesOf(t *testing.T, all map[string]pkg, lane, command string) []string
 }
 
 // TestInputsCoverImports checks that the folders of all packages that the tests of a lane import are inputs of this lane.
-// Otherwise, a change of a missing package would not make the lane stale.
+// If an imported package is missing from the inputs of a lane, a change of the package does not make the lane stale.
 func TestInputsCoverImports(t *testing.T) {
 	all, used := listPackages(t), make([]bool, len(excuses))
 	for _, m := range lanePattern.FindAllStringSubmatch(read(t, "Makefile"), -1) {
@@ -198,8 +200,8 @@ func TestInputsCoverImports(t *testing.T) {
 	}
 }
 
-// TestProductTestsAreInputs checks that productLanes contains every lane whose command tests a package in productFolders. Such
-// a lane must become stale when a test in this package changes.
+// TestProductTestsAreInputs checks that productLanes contains every lane whose command tests a package in productFolders. A
+// lane that tests a package must become stale when a test in the package changes.
 func TestProductTestsAreInputs(t *testing.T) {
 	all := listPackages(t)
 	for _, m := range lanePattern.FindAllStringSubmatch(read(t, "Makefile"), -1) {

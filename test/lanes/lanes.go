@@ -16,27 +16,30 @@ type Lane struct {
 	Except []string // files and folders below Inputs whose change cannot change the result
 }
 
-// objects lists the inputs of lanes that apply generated objects. The list contains bundles/rendered instead of the
-// generator, because `make test` checks that these files equal the generator's output.
+// objects is the list of inputs for lanes that apply generated objects. The list "objects" contains
+// bundles/rendered instead of the generator, because `make test` checks that bundles/rendered equals the
+// generator's output.
 var objects = []string{"runtimes", "policies", "schemas", "generator/objects", "bundles/rendered", "api/v1alpha1", "api/message", "test/build", "test/poll", "test/process", "test/repo", "test/upstream", "tools", "go.mod"}
 
-// pods lists the inputs of lanes that run pods. Their tests read the states of TrainJobs with api/jobs.
+// pods is the list of inputs for the lanes that run pods. The tests of lanes that run pods read the
+// states of TrainJobs with the package api/jobs.
 var pods = append([]string{"api", "test/cluster", "test/images"}, objects...)
 
-// cue lists embed.go, and folders of CUE files that embed.go embeds. The list is for lanes whose inputs already contain the
-// generator and the policies.
+// cue is the list of embed.go and the folders with CUE files that embed.go embeds. Lanes use the list "cue" if their
+// inputs already contain the generator and the policies.
 var cue = []string{"embed.go", "runtimes", "schemas", "grafana"}
 
-// productFolders lists folders with packages of the product. Only the lanes in productLanes run the tests in these folders.
-// Other lanes use the packages without their tests, so a change of a test, or of its data, does not make these lanes stale.
-// The list lacks the folder bundles, because the lane bench runs a benchmark there. The list lacks the folder policies,
-// because test/controlplane reads policies/testdata.
+// productFolders lists folders with packages of the product. Only the lanes in productLanes run the tests in
+// productFolders. Lanes that are not in productLanes use the packages in productFolders without their tests. Therefore,
+// a change of a test in productFolders, or of its data, makes only the lanes in productLanes stale. productFolders does
+// not contain the folder bundles, because the lane "bench" runs a benchmark in this folder. productFolders does not
+// contain the folder policies, because test/controlplane reads policies/testdata.
 var (
 	productFolders = []string{"api", "cmd", "controller", "generator"}
 	productLanes   = []string{"test", "race", "fuzz"}
 )
 
-// ignores reports whether a file has no influence on the result of a lane, although an input of the lane contains the file.
+// ignores returns true if a file cannot influence the result of a lane, although an input of the lane contains the file.
 func (l Lane) ignores(path string) bool {
 	isIn := func(folder string) bool { return isWithin(path, folder) }
 	isTest := strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/testdata/")
@@ -44,10 +47,12 @@ func (l Lane) ignores(path string) bool {
 	return neverRuns || slices.ContainsFunc(l.Except, isIn)
 }
 
-// readsComments reports whether comments in Go files are an input of a lane. Only tests of the whole repository read them.
+// readsComments reports whether comments in Go files are an input of a lane. Only tests of the whole repository read
+// comments in Go files.
 func (l Lane) readsComments() bool { return slices.Contains(l.Inputs, ".") }
 
-// benchTests lists tests of the benchmarks' own code. The benchmarks do not run these tests.
+// benchTests lists files with tests of the benchmarks' own code. The benchmarks do not run the
+// tests in benchTests.
 var benchTests = []string{"test/bench/bench_test.go", "test/bench/parity_test.go", "test/bench/report_test.go"}
 
 const (
@@ -78,21 +83,22 @@ func All() []Lane {
 	return lanes
 }
 
-// diagnosis is the folder of the catalogue of failures. It is an input of the lanes in diagnosing. The other lanes diagnose no
-// TrainJob. In smoke, hosts, sdk, e2e-horovod, scale and bench-mpi, all TrainJobs succeed. The lane bench runs no TrainJobs, and
+// diagnosis is the path of the folder with the catalogue of failures. The folder api/jobs/diagnosis is an input of the lanes
+// that the variable "diagnosing" lists. The lanes outside the list "diagnosing" do not diagnose any TrainJob. In the lanes
+// smoke, hosts, sdk, e2e-horovod, scale and bench-mpi, all TrainJobs succeed. The lane bench runs no TrainJobs, and the lane
 // bench-gitops runs only the controller of TrainJobSources.
 const diagnosis = "api/jobs/diagnosis"
 
 var diagnosing = []string{"test", "e2e", "kueue", "gitops", "race", "fuzz", "bench-jobs"}
 
-// sources is the folder of the controller of TrainJobSources. The lanes in withoutSources start this controller too, but there is no
-// TrainJobSource, so only its setup runs.
+// sources is the path of the folder with the controller of TrainJobSources. The lanes in withoutSources also start the
+// controller of TrainJobSources. In these lanes, no TrainJobSource exists, so only the setup of the controller runs.
 const sources = "controller/trainjobsource"
 
 var withoutSources = []string{"e2e", "kueue", "bench-jobs"}
 
-// exceptions returns files and folders that are below the inputs of a lane, but cannot change its result. listLanes does not
-// contain them, because they are the same for many lanes.
+// exceptions returns files and folders that are below the inputs of a lane, but cannot change the result of the lane.
+// listLanes does not contain these files and folders, because they are the same for many lanes.
 func exceptions(l Lane) (found []string) {
 	hasInput := func(input string) bool { return slices.Contains(l.Inputs, input) }
 	if hasInput(".") {

@@ -36,7 +36,6 @@ func write(t *testing.T, r Repository, path, content string) {
 	}
 }
 
-// read reads a file of this repository.
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(repo.Path(t, path))
@@ -103,8 +102,9 @@ func TestOnlyChangedInputsMakeALaneStale(t *testing.T) {
 	}
 }
 
-// TestOnlyChangedModulesMakeALaneStale checks a lane whose input is go.mod. The lane stays fresh after a module is
-// added. It becomes stale if a module is removed, or if the version of a module or of Go changes.
+// TestOnlyChangedModulesMakeALaneStale checks a lane whose input is go.mod. A lane whose input is go.mod stays
+// fresh after a module is added to go.mod. A lane whose input is go.mod becomes stale if a module is removed, or
+// if the version of a module or of Go changes.
 func TestOnlyChangedModulesMakeALaneStale(t *testing.T) {
 	const requiresA = "module m\n\ngo 1.26.0\n\nrequire a.example/a v1.0.0\n"
 	for name, test := range map[string]struct {
@@ -199,8 +199,9 @@ func TestRecordsAreNoInput(t *testing.T) {
 	}
 }
 
-// TestLanesAreTargets checks that each lane is a target of the Makefile that records its result, that each input exists, and
-// that docs/lanes.md shows the records. TRAINYARD_UPDATE=1 writes this page.
+// TestLanesAreTargets checks that the Makefile has a target for each lane, and that the target records the result of the
+// lane. The test also checks that each input exists, and that docs/lanes.md shows the records. With TRAINYARD_UPDATE=1
+// in the environment, the test writes docs/lanes.md.
 func TestLanesAreTargets(t *testing.T) {
 	makefile := read(t, "Makefile")
 	for _, lane := range All() {
@@ -227,14 +228,14 @@ func TestLanesAreTargets(t *testing.T) {
 	}
 }
 
-// requiredLanes lists lanes that must exist. Without this list, the removal of a lane and of its target would go
-// unnoticed.
+// requiredLanes lists lanes that must exist. Without the list requiredLanes, no test would fail if a lane and
+// its target were removed.
 var requiredLanes = []string{
 	"argocd", "bench", "crash", "e2e", "e2e-horovod", "fuzz", "gitops", "kueue", "packets", "race", "scale", "sdk", "smoke", "test", "trainers",
 }
 
-// TestTargetsAreLanes checks that each command that the Makefile runs with $(LANE), which records the result, belongs to a
-// lane. No required lane may be missing.
+// TestTargetsAreLanes checks the commands that the Makefile runs with $(LANE), which records the result of a command. Each
+// command must belong to a lane. The test also fails if a lane in requiredLanes is missing.
 func TestTargetsAreLanes(t *testing.T) {
 	names := map[string]bool{}
 	for _, lane := range All() {

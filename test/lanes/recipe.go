@@ -11,13 +11,14 @@ var (
 )
 
 // recipe returns the rule of a target in a Makefile, and all rules and variables of the same Makefile on which this rule
-// depends. The result is empty if the Makefile has no such target.
+// depends. The result is empty if the Makefile does not have the target.
 func recipe(makefile, target string) string {
 	text := rules(makefile, target)
 	return text + strings.Join(variables(makefile, text, map[string]bool{}), "")
 }
 
-// rules returns the rule of a target, and the rules of the targets that it makes.
+// rules returns the rule of a target in a Makefile. If the rule makes other targets, the result
+// includes the rules of the other targets.
 func rules(makefile, target string) string {
 	text := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(target) + `:.*\n(?:\t.*\n)*`).FindString(makefile)
 	for _, m := range makePattern.FindAllStringSubmatch(text, -1) {

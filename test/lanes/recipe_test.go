@@ -63,7 +63,8 @@ var (
 )
 
 // TestLanesSelectExistingTests checks that each alternative of a pattern for -run or -bench in the Makefile matches a test
-// or benchmark. Otherwise, if a test is renamed, `go test` succeeds without running it, and the lane is recorded as passed.
+// or benchmark. Without this check, a lane could be recorded as passed although a renamed test did not run, because `go
+// test` succeeds if no test matches the pattern.
 func TestLanesSelectExistingTests(t *testing.T) {
 	makefile := read(t, "Makefile")
 	names := map[string][]string{} // by folder
@@ -106,7 +107,7 @@ func expand(makefile, command string) string {
 	return strings.ReplaceAll(command, "$$", "$")
 }
 
-// selects reports whether a pattern matches the name of a test or benchmark in one of the folders.
+// selects is true if a pattern matches the name of a test or benchmark in one of the folders.
 func selects(pattern string, folders [][]string, names map[string][]string) bool {
 	matches := regexp.MustCompile(pattern).MatchString
 	for _, folder := range folders {
@@ -119,8 +120,8 @@ func selects(pattern string, folders [][]string, names map[string][]string) bool
 	return false
 }
 
-// TestSkippedSuitesArePrinted checks that `make test-suites` prints each suite that only lanes run. A script that does
-// nothing replaces the program go.
+// TestSkippedSuitesArePrinted checks that `make test-suites` prints the name of each suite that only lanes run. In
+// this test, a script that does nothing replaces the program `go`.
 func TestSkippedSuitesArePrinted(t *testing.T) {
 	got, err := runWithPrograms(t, repo.Path(t), map[string]string{"go": ""}, "make", "-s", "test-suites")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// runWithPrograms runs a command in the folder "dir", and returns its output. The map contains shell scripts that
-// replace programs such as go.
+// runWithPrograms runs a command in the folder "dir", and returns its output. The map "programs" contains shell
+// scripts that replace programs such as go.
 func runWithPrograms(t *testing.T, dir string, programs map[string]string, command ...string) (string, error) {
 	t.Helper()
 	bin := t.TempDir()
@@ -22,14 +22,15 @@ func runWithPrograms(t *testing.T, dir string, programs map[string]string, comma
 		}
 	}
 	cmd := exec.Command(command[0], command[1:]...)
-	// The command must not inherit these variables: MAKEFLAGS contains the options of the `make test` that runs this test,
-	// and CI sets TRAINYARD_TRAINERS for `make test`.
+	// The command must not inherit the variables MAKEFLAGS and TRAINYARD_TRAINERS. MAKEFLAGS contains the options of the
+	// `make test` that runs this test, and CI sets TRAINYARD_TRAINERS for `make test`.
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "MAKEFLAGS=", "TRAINYARD_TRAINERS=")
 	out, err := cmd.Output()
 	return string(out), err
 }
 
-// expectResult checks the output of a command, and that the command fails if and only if "fails" is true.
+// expectResult checks the output of a command. If "fails" is true, expectResult requires that the
+// command failed. If "fails" is false, the command must have succeeded.
 func expectResult(t *testing.T, got string, err error, want string, fails bool) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -41,7 +42,7 @@ func expectResult(t *testing.T, got string, err error, want string, fails bool) 
 }
 
 // TestLanesStaleRunsStaleLanes checks that `make lanes-stale` runs the stale lanes, and stops if a lane fails. Scripts
-// replace the program that lists the stale lanes, and the make commands that run the lanes.
+// replace the program that lists the stale lanes. Scripts also replace the make commands that run the lanes.
 func TestLanesStaleRunsStaleLanes(t *testing.T) {
 	const list = `[ "$*" = "run ./test/lanes/cmd/lanes stale" ] && `
 	for name, test := range map[string]struct {
@@ -61,8 +62,8 @@ func TestLanesStaleRunsStaleLanes(t *testing.T) {
 	}
 }
 
-// TestContinuousIntegrationRunsSmoke runs .ci/run in a temporary folder, and checks which make targets it runs. Scripts replace
-// make, the list of stale lanes, and the check whether the machine can run pods.
+// TestContinuousIntegrationRunsSmoke runs .ci/run in a temporary folder, and checks which make targets it runs. In this
+// test, scripts replace the program make, the list of stale lanes, and the check whether the machine can run pods.
 func TestContinuousIntegrationRunsSmoke(t *testing.T) {
 	const (
 		all     = "make test, all trainers\nmake lint\n"

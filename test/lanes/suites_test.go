@@ -23,9 +23,9 @@ type suite struct {
 	runs      bool     // whether a test runs without these variables
 }
 
-// inspect describes the package that consists of the given files. inspect assumes that a test skips if its function, or a
-// function that it calls directly or indirectly, reads a variable TRAINYARD_... and can call Skip or Exit. inspect
-// identifies functions only by their names.
+// inspect describes the package that consists of the given files. inspect assumes that a test is skipped if one function
+// reads a variable TRAINYARD_... and can also call Skip or Exit. This function is the test itself, or a function that the
+// test calls directly or indirectly. inspect identifies functions only by their names.
 func inspect(t *testing.T, files map[string]string) suite {
 	t.Helper()
 	var s suite
@@ -89,7 +89,7 @@ func inspectFunction(f *ast.FuncDecl) (variables, names []string) {
 	return variables, names
 }
 
-// readSuites inspects all packages below test/ that have tests, by folder.
+// readSuites inspects all packages below test/ that have tests, and returns the results by folder.
 func readSuites(t *testing.T) map[string]suite {
 	t.Helper()
 	files, tested := map[string]map[string]string{}, map[string]bool{}
@@ -128,9 +128,9 @@ func readLaneSuites(t *testing.T, makefile string) map[string][]string {
 	return found
 }
 
-// TestSkippedSuitesAreListed checks that LANE_SUITES in the Makefile contains each suite whose tests all skip. `make test`
-// prints that it skips these suites, where `go test` would print "ok". The test also checks that a command of the Makefile
-// sets each variable that the tests of a package need.
+// For a suite whose tests all skip, `make test` prints that it skips the suite, but `go test` alone would print "ok". For
+// each environment variable that the tests of a package need, the test also checks that a command of the Makefile sets the
+// variable.
 func TestSkippedSuitesAreListed(t *testing.T) {
 	makefile, suites := read(t, "Makefile"), readSuites(t)
 	listed := readLaneSuites(t, makefile)
@@ -156,7 +156,8 @@ func TestSkippedSuitesAreListed(t *testing.T) {
 	}
 }
 
-// runs reports whether a command of the Makefile sets an environment variable and tests a folder.
+// runs searches the Makefile for a single command that sets the given environment variable and also
+// tests the given folder.
 func runs(makefile, folder, variable string) bool {
 	isAssignment := func(word string) bool { return strings.HasPrefix(word, variable+"=") }
 	for line := range strings.Lines(makefile) {
@@ -167,8 +168,9 @@ func runs(makefile, folder, variable string) bool {
 	return false
 }
 
-// TestTestLeavesOutLaneSuites checks that the first go test command of `make test` leaves out exactly these folders:
-// the suites that only lanes run, and the folders that the second go test command tests.
+// TestTestLeavesOutLaneSuites checks the first go test command of `make test`. The first go test command must leave
+// out exactly two groups of folders: the suites that only lanes run, and the folders that the second go test command
+// tests.
 func TestTestLeavesOutLaneSuites(t *testing.T) {
 	makefile := read(t, "Makefile")
 	m := regexp.MustCompile(`grep -v -E '/test/\(([^)]*)\)\$\$'\)\n(?:\t@#.*\n)*\tgo test -count=1 [^.]*(.*)\n`).FindStringSubmatch(makefile)
@@ -190,7 +192,7 @@ func TestTestLeavesOutLaneSuites(t *testing.T) {
 	}
 }
 
-// TestInspect checks that inspect finds packages whose tests all skip.
+// TestInspect checks that the function "inspect" finds each package in which all tests are skipped.
 func TestInspect(t *testing.T) {
 	const skip = `
 func need(t *testing.T) { if os.Getenv("TRAINYARD_A") == "" { t.Skip("") } }

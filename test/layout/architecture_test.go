@@ -82,7 +82,8 @@ func readPatterns(t *testing.T, cell string) []pattern {
 }
 
 // The architecture page lists the functions through which the command "generate" runs. maxTraced and maxTracedFiles
-// limit this list, so that a new contributor can read all listed functions in an hour.
+// limit the number of functions and files in this list, so that a new contributor can read all listed functions in
+// an hour.
 const (
 	maxTraced      = 40 // functions
 	maxTracedFiles = 20

@@ -33,7 +33,8 @@ func TestEverythingIsDocumented(t *testing.T) {
 
 var requirement = regexp.MustCompile(`\b(FR|NFR|SC)-([A-Z]+-)?[0-9]{3}\b`)
 
-// TestDocsNameNoRequirements: no page contains the number of a requirement, because readers cannot look it up.
+// TestDocsNameNoRequirements: no page contains the number of a requirement, because readers cannot look up
+// this number.
 func TestDocsNameNoRequirements(t *testing.T) {
 	pages := 0
 	for _, file := range repo.Files(t) {

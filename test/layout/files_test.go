@@ -60,8 +60,8 @@ func TestCUEIsEmbedded(t *testing.T) {
 	}
 }
 
-// TestCUEIsFormatted checks that CUE files are formatted like the output of cue fmt. TRAINYARD_UPDATE=1 formats the
-// files.
+// TestCUEIsFormatted checks that CUE files are formatted like the output of cue fmt. With TRAINYARD_UPDATE=1 in the
+// environment, the test formats the CUE files.
 func TestCUEIsFormatted(t *testing.T) {
 	for _, file := range cueFiles(t) {
 		text := read(t, file)

@@ -17,8 +17,8 @@ import (
 
 const module = "github.com/trainyard/trainyard"
 
-// ban forbids imports in some folders, and states the reason. Each ban is one row of the first table of
-// docs/design/architecture.md.
+// ban is a rule that forbids imports in some folders. Each ban contains its reason. Each ban is one row
+// of the first table of docs/design/architecture.md.
 type ban struct {
 	from, targets, exceptions []pattern
 	reason                    string
@@ -101,9 +101,9 @@ func (b ban) listViolations(all []pkg) []string {
 }
 
 // bannedImports returns the imports of the package p that listViolations compares with the pattern "target". If the target
-// is in this repository or in CUE, these are direct and indirect imports. For all other targets, these are only direct
-// imports, because this project cannot change the imports of other modules. As an exception, commands may import CUE
-// indirectly, through the generator.
+// is in this repository or in CUE, bannedImports returns direct and indirect imports. If the target is neither in this
+// repository nor in CUE, bannedImports returns only direct imports, because this project cannot change the imports of
+// other modules. As an exception, commands may import CUE indirectly, through the generator.
 func (target pattern) bannedImports(from pattern, p pkg) []string {
 	isCommand := strings.HasPrefix(from.path, module+"/cmd")
 	if strings.HasPrefix(target.path, module) || strings.HasPrefix(target.path, "cuelang.org") && !isCommand {

@@ -13,7 +13,7 @@ import (
 )
 
 // Tenants returns the namespaces of all tenants. Each tenant has a ConfigMap with parameters of the admission policy. A
-// label of this ConfigMap contains the namespace of the tenant.
+// label of each tenant's ConfigMap contains the namespace of the tenant.
 func Tenants(objs []client.Object) []string {
 	var tenants []string
 	for _, obj := range objs {
@@ -42,7 +42,7 @@ func Editors(objs []client.Object, tenant string) []string {
 	return groups
 }
 
-// Runtimes returns the given objects that are runtimes with MPI.
+// Runtimes returns only those of the given objects that are runtimes with MPI.
 func Runtimes(objs []client.Object) []client.Object {
 	return slices.DeleteFunc(slices.Clone(objs), func(obj client.Object) bool {
 		_, mpi, _ := unstructured.NestedMap(obj.(*unstructured.Unstructured).Object, "spec", "mlPolicy", "mpi")

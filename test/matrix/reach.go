@@ -13,7 +13,7 @@ import (
 
 // CanConnect returns an error if the network policies of a namespace prevent a pod from opening a TCP connection to a
 // port of another pod in the same namespace. CanConnect evaluates only policy rules that select pods by their labels.
-// An empty pod selector selects all pods. Source: Kubernetes, network policies.
+// An empty pod selector selects all pods. Source: the documentation of Kubernetes about network policies.
 func CanConnect(policies []networkingv1.NetworkPolicy, from, to *corev1.Pod, port int32) error {
 	for _, side := range []struct {
 		direction networkingv1.PolicyType
@@ -34,7 +34,8 @@ func CanConnect(policies []networkingv1.NetworkPolicy, from, to *corev1.Pod, por
 	return nil
 }
 
-// allowsPeer reports whether a rule of a policy allows a peer and a port.
+// allowsPeer reports whether a rule of a network policy allows a connection with the given pod at
+// the given port.
 func allowsPeer(spec networkingv1.NetworkPolicySpec, direction networkingv1.PolicyType, peer *corev1.Pod, port int32) bool {
 	if direction == networkingv1.PolicyTypeEgress {
 		return slices.ContainsFunc(spec.Egress, func(rule networkingv1.NetworkPolicyEgressRule) bool {

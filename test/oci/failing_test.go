@@ -20,8 +20,9 @@ func isUpload(r *http.Request) bool {
 	return r.Method == http.MethodPatch || r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/blobs/")
 }
 
-// respondSome returns a function that wraps the handler of a registry. The handler "answer" responds to requests for
-// which the function "some" returns true. The registry responds to all other requests.
+// respondSome returns a wrapper for the handler of a registry. The wrapper replaces the responses to some requests.
+// The handler "answer" responds to requests for which the function "some" returns true. The registry responds to all
+// requests for which the function "some" returns false.
 func respondSome(some func(*http.Request) bool, answer http.HandlerFunc) func(http.Handler) http.Handler {
 	return func(inner http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -12,9 +12,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestChartsAreInstalledFromRegistries: `trainyard publish helm` uploads charts to a registry. Helm 3 and Helm 4 can
-// read these charts from the registry by name and version. A chart from the registry renders the same objects as the
-// chart in the folder. A second run of the command uploads nothing.
+// TestChartsAreInstalledFromRegistries tests that `trainyard publish helm` uploads charts to a registry. Helm 3 and
+// Helm 4 can read the uploaded charts from the registry by name and version. A chart from the registry renders the
+// same objects as the chart in bundles/rendered. A second run of `trainyard publish helm` uploads nothing.
 func TestChartsAreInstalledFromRegistries(t *testing.T) {
 	w := startRegistry(t, repo.Build(t), nil)
 	references := w.mustHelm(t, "oci://HOST/charts", "-f", acmePath)
@@ -72,8 +72,8 @@ func TestChartsInFolders(t *testing.T) {
 	}
 }
 
-// TestChartsInFiles: `trainyard publish helm` writes identical files for the same platform, and Helm can read them.
-// The command does not write a file again if an identical file exists.
+// TestChartsInFiles: `trainyard publish helm` writes identical files for the same platform, and Helm can read these
+// files. `trainyard publish helm` does not write a chart file again if an identical file exists.
 func TestChartsInFiles(t *testing.T) {
 	w := startRegistry(t, repo.Build(t), nil)
 	here, there := t.TempDir(), filepath.Join(t.TempDir(), "new", "folder")

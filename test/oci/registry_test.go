@@ -39,8 +39,8 @@ type world struct {
 	environment   []string     // additional environment variables of the program
 }
 
-// startRegistry starts a registry. If "around" is not nil, it wraps the handler of the registry, so that tests can change
-// requests and responses.
+// startRegistry starts a registry. If the function "around" is not nil, it wraps the handler of the registry, so that
+// tests can change requests and responses.
 func startRegistry(t *testing.T, program string, around func(http.Handler) http.Handler) *world {
 	t.Helper()
 	w := &world{program: program}

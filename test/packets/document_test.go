@@ -57,11 +57,12 @@ func objectsByKind(t *testing.T, file string) map[string][]client.Object {
 	return byKind
 }
 
-// tableHead is the header of the table on the page. The table ends at an empty line.
+// tableHead is the header of the table of connections in docs/networks.md. The table in
+// docs/networks.md ends at an empty line.
 const tableHead = "| from | reaches |\n|---|---|\n"
 
-// expectTable checks that a table equals the table on the page. With TRAINYARD_UPDATE=1, expectTable replaces the table on
-// the page.
+// expectTable checks that the table in the argument "got" equals the table in docs/networks.md. With TRAINYARD_UPDATE=1 in
+// the environment, expectTable replaces the table in docs/networks.md.
 func expectTable(t *testing.T, got string) {
 	t.Helper()
 	text := readPage(t)

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// uplinkAddress is the machine's address on each of its links to the hosts.
+// uplinkAddress is the address that the machine has on all of its links to hosts.
 const uplinkAddress = "169.254.1.1"
 
 // network is the network namespace of one host, with a veth pair to the machine.

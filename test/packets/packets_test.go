@@ -17,7 +17,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// Names of the hosts that tests use.
+// These constants are the names of the hosts that tests use.
 const (
 	launcherA = "launcher of job a, team-vision"
 	nodeA     = "node of job a, team-vision"
@@ -28,13 +28,14 @@ const (
 	nodeD     = "node of job d, team-legacy"
 	elsewhere = "elsewhere"
 
-	// otherInKubeSystem and otherInMLflow differ from allowed destinations only in their labels.
+	// otherInKubeSystem and otherInMLflow are hosts that differ from allowed destinations only in
+	// their labels.
 	otherInKubeSystem = "kube-proxy"
 	otherInMLflow     = "database"
 )
 
 // TestOnlyDocumentedConnectionsPass checks that only the connections in the table of docs/networks.md pass. The
-// subtests must run in the given order.
+// subtests must run in the order in which the test starts them.
 func TestOnlyDocumentedConnectionsPass(t *testing.T) {
 	w := newTestbed(t)
 	t.Run("no connection passes without the policy agent", func(t *testing.T) {

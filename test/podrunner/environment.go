@@ -28,7 +28,6 @@ func containerEnvironment(hostname string, spec []corev1.EnvVar) []corev1.EnvVar
 	return env
 }
 
-// expandAll expands each argument of a command.
 func expandAll(args []string, env []corev1.EnvVar) []string {
 	expanded := make([]string, len(args))
 	for i, arg := range args {

@@ -21,9 +21,9 @@ const (
 	GID = 0
 )
 
-// stageVariable is the environment variable that tells a process of the test binary what to do. The first process starts the
-// test binary again in new namespaces. The second process runs the tests, and starts the test binary once more for each
-// container.
+// stageVariable is the environment variable that tells a process of the test binary what to do: run the tests, or become a
+// container. The first process of the test binary starts the binary again in new namespaces. The second process of the
+// test binary runs the tests, and starts the test binary once more for each container.
 const (
 	stageVariable  = "TRAINYARD_PODRUNNER_STAGE"
 	stageTests     = "tests"
@@ -42,7 +42,7 @@ const advice = `These tests start pods and need Linux with user namespaces for e
 // even by a panic or a timeout, all processes that they started end too.
 func Main(m *testing.M) int { return Around(m.Run) }
 
-// Around does the same as Main, but calls the function "run" instead of m.Run. For example, the function "run" can call
+// Around is a variant of Main that calls the function "run" instead of m.Run. For example, the function "run" can call
 // controlplane.Main.
 func Around(run func() int) int {
 	switch os.Getenv(stageVariable) {

@@ -13,7 +13,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// plan describes a container. The tests write the plan to a file, which the process that becomes the container reads.
+// plan describes a container. The tests write the plan of a container to a file. The process that becomes the
+// container reads the file.
 type plan struct {
 	Root     string // the folder where the container's root is mounted
 	Hostname string
@@ -33,8 +34,8 @@ type mount struct {
 	ReadOnly bool
 }
 
-// machinePaths lists the paths of the machine that every container contains in place of an image. Paths that do not exist
-// are left out.
+// machinePaths lists paths of the machine. Containers use the files of the machine at the listed paths, instead of the
+// files of an image. If a path in machinePaths does not exist on the machine, containers do not get the path.
 var machinePaths = []string{
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/sys",
 	"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",

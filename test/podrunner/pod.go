@@ -14,7 +14,8 @@ import (
 
 // Pod holds the state that a pod's containers share, such as volumes and the hosts file.
 type Pod struct {
-	// Replace maps paths in the containers to files of the machine that are mounted at these paths.
+	// Replace lists files of the machine that are mounted in the containers. Each key is a path in
+	// the containers, and its value is the path of the file.
 	Replace map[string]string
 
 	t        testing.TB

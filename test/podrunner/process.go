@@ -92,7 +92,7 @@ func (p *Process) start(plan string) {
 	}
 }
 
-// Wait waits until the container ends. Later calls return the same result.
+// Wait waits until the container ends. Later calls of Wait return the same result.
 func (p *Process) Wait() Result {
 	p.t.Helper()
 	alarm := time.AfterFunc(waitTimeout, p.kill)

@@ -55,7 +55,8 @@ func (p *plan) createFiles() error {
 	return nil
 }
 
-// bindMount adds the bind mount m below root. bindMount creates the mount point if it is missing.
+// bindMount adds the bind mount "m" below the folder "root". bindMount creates the mount point if
+// it is missing.
 func (m mount) bindMount(root string) error {
 	to := filepath.Join(root, m.To)
 	from, err := os.Stat(m.From)

@@ -33,7 +33,8 @@ func SSHKeys(t testing.TB) map[string]string {
 	return map[string]string{"id_rsa": string(private), "id_rsa.pub": public, "authorized_keys": public}
 }
 
-// authorizedKey returns the line that allows a key in the file authorized_keys. RFC 5656, section 3.1, defines the format.
+// authorizedKey returns the line in the file authorized_keys that allows logins with the given key. RFC 5656, section 3.1,
+// defines the format of ECDSA public keys.
 func authorizedKey(t testing.TB, key *ecdsa.PublicKey) string {
 	t.Helper()
 	point, err := key.Bytes()

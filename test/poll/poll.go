@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// pollInterval is the time between two checks.
+// pollInterval is the time between two checks of a condition.
 const pollInterval = 50 * time.Millisecond
 
-// Until calls the function "check" again and again, until the function returns nil. After a timeout, Until fails the
-// test with the last error.
+// Until calls the function "check" repeatedly, and returns when "check" returns nil. If "check" still returns an
+// error after the timeout, Until fails the test with this error.
 func Until(t testing.TB, timeout time.Duration, check func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)

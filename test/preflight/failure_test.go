@@ -27,8 +27,8 @@ var hostileText = "a\"b\\c\r\n\x1b[31m\t$(reboot); `date` \"," + strings.Repeat(
 // busy machine.
 const soonLimit = 30 * time.Second
 
-// TestPreflightReportsWhyAHostIsUnreachable breaks the second of two nodes, and checks the reported cause. The launcher and
-// the first node stay reachable.
+// TestPreflightReportsWhyAHostIsUnreachable makes the second of two nodes unreachable, and checks the cause that preflight
+// reports. The launcher and the first node stay reachable.
 func TestPreflightReportsWhyAHostIsUnreachable(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

@@ -28,7 +28,7 @@ type job struct {
 	keys     map[string]string
 }
 
-// host pairs a host of the hostfile with the pod that has this host name.
+// host is a host of the hostfile, together with its pod.
 type host struct {
 	name, address string
 	pod           *podrunner.Pod
@@ -57,7 +57,8 @@ func newAddress() string {
 	return fmt.Sprintf("127.1.%d.%d", n/200, n%200+1)
 }
 
-// newJob creates a job with pods and host names. The pods run no containers yet.
+// newJob creates a job with pods and host names. The pods of a new simulated TrainJob run no
+// containers yet.
 func newJob(t testing.TB, nodes int, on testPlatform) *job {
 	t.Helper()
 	requireProgram(t, "ssh")
@@ -81,7 +82,8 @@ func newJob(t testing.TB, nodes int, on testPlatform) *job {
 	return j
 }
 
-// newHost creates a host and its pod. The pod also has the volumes that Trainer adds.
+// newHost creates a host and its pod. The pod has the volumes of its pod spec and the volumes that
+// Trainer adds.
 func (j *job) newHost(role string, index int, on testPlatform) *host {
 	j.t.Helper()
 	hostname := fmt.Sprintf("sum-%s-0-%d", role, index)
@@ -96,7 +98,8 @@ func (j *job) newHost(role string, index int, on testPlatform) *host {
 	return h
 }
 
-// replaceShell returns a value for podrunner.Pod.Replace, so that /bin/sh in a pod is the shell with the given name.
+// replaceShell returns a value for the field podrunner.Pod.Replace. The value replaces /bin/sh in a pod with the
+// shell that has the given name.
 func replaceShell(t testing.TB, name string) map[string]string {
 	t.Helper()
 	sh, err := filepath.EvalSymlinks("/bin/sh")
@@ -163,11 +166,12 @@ func (j *job) awaitReady(h *host) {
 	})
 }
 
-// startTimeout is how long a test waits for a container. On two cores, it takes a while until 99 containers have started.
+// startTimeout is how long a test waits for a container. On a machine with two cores, 99 containers take a while to
+// start.
 const startTimeout = 2 * time.Minute
 
-// awaitCondition waits until the function "holds" returns true. After startTimeout, the test fails and prints the output
-// of the container.
+// awaitCondition waits until the function "holds" returns true. If "holds" still returns false after the time
+// startTimeout, awaitCondition fails the test and prints the output of the container.
 func awaitCondition(t testing.TB, process *podrunner.Process, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(startTimeout); !holds(); time.Sleep(5 * time.Millisecond) {
@@ -177,7 +181,8 @@ func awaitCondition(t testing.TB, process *podrunner.Process, holds func() bool)
 	}
 }
 
-// runPreflight runs the init container "identity" of the launcher, and then starts its init container "preflight".
+// runPreflight first runs the launcher's init container "identity". It then starts the launcher's init container
+// "preflight".
 func (j *job) runPreflight(env map[string]string) *podrunner.Process {
 	j.t.Helper()
 	j.runIdentity("launcher", j.launcher)

@@ -24,8 +24,8 @@ func TestPreflightReachesAHundredHosts(t *testing.T) {
 	t.Logf("preflight took %s, its verdict has %d bytes", result.Took, len(result.Message))
 }
 
-// TestVerdictLengthIsLimited checks that the longest possible verdicts are not longer than verdictLimit. These verdicts
-// report the maximum number of failures, with long names and details, for up to 120 hosts.
+// TestVerdictLengthIsLimited checks that the longest possible verdicts are not longer than verdictLimit. The longest
+// verdicts report the maximum number of failures, with long host names and details, for up to 120 hosts.
 func TestVerdictLengthIsLimited(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ good, bad, timed int }{
@@ -62,7 +62,7 @@ func TestVerdictLengthIsLimited(t *testing.T) {
 	}
 }
 
-// verdictGrowth returns the number of bytes by which a verdict would grow if each time in it had 7 digits. An hour in
+// verdictGrowth returns how many bytes longer a verdict would be if each of its times had 7 digits. An hour in
 // milliseconds has 7 digits.
 func verdictGrowth(v verdict) int {
 	sum := 0

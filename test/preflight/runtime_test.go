@@ -38,7 +38,8 @@ func requireProgram(t testing.TB, program string) {
 	}
 }
 
-// podSpecs returns the pod spec of each ReplicatedJob in the rendered runtime. The keys are the names of the ReplicatedJobs.
+// podSpecs returns the pod spec of each ReplicatedJob in the rendered runtime. The keys of the returned map are the names of
+// the ReplicatedJobs.
 func podSpecs(t testing.TB) map[string]*corev1.PodSpec {
 	t.Helper()
 	runtime, err := readRuntime(rendered)
@@ -70,7 +71,7 @@ func readRuntime(path string) (*trainer.ClusterTrainingRuntime, error) {
 	return nil, fmt.Errorf("reading %s: %w", path, errors.New("there is no ClusterTrainingRuntime"))
 }
 
-// setEnv sets a variable of a container, as a TrainJob's env does.
+// setEnv sets an environment variable of a container, as the field "env" of a TrainJob does.
 func setEnv(container *corev1.Container, name, value string) {
 	for i := range container.Env {
 		if container.Env[i].Name == name {

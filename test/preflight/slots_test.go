@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPreflightCountsSlots runs a job with a launcher and one node. The node counts its slots with a command. Preflight
-// assumes that the launcher has enough slots, because the init container in which preflight runs may have other limits than
-// the launcher's main container.
+// TestPreflightCountsSlots runs a job with a launcher and one node. The node runs a command that prints how many slots the
+// node has. Preflight assumes that the launcher has enough slots, because preflight runs in an init container, which may
+// have other limits than the launcher's main container.
 func TestPreflightCountsSlots(t *testing.T) {
 	t.Parallel()
 	garbage := `printf 'a"b\\c\n\033[31m\t$(reboot) '; head -c 10000 /dev/zero | tr '\0' '"'`

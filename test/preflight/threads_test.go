@@ -11,7 +11,7 @@ import (
 )
 
 // runFile runs a script from the launcher's folder /mpi-run on this machine, with the given environment variables. A fake
-// nproc reports eight CPUs unless OMP_NUM_THREADS is set.
+// program nproc prints the value of OMP_NUM_THREADS, or 8 if this variable is not set.
 func runFile(t *testing.T, j *job, env []string, script string, args ...string) string {
 	t.Helper()
 	programs := t.TempDir()
@@ -29,7 +29,7 @@ func runFile(t *testing.T, j *job, env []string, script string, args ...string) 
 }
 
 // TestCPULimitsAreCounted checks that the script "cpus" returns the number of CPUs that control groups allow. The test
-// writes the files of control groups, versions 1 and 2, into a folder.
+// simulates control groups of versions 1 and 2 with files in a temporary folder.
 func TestCPULimitsAreCounted(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 0, testPlatform{})

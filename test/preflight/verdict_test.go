@@ -36,7 +36,8 @@ type failure struct {
 	Detail string `json:"detail"`
 }
 
-// read parses the verdict of a preflight that ended. read also checks conditions that every verdict must meet.
+// read decodes the verdict of a preflight check that has ended. read also checks conditions that every
+// verdict must meet.
 func read(t testing.TB, result podrunner.Result) verdict {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(result.Message))
@@ -60,7 +61,8 @@ func read(t testing.TB, result podrunner.Result) verdict {
 	return v
 }
 
-// removeTimes removes all times from the verdict. The result tells for each host whether the verdict contained its time.
+// removeTimes removes all times from the verdict. removeTimes returns, for each host, whether the verdict contained the
+// time of this host.
 func (v *verdict) removeTimes() []bool {
 	timed := make([]bool, len(v.MS))
 	for i, ms := range v.MS {

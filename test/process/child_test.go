@@ -50,8 +50,8 @@ func TestServerDiesWithItsParent(t *testing.T) {
 	if err := os.WriteFile(start, []byte(WrapperScript("/bin/sleep")), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// The parent waits until the child runs the server, because setpriv must first ask the kernel to kill the child
-	// when the parent ends.
+	// The parent process must run until the child runs the server. Before this time, setpriv asks the kernel to
+	// kill the child when the parent ends.
 	parent := runScript(t, "'"+start+"' 60 & echo $! >'"+pid+"'; until grep -qx sleep /proc/$!/comm; do sleep 0.02; done")
 	<-parent.done
 	child, err := os.ReadFile(pid)

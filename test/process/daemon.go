@@ -88,11 +88,12 @@ func (d Daemon) PID() int {
 	return recorded.PID
 }
 
-// Stop terminates the process and removes its record. If the process still runs after 10 seconds, Stop kills it. Stop
-// also succeeds if the process does not run.
+// Stop terminates the daemon, and removes the file that records the daemon's process id. If the process still runs
+// after 10 seconds, Stop kills it. Stop also succeeds if the process does not run.
 func (d Daemon) Stop() error { return d.end(syscall.SIGTERM) }
 
-// Kill kills the process and removes its record. Kill also succeeds if the process does not run.
+// Kill kills the daemon, and removes the file that records the daemon's process id. Kill also
+// succeeds if the process does not run.
 func (d Daemon) Kill() error { return d.end(syscall.SIGKILL) }
 
 func (d Daemon) end(first syscall.Signal) error {

@@ -66,8 +66,8 @@ func TestReusedProcessIDIsNotKilled(t *testing.T) {
 	}
 }
 
-// awaitLog waits until the log contains a text. Scripts print the awaited text after they have set their signal
-// handlers.
+// awaitLog waits until a log file contains the given text. Test scripts first set their signal handlers, and
+// then print the text for which awaitLog waits.
 func awaitLog(t *testing.T, path, text string) {
 	t.Helper()
 	for deadline := time.Now().Add(stopTimeout); !strings.Contains(Tail(path), text); time.Sleep(pollInterval) {

@@ -1,3 +1,3 @@
 // Package process runs servers for tests. A Child is killed when the program that started it ends. A Daemon runs
-// until a program stops it. Oldest finds a process that lives as long as its pod.
+// until a program stops it. The function Oldest finds a process that lives as long as its pod.
 package process

@@ -8,12 +8,12 @@ import (
 	"strconv"
 )
 
-// Oldest returns the id of the oldest process whose control group's path contains the text "group". The first process of a
-// pod holds the pod's namespaces open, so it lives as long as the pod. Other processes of a pod can end at any time. Oldest
-// works only on Linux, because it reads /proc.
+// Oldest searches for processes whose control group has the argument "group" in its path, and returns the id of the oldest
+// process. The first process of a pod holds the pod's namespaces open, so it lives as long as the pod. Other processes of
+// a pod can end at any time. Oldest works only on Linux, because it reads /proc.
 func Oldest(group string) (int, error) { return oldestBelow("/proc", group) }
 
-// oldestBelow does the work of Oldest. The argument "proc" is the path of /proc.
+// oldestBelow implements the function Oldest. The argument "proc" is the path of /proc.
 func oldestBelow(proc, group string) (int, error) {
 	files, err := filepath.Glob(filepath.Join(proc, "[0-9]*", "cgroup"))
 	if err != nil {

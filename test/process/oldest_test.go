@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestOldestProcessOfAGroupIsFound checks that neither the order of process ids, nor the order of their digits as text,
-// determines which process is the oldest.
+// TestOldestProcessOfAGroupIsFound checks that Oldest compares the start times of processes, and not their
+// process ids.
 func TestOldestProcessOfAGroupIsFound(t *testing.T) {
 	proc := t.TempDir()
 	for pid, p := range map[int]struct {
@@ -33,7 +33,7 @@ func TestOldestProcessOfAGroupIsFound(t *testing.T) {
 			}
 		}
 	}
-	// This process ended before its start time could be read.
+	// Process 1 simulates a process that ended before its start time could be read.
 	if err := os.Mkdir(filepath.Join(proc, "1"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ type expression struct {
 	Error   string
 }
 
-// read parses expressions with the parser of Prometheus.
+// read parses PromQL expressions with the parser of Prometheus.
 func read(t *testing.T, expressions map[string]string) map[string]expression {
 	t.Helper()
 	input, err := json.Marshal(expressions)
@@ -47,8 +47,8 @@ func read(t *testing.T, expressions map[string]string) map[string]expression {
 // "exported_namespace".
 var scrapeLabels = []string{"job", "instance", "exported_pod", "exported_namespace"}
 
-// emittedLabels returns the labels of every metric and every recording rule that grafana/ declares. The keys are the names
-// of the series.
+// emittedLabels returns the labels of every metric and every recording rule that grafana/ declares. The keys of the
+// returned map are the names of the series.
 func emittedLabels(o grafanadata.Grafana) map[string][]string {
 	all := map[string][]string{}
 	add := func(name string, labels []string, histogram bool) {
@@ -60,8 +60,8 @@ func emittedLabels(o grafanadata.Grafana) map[string][]string {
 	}
 	for _, s := range o.Sources {
 		for name, labels := range s.Metrics {
-			// grafana/ declares no types for the metrics of other projects' exporters. All of these metrics with the suffix
-			// _seconds are histograms.
+			// grafana/ declares no types for the metrics of other projects' exporters. A metric of another project's
+			// exporter is a histogram if its name ends in _seconds.
 			add(name, labels, strings.HasSuffix(name, "_seconds"))
 		}
 	}

@@ -15,14 +15,15 @@ import (
 )
 
 // panelCase is a test case of a panel: input series in promtool's notation, the time of evaluation, and the expected values.
-// The keys of Want are the legend of a query, and then the labels of a series.
+// The field Want maps the legend of a query to the expected series, and the labels of each series to its expected value.
 type panelCase struct {
 	Series map[string]string
 	At     string
 	Want   map[string]map[string]float64
 }
 
-// panelCases holds the test cases of a panel. The keys are descriptions.
+// panelCases holds the test cases of a panel. The keys of the field Tests are descriptions of the
+// test cases.
 type panelCases struct{ Tests map[string]panelCase }
 
 // readPanelCases reads the test cases in testdata/panels.cue. The result maps the key of each panel, such as now/running, to
@@ -58,8 +59,8 @@ func tenantPanels(t *testing.T) map[string]panels.Panel {
 	return byKey
 }
 
-// TestTenantPanels compares the panels of the dashboard "tenant" with values worked out by hand. For other dashboards,
-// TestRulesOnAServer only checks that the results are the same as the earlier results in a golden file.
+// TestTenantPanels compares the panels of the dashboard "tenant" with values worked out by hand. For all other
+// dashboards, TestRulesOnAServer compares the results only with earlier results in a golden file.
 func TestTenantPanels(t *testing.T) {
 	files := caseFiles{Grafana: grafana(t), folder: t.TempDir()}
 	byKey, queries := tenantPanels(t), panelQueries(t)
@@ -84,8 +85,8 @@ func TestTenantPanels(t *testing.T) {
 	files.run(t)
 }
 
-// hasValues returns a check for promtool. At the given time, the expression must return exactly the samples in "want", which
-// maps labels to values.
+// hasValues returns a check of one expression, in the form in which promtool reads checks. The check requires that the
+// expression returns exactly the samples in "want" at the given time. The argument "want" maps labels to values.
 func hasValues(at, expression string, want map[string]float64) any {
 	var samples []any
 	for labels, value := range want {
@@ -95,8 +96,8 @@ func hasValues(at, expression string, want map[string]float64) any {
 }
 
 // TestTenantPanelsHaveTests checks that each query of the dashboard "tenant" has a test with values worked out by hand.
-// Every query needs a test, because every query computes its values: the rule "cardinality" of test/dashboards requires an
-// aggregation. A query that ends in "or vector(0)" also needs a test without series.
+// Every query of the dashboard "tenant" needs a test, because the rule "cardinality" of test/dashboards requires that
+// every query aggregates series. A query that ends in "or vector(0)" also needs a test without series.
 func TestTenantPanelsHaveTests(t *testing.T) {
 	cases := readPanelCases(t)
 	for key, panel := range tenantPanels(t) {

@@ -34,7 +34,7 @@ func TestPanelsWithoutHonoredLabels(t *testing.T) {
 	s.expectNamedLabels(t)
 }
 
-// legendLabel matches a label in a legend.
+// legendLabel matches a label in the legend of a panel, such as {{pod}}.
 var legendLabel = regexp.MustCompile(`{{([^}]*)}}`)
 
 // expectNamedLabels checks that the series of each panel have the labels in the panel's legend and columns.

@@ -25,8 +25,9 @@ type result struct {
 	Values [][2]any          `json:"values"` // timestamp, and value as text
 }
 
-// TestAnswersForPictures evaluates all panels' queries over the time range, and writes the results to a file for `make
-// pictures`. The environment variable TRAINYARD_PICTURES contains the path of the file.
+// TestAnswersForPictures evaluates all panels' queries over the time range that the pictures show, and writes the
+// results to a file for `make pictures`. The environment variable TRAINYARD_PICTURES contains the path of the file for
+// the results.
 func TestAnswersForPictures(t *testing.T) {
 	file := os.Getenv("TRAINYARD_PICTURES")
 	if file == "" {
@@ -60,7 +61,7 @@ func TestAnswersForPictures(t *testing.T) {
 	}
 }
 
-// drawing holds everything from which `make pictures` draws the pictures.
+// drawing holds all inputs from which `make pictures` draws the pictures of the dashboards.
 type drawing struct {
 	Dashboards []panels.Dashboard
 	Selected   map[string]string // the line under the title of each dashboard
@@ -70,7 +71,7 @@ type drawing struct {
 	Files      map[string]string // the texts of the program that draws, its requirements, and the recorded series
 }
 
-// readDrawing reads everything from which `make pictures` draws the pictures.
+// readDrawing reads all inputs from which `make pictures` draws the pictures of the dashboards.
 func readDrawing(t *testing.T) drawing {
 	t.Helper()
 	dashboards, err := panels.All()
@@ -97,7 +98,8 @@ func readDrawing(t *testing.T) drawing {
 	return d
 }
 
-// hash returns a hash of all fields. Each picture contains the hash.
+// hash returns a hash of all fields of the drawing. Each picture contains the hash of the inputs
+// from which it was drawn.
 func (d drawing) hash(t *testing.T) string {
 	t.Helper()
 	text, err := json.Marshal(d)
@@ -108,7 +110,7 @@ func (d drawing) hash(t *testing.T) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// selectedValues returns, for each dashboard, the values of its variables in the pictures, such as "trainjob: bert".
+// selectedValues maps each dashboard to the values of its variables in the pictures, such as "trainjob: bert".
 func selectedValues(dashboards []panels.Dashboard) map[string]string {
 	selected := map[string]string{}
 	for _, d := range dashboards {
@@ -125,15 +127,16 @@ func selectedValues(dashboards []panels.Dashboard) map[string]string {
 	return selected
 }
 
-// uses reports whether a query of the dashboard contains a text.
+// uses reports whether a query of the dashboard "d" contains the given text.
 func uses(d panels.Dashboard, text string) bool {
 	return slices.ContainsFunc(d.Panels, func(p panels.Panel) bool {
 		return slices.ContainsFunc(p.Queries, func(q panels.Query) bool { return strings.Contains(q.Expr, text) })
 	})
 }
 
-// TestPicturesBecomeOutOfDate removes each input of the pictures, and checks that the hash changes. If the hash missed
-// an input, TestPicturesAreCurrent would accept pictures that were drawn from an earlier value of the input.
+// TestPicturesBecomeOutOfDate removes the inputs of the pictures one by one, and checks that the hash of the inputs
+// changes each time. If the hash missed an input, TestPicturesAreCurrent would accept pictures that were drawn from an
+// earlier value of the input.
 func TestPicturesBecomeOutOfDate(t *testing.T) {
 	d := readDrawing(t)
 	for i := range reflect.TypeFor[drawing]().NumField() {

@@ -17,7 +17,7 @@ import (
 //go:embed testdata/recorded.txt
 var recordedSeries string
 
-// The time range of the recorded series.
+// Begin and End are the limits of the time range of the recorded series.
 var (
 	Begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	End   = Begin.Add(95 * time.Minute)
@@ -49,11 +49,12 @@ func openMetrics(to io.Writer) error {
 	return w.Flush()
 }
 
-// valueNotation matches one element of promtool's notation for series. The element contains a value, an optional
-// increment and a count, as in 0+60x90.
+// valueNotation matches one element of promtool's notation for series. An element of promtool's notation
+// contains a value, an optional increment and a count, as in 0+60x90.
 var valueNotation = regexp.MustCompile(`^(_|[0-9.]+)(?:\+([0-9.]+))?x([0-9]+)$`)
 
-// expandValues expands promtool's notation for series to values. A missing value is nil.
+// expandValues converts the values of a series from promtool's notation to a list of numbers. A
+// missing value is nil.
 func expandValues(text string) ([]*float64, error) {
 	var all []*float64
 	for _, word := range strings.Fields(text) {

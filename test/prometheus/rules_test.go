@@ -138,8 +138,8 @@ func runPromtool(t *testing.T, arguments ...string) (string, error) {
 	return string(out), err
 }
 
-// ruleFile writes a rule file and returns its path. If names of rules are given, the file contains only the named
-// rules, and the rules whose series the named rules query.
+// ruleFile writes a rule file and returns its path. If names of rules are given, the file contains the named
+// rules, and all rules whose series the named rules query.
 func ruleFile(t *testing.T, o grafanadata.Grafana, names ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "rules.json")
@@ -194,7 +194,7 @@ func ruleExpressions(o grafanadata.Grafana) map[string]string {
 	return all
 }
 
-// writeJSON writes a JSON file. promtool can read such a file, because JSON is valid YAML.
+// writeJSON writes a JSON file. promtool can read JSON files, because JSON is valid YAML.
 func writeJSON(t *testing.T, file string, content any) {
 	t.Helper()
 	text, err := json.MarshalIndent(content, "", " ")
@@ -233,7 +233,8 @@ func firingNow(name string) string {
 	return fmt.Sprintf(`ALERTS{alertname=%q, alertstate="firing"}`, name)
 }
 
-// addNever adds a test case in which an alert must not fire at any time until e.At.
+// addNever adds a test case in which an alert must not fire at any time from the start to the time
+// e.At.
 func (c *caseFiles) addNever(t *testing.T, name, what string, e grafanadata.Case) {
 	t.Helper()
 	c.write(t, name, what, e.Series, map[string]any{
@@ -241,8 +242,8 @@ func (c *caseFiles) addNever(t *testing.T, name, what string, e grafanadata.Case
 	})
 }
 
-// addInhibited adds a test case in which the condition of an alert holds, but the alert must not fire, because an inhibiting
-// alert fires. The test case also checks that no other inhibiting alert fires.
+// addInhibited adds a test case in which the condition of an alert holds, but the alert does not fire, because an inhibiting
+// alert fires. The test case also checks that none of the other alerts that inhibit this alert fires.
 func (c *caseFiles) addInhibited(t *testing.T, name string, a grafanadata.Alert, other string) {
 	t.Helper()
 	e := a.Tests.Inhibited[other]
@@ -263,14 +264,14 @@ func (c *caseFiles) addPending(t *testing.T, name string, a grafanadata.Alert) {
 	c.write(t, name, "pending", e.Series, map[string]any{"promql_expr_test": []any{hasValue(e.At, isPending, 1), hasValue(e.At, fires, 1)}})
 }
 
-// hasValue returns a check for promtool. At the given time, the expression must return exactly one sample without
-// labels, with the given value.
+// hasValue returns a check for promtool. The check requires that the expression returns exactly one sample at the
+// given time, without labels and with the given value.
 func hasValue(at, expression string, want float64) any {
 	return map[string]any{"expr": expression, "eval_time": at, "exp_samples": []any{map[string]any{"labels": "{}", "value": want}}}
 }
 
-// write adds a test case to the test files. If the rules are for clusters without trainyard's controller, write skips
-// each test case that uses series of the controller.
+// write is the method that adds a test case to the test files. If the rules are for clusters without trainyard's
+// controller, the method skips each test case that uses series of the controller.
 func (c *caseFiles) write(t *testing.T, name, what string, series map[string]string, test map[string]any) {
 	t.Helper()
 	if !c.Controller && slices.ContainsFunc(grafanadata.Sorted(series), func(s string) bool { return strings.HasPrefix(s, "trainyard_") }) {
@@ -296,7 +297,7 @@ func (c *caseFiles) write(t *testing.T, name, what string, series map[string]str
 	c.files = append(c.files, file)
 }
 
-// run runs all test cases with promtool.
+// run passes all test cases to promtool, and fails the test if promtool reports an error.
 func (c *caseFiles) run(t *testing.T) {
 	t.Helper()
 	if len(c.files) == 0 {

@@ -20,16 +20,17 @@ import (
 // startTimeout is the maximum time for the start of Prometheus.
 const startTimeout = 2 * time.Minute
 
-// Server is a Prometheus server. If Start has started it, it contains the recorded series and the results of the recording
-// rules.
+// Server is a Prometheus server. A Server that was started by the function Start contains the recorded series and the
+// results of the recording rules.
 type Server struct {
 	dir   string
 	url   string
 	child *process.Child
 }
 
-// Start starts Prometheus, whose files are in the folder "dir". Beforehand, Start evaluates the recording rules for the time
-// range of the recorded series, one stage after another, because rules use the results of earlier stages.
+// Start starts Prometheus, and stores its files in the folder "dir". Start first evaluates the recording rules for the time
+// range of the recorded series. Start evaluates one stage of rules after another, because rules use the results of earlier
+// stages.
 func Start(ctx context.Context, dir string, g grafanadata.Grafana) (*Server, error) {
 	s := &Server{dir: dir}
 	if err := s.writeRecorded(); err != nil {
@@ -49,7 +50,8 @@ func Start(ctx context.Context, dir string, g grafanadata.Grafana) (*Server, err
 	return s, s.start(ctx)
 }
 
-// ruleStages divides the recording rules into stages. A rule queries only results of earlier stages.
+// ruleStages divides the recording rules into stages. The rules of a stage query only results of
+// earlier stages.
 func ruleStages(g grafanadata.Grafana) [][]grafanadata.Group {
 	var all [][]grafanadata.Group
 	for stage := 1; ; stage++ {
@@ -81,7 +83,8 @@ func (s *Server) writeRecorded() error {
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-// evaluateRules evaluates rules on the existing blocks, and writes the results as new blocks.
+// evaluateRules evaluates rules on the series in the storage of Prometheus, and writes the results
+// as new blocks.
 func (s *Server) evaluateRules(ctx context.Context, groups []grafanadata.Group) error {
 	if err := s.start(ctx); err != nil {
 		return err
@@ -90,8 +93,9 @@ func (s *Server) evaluateRules(ctx context.Context, groups []grafanadata.Group) 
 	if err := s.write("stage.json", map[string]any{"groups": groups}); err != nil {
 		return err
 	}
-	// Prometheus evaluates each group at a fixed second of the minute, and computes this second from the file name.
-	// The file name is constant, because other names would change the results of rules.
+	// Prometheus evaluates each rule group at a fixed second of the minute, and computes this second from the name
+	// of the rule file. The name of the rule file is constant, because another name would change the results of
+	// rules.
 	return runPromtoolIn(s.dir, "tsdb", "create-blocks-from", "rules", "--quiet", "--url="+s.url, "--output-dir="+s.data(),
 		"--start="+Begin.Format(time.RFC3339), "--end="+End.Format(time.RFC3339), "stage.json")
 }

@@ -14,10 +14,11 @@ import (
 	"github.com/trainyard/trainyard/test/grafanadata"
 )
 
-// TestRulesOnAServer evaluates all rules and panels on a Prometheus server with the recorded series. The results must be the
-// same as in testdata/computed.txt and testdata/panels.txt. Both are golden files: they contain earlier results, not values
-// worked out by hand. With TRAINYARD_UPDATE=1, the test writes the results to both files. Every rule must have results, and
-// the results must have only the labels that the rule declares.
+// TestRulesOnAServer evaluates all rules and panels on a Prometheus server with the recorded series. The results of rules
+// must match testdata/computed.txt, and the results of panels must match testdata/panels.txt. The files computed.txt and
+// panels.txt are golden files: they contain earlier results, not values worked out by hand. With TRAINYARD_UPDATE=1, the
+// test writes the results to computed.txt and panels.txt. Each recording rule must return results. The results must have
+// only the labels that the recording rule declares.
 func TestRulesOnAServer(t *testing.T) {
 	g := grafana(t)
 	s, err := Start(t.Context(), t.TempDir(), g)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTemplatesNameTenantsAndJobs checks that each template for the series of a TrainJob contains the text
-// {job}, and that each template for the series of a tenant contains the text {tenant}.
+// TestTemplatesNameTenantsAndJobs checks that the templates for series of a TrainJob contain the text
+// {job}, and that the templates for series of a tenant contain the text {tenant}.
 func TestTemplatesNameTenantsAndJobs(t *testing.T) {
 	all := SeriesTemplates()
 	for name, lines := range map[string][]string{"{job}": all.PerJob, "{tenant}": all.PerTenant} {

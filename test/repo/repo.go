@@ -1,4 +1,5 @@
-// Package repo finds files of this repository for tests. A test can run in any folder of the repository.
+// Package repo finds files of this repository for tests. The functions of this package work for tests in
+// any folder of the repository.
 package repo
 
 import (
@@ -116,8 +117,8 @@ func Build(t testing.TB) string {
 }
 
 // Compile builds a program from a folder in cmd/. Compile does not use `go build`, because `go build` links a program
-// each time, which takes seconds. In contrast, `go run` links an unchanged program only once, because Go caches the
-// linked program. With the flag `-exec cp`, `go run` copies the program and does not run it.
+// each time, which takes seconds. `go run` links an unchanged program only once, because Go caches the linked
+// program. With the flag `-exec cp`, `go run` copies the program and does not run it.
 func Compile(command, program string) error {
 	root, err := Root()
 	if err != nil {

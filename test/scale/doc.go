@@ -1,4 +1,4 @@
 // Package scale runs TrainJobs with generated runtimes on a cluster with simulated cluster nodes and pods. `make scale` runs
-// TrainJobs with many nodes, and `make kueue` runs TrainJobs that wait for quota. Controllers, webhooks, the scheduler and
-// Kueue are real. The tests need no root privileges, and take about a minute.
+// TrainJobs with many nodes, and `make kueue` runs TrainJobs that wait for quota. The tests use real controllers and
+// webhooks, the real scheduler and the real Kueue. The tests need no root privileges, and take about a minute.
 package scale

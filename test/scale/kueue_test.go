@@ -31,13 +31,13 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// hostCount is the number of pods of a queued job. The queue named "team" admits one job of this size if the queue
-// borrows quota.
+// hostCount is the number of pods of a queued job. If the queue named "team" borrows quota, the queue admits
+// one job with hostCount pods.
 const hostCount = 3
 
 // TestJobsWaitForQuota checks that each queue admits a TrainJob with the maximum number of nodes that `trainyard vet`
-// reports, and never a larger TrainJob. The reported number includes borrowed quota. A TrainJob must wait while
-// another TrainJob uses the quota.
+// reports, and never a larger TrainJob. The maximum number of nodes that `trainyard vet` reports includes borrowed
+// quota. A TrainJob must wait while another TrainJob uses the quota.
 func TestJobsWaitForQuota(t *testing.T) {
 	if os.Getenv("TRAINYARD_KUEUE") == "" {
 		t.Skip("needs Kueue and a cluster of simulated nodes: run `make kueue`")
@@ -91,7 +91,7 @@ func maxNodes(t *testing.T, documents []string) map[string]int {
 }
 
 // expectMaxNodes checks that a job with the maximum number of nodes runs if no other job uses the quota. A job with
-// one more node must never run.
+// one node more than the maximum must never run.
 func (s *sandbox) expectMaxNodes(t *testing.T, queue string, most int) {
 	largest, over := queued("largest", "openmpi", queue, most, "1h"), queued("over", "openmpi", queue, most+1, "1h")
 	s.submit(t, over)
@@ -110,7 +110,8 @@ func (s *sandbox) expectMaxNodes(t *testing.T, queue string, most int) {
 	s.runKubectl(t, "", "delete", "trainjob", largest.Name, over.Name)
 }
 
-// expectSameNode runs a job whose runtime requires that all pods run on the same cluster node, and checks that they do.
+// expectSameNode runs a job whose runtime requires that all pods run on the same cluster node, and checks that the pods
+// share one cluster node.
 func (s *sandbox) expectSameNode(t *testing.T) {
 	job := queued("near", "near", "near", hostCount, "1h")
 	s.submit(t, job)
@@ -201,7 +202,8 @@ func (s *sandbox) expectTimeout(t *testing.T) {
 }
 
 // expectNoRefusal submits a job whose requests use up the quota of its queue and of its namespace. Kubernetes must create
-// all pods of the job, even though the limits of the pods exceed the requests. Another job waits in Kueue without pods.
+// all pods of the job, even though the limits of the pods exceed the requests. The test also submits a second job, which
+// must wait in Kueue without pods.
 func (s *sandbox) expectNoRefusal(t *testing.T) {
 	first, second := queued("first", "openmpi", "default", hostCount, "1h"), queued("second", "openmpi", "default", hostCount, "1s")
 	for _, job := range []*trainer.TrainJob{first, second} {

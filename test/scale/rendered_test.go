@@ -106,8 +106,9 @@ func (e exampleCluster) generateObjects(t *testing.T, example string) map[string
 	return sets
 }
 
-// exemptControllers is an additional layer of the platform document. It exempts the cluster's controllers from the admission
-// rules. The example acme is for OpenShift, where the exempt controllers have other ServiceAccounts.
+// exemptControllers is an additional layer of the platform document. exemptControllers exempts the cluster's controllers
+// from the admission rules. The example acme is for OpenShift, where the controllers of Trainer and Kueue have other
+// ServiceAccounts.
 const exemptControllers = `
 spec:
   admission:
@@ -116,8 +117,8 @@ spec:
     - system:serviceaccount:kueue-system:kueue-controller-manager
 `
 
-// apply applies the objects of an example, except objects whose kinds the cluster does not have, such as those of
-// Prometheus. The function also creates the namespaces, claims and ClusterQueues that the example expects in the cluster.
+// apply creates or updates the objects of an example, but skips kinds that the cluster does not have, such as the kinds
+// of Prometheus. apply also creates the namespaces, claims and ClusterQueues that the example expects in the cluster.
 func (e exampleCluster) apply(t *testing.T, objs []client.Object) {
 	t.Helper()
 	var stream strings.Builder
@@ -128,8 +129,9 @@ func (e exampleCluster) apply(t *testing.T, objs []client.Object) {
 	}
 	for _, obj := range objs {
 		if namespace := obj.GetNamespace(); namespace != "" {
-			// Red Hat's build of Kueue requires this label. If a tenant's namespace lacks the label, the admission
-			// policy refuses all TrainJobs in the namespace.
+			// Red Hat's build of Kueue requires the label kueue.openshift.io/managed. If a tenant's namespace
+			// lacks the label kueue.openshift.io/managed, the admission policy refuses all TrainJobs in the
+			// namespace.
 			managed := map[string]string{"kueue.openshift.io/managed": "true"}
 			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: managed}}
 			if err := e.client.Create(t.Context(), ns); client.IgnoreAlreadyExists(err) != nil {
@@ -155,8 +157,8 @@ func (e exampleCluster) apply(t *testing.T, objs []client.Object) {
 	}
 }
 
-// volumeAndClaim is the YAML of a PersistentVolume, and of a PersistentVolumeClaim for this volume. The format
-// arguments are the namespace and the name of the claim.
+// volumeAndClaim is the YAML of a PersistentVolume, and of a PersistentVolumeClaim for this volume. The
+// arguments of the format are the namespace and the name of the claim.
 const volumeAndClaim = `
 apiVersion: v1
 kind: PersistentVolume
@@ -249,7 +251,8 @@ func ofJob(job client.Object) []client.ListOption {
 	return []client.ListOption{client.InNamespace(job.GetNamespace()), client.MatchingLabels{jobset.JobSetNameKey: job.GetName()}}
 }
 
-// checkRunning returns an error unless all pods of a job run, and the launcher and the nodes can connect.
+// checkRunning returns an error if a pod of the job does not run, or if the launcher and the nodes cannot
+// connect.
 func (e exampleCluster) checkRunning(ctx context.Context, job client.Object) error {
 	var children batchv1.JobList
 	if err := e.client.List(ctx, &children, ofJob(job)...); err != nil {
@@ -333,7 +336,8 @@ func (e exampleCluster) flavors(ctx context.Context, job client.Object) ([]strin
 	return flavors, err
 }
 
-// kueueObject returns an empty object of the given kind of Kueue, into which a client can read.
+// kueueObject returns an empty object of the given Kueue kind, so that a client can read an object
+// of the cluster into it.
 func kueueObject(kind string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": kind}}
 }
@@ -341,7 +345,8 @@ func kueueObject(kind string) *unstructured.Unstructured {
 // mpiPort is a port of MPI traffic in all examples.
 const mpiPort = 20000
 
-// canConnect returns an error unless network policies let the launcher and a node connect in both directions.
+// canConnect returns an error if network policies do not let the launcher and a node connect in both
+// directions.
 func (e exampleCluster) canConnect(ctx context.Context, launcher, node *corev1.Pod) error {
 	var policies networkingv1.NetworkPolicyList
 	if err := e.client.List(ctx, &policies, client.InNamespace(launcher.Namespace)); err != nil {

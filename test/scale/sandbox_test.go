@@ -71,10 +71,11 @@ func startSandbox(t *testing.T, o cluster.Options, documents ...string) *sandbox
 	return s
 }
 
-// awaitQuotas waits until Kubernetes has computed the usage of every ResourceQuota. Until then, Kubernetes refuses
-// TrainJobs. In a new cluster, Kubernetes needs some seconds to discover kinds such as TrainJob. If this is too late for an
-// existing quota, Kubernetes computes its usage again only after five minutes, but computes the usage of a new quota sooner.
-// Therefore awaitQuotas deletes and recreates each quota whose usage is still unknown.
+// awaitQuotas waits until Kubernetes has computed the usage of every ResourceQuota. Until Kubernetes has computed the usage
+// of a ResourceQuota, it refuses TrainJobs. In a new cluster, Kubernetes needs some seconds to discover kinds such as
+// TrainJob. If Kubernetes discovers a kind such as TrainJob too late, it computes the usage of an existing quota again only
+// after five minutes. For a new quota, Kubernetes computes the usage in less than five minutes. Therefore awaitQuotas
+// deletes and recreates each quota whose usage is still unknown.
 func (s *sandbox) awaitQuotas(t *testing.T) {
 	t.Helper()
 	poll.Until(t, waitTimeout, func(ctx context.Context) error {

@@ -51,8 +51,8 @@ func TestJobOfManyNodesRunsAndCompletes(t *testing.T) {
 	}
 }
 
-// await repeatedly calls the function "reached" until this function returns true. The arguments of the function are the
-// job and the number of the job's running pods.
+// await repeatedly calls the function "reached" until this function returns true. The arguments of the function
+// "reached" are the job and the number of the job's running pods.
 func (s *sandbox) await(t *testing.T, job *trainer.TrainJob, reached func(*trainer.TrainJob, int) bool) {
 	t.Helper()
 	poll.Until(t, waitTimeout, func(ctx context.Context) error {

@@ -33,7 +33,8 @@ func TestTrainJobSucceeds(t *testing.T) {
 	w.expect("train", jobs.Initializing, "Starting: 0 of 3 pods are ready")
 	w.run("train")
 	w.expect("train", jobs.Running, "Running on 3 pods")
-	// The controller writes events in the background, so they can be later than the annotations.
+	// The controller writes events in the background, so an event can appear later than the
+	// annotations.
 	w.expectReasons("train", "JobSubmitted", "GangSchedulingStarted", "PodsReady", "TrainingStarted")
 	before := len(w.writes.all())
 	time.Sleep(3 * time.Second)
@@ -78,9 +79,9 @@ func TestRestartRepeatsNothing(t *testing.T) {
 	w.expectReasons("other", "JobSubmitted")
 }
 
-// TestReadOnlyWritesNothing checks that the controller writes nothing with the option ReadOnly. Without the option, it would
-// suspend the TrainJob "waiting" after the timeout of its runtime, delete the TrainJob "ended" after its time to live, and
-// create network policies, because the namespace isolates TrainJobs.
+// TestReadOnlyWritesNothing checks that the controller writes nothing with the option ReadOnly. Without the option ReadOnly,
+// the controller would suspend the TrainJob "waiting" after the timeout of its runtime, and delete the TrainJob "ended"
+// after its time to live. The controller would also create network policies, because the namespace isolates TrainJobs.
 func TestReadOnlyWritesNothing(t *testing.T) {
 	w := newWorld(t, func(o *controller.Options) { o.ReadOnly, o.LeaderElection = true, true })
 	w.isolate()

@@ -124,7 +124,8 @@ func TestPoliciesOfTrainJobs(t *testing.T) {
 func (w *world) submitTo(name, runtime string) {
 	w.Helper()
 	job := build.MakeTrainJob(name, w.namespace).Runtime(runtime).Nodes(2).Obj()
-	// Retry, because Trainer's webhook may not have seen the new runtime yet.
+	// Retry the creation of the TrainJob, because Trainer's webhook may not have seen the new
+	// runtime yet.
 	controlplane.Eventually(w, func(ctx context.Context) error {
 		err := w.cp.Client().Create(ctx, job.DeepCopy())
 		if err != nil && strings.Contains(err.Error(), "already exists") {

@@ -80,7 +80,7 @@ type tripper func(*http.Request) (*http.Response, error)
 
 func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// start starts the controller, and stops it at the end of the test.
+// start runs the controller until the end of the test.
 func (w *world) start(change func(*controller.Options)) {
 	w.Helper()
 	config := w.cp.Config()
@@ -116,7 +116,7 @@ func (w *world) submit(name string) {
 }
 
 // createPods creates the pods of a TrainJob: the launcher and two nodes. The status of each pod says that no cluster node
-// has room for it.
+// has room for the pod.
 func (w *world) createPods(job string) {
 	w.Helper()
 	for _, p := range []struct {
@@ -149,7 +149,8 @@ func (w *world) update(pod *corev1.Pod) {
 	}
 }
 
-// eachPod changes the status of all pods of a TrainJob.
+// eachPod calls the function "change" for each pod of a TrainJob, and writes the changed status of
+// the pod.
 func (w *world) eachPod(job string, change func(*corev1.Pod)) {
 	w.Helper()
 	pods := &corev1.PodList{}
@@ -195,8 +196,8 @@ func (w *world) run(job string) {
 	})
 }
 
-// end sets the status of the launcher to terminated, with the given exit code and termination message. It also sets the
-// final condition of the JobSet, which Trainer copies to the TrainJob.
+// end terminates the launcher: it sets the launcher's status, with the given exit code and termination message. end
+// also sets the final condition of the JobSet, which Trainer copies to the TrainJob.
 func (w *world) end(job string, code int32, left string) {
 	w.Helper()
 	w.eachPod(job, func(pod *corev1.Pod) {
@@ -217,7 +218,7 @@ func (w *world) end(job string, code int32, left string) {
 	})
 }
 
-// expect waits until a TrainJob has the given phase, and its message contains the given text.
+// expect waits until a TrainJob has the given phase, and a message that contains the given text.
 func (w *world) expect(job string, phase jobs.Phase, text string) {
 	w.Helper()
 	controlplane.Eventually(w, func(ctx context.Context) error {

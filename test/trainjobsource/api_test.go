@@ -169,7 +169,8 @@ func TestAPIDefaults(t *testing.T) {
 	}
 }
 
-// TestAPIColumns checks the columns that kubectl prints, and the status subresource.
+// TestAPIColumns checks the status subresource of a TrainJobSource, and the columns that kubectl
+// prints for a TrainJobSource.
 func TestAPIColumns(t *testing.T) {
 	cp, c := startWithCRD(t)
 	source := &v1alpha1.TrainJobSource{Spec: v1alpha1.TrainJobSourceSpec{URL: "https://git.example.com/jobs.git"}}

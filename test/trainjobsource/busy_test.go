@@ -14,7 +14,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// counter counts the fetches of a Fetcher.
+// counter is a Fetcher that counts its fetches.
 type counter struct {
 	trainjobsource.Fetcher
 	fetches atomic.Int32
@@ -25,8 +25,8 @@ func (c *counter) Fetch(ctx context.Context, r fetch.Request) (fetch.Result, err
 	return c.Fetcher.Fetch(ctx, r)
 }
 
-// reserve reserves the namespace of the first tenant, as the controller does for each round (one call of Reconcile). It
-// waits if a round has already reserved the namespace.
+// reserve reserves the namespace of the first tenant, as the controller does for each round (one call of Reconcile). If
+// a round has already reserved the namespace, reserve waits until the namespace is free.
 func reserve(t *testing.T, rounds *reconcile.Reconciler) (free func()) {
 	t.Helper()
 	controlplane.Eventually(t, func(context.Context) error {
@@ -38,11 +38,11 @@ func reserve(t *testing.T, rounds *reconcile.Reconciler) (free func()) {
 	return free
 }
 
-// TestReservedNamespaceDoesNotStopOthers reserves one of two namespaces, as a long round does. The controller has only one
-// worker, which must handle the TrainJobSource of the other namespace. The TrainJobSource in the reserved namespace must
-// wait: the controller fetches its commit only once, and the status shows the requested fetch only after the commit was
-// applied. The second part of the test deletes the TrainJobSource while its namespace is reserved. The deletion must wait
-// too.
+// TestReservedNamespaceDoesNotStopOthers reserves one of two namespaces, as a long round of the controller does. The
+// controller has only one worker, which must handle the TrainJobSource in the namespace that is not reserved. The
+// TrainJobSource in the reserved namespace must wait: the controller fetches the commit of this TrainJobSource only once.
+// The status must show the requested fetch only after the commit was applied. The second part of the test deletes the
+// TrainJobSource in the reserved namespace. The deletion of the TrainJobSource must wait until its namespace is free.
 func TestReservedNamespaceDoesNotStopOthers(t *testing.T) {
 	l := newLive(t)
 	commit := l.push("bert", "numNodes: 2")

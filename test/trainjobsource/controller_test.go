@@ -108,7 +108,8 @@ func (l *live) waitState(job, state, run string) {
 	})
 }
 
-// runName returns the name of a run's TrainJob. The argument "run" has the form JOB/GENERATION.
+// runName returns the name of a run's TrainJob. The argument "run" names the job and the generation
+// of the run, in the form JOB/GENERATION.
 func (l *live) runName(run string) string {
 	l.t.Helper()
 	for name, t := range l.list() {
@@ -177,8 +178,9 @@ func TestGitHistories(t *testing.T) {
 	}
 }
 
-// TestLinearHistoryAfterAProblem pushes a commit with a good file and a broken file, so only the good file is applied. Then
-// a forced push removes this commit. With linearHistory, the controller must refuse the forced push.
+// TestLinearHistoryAfterAProblem pushes a commit with a good file and a broken file. The controller applies only the good
+// file. A forced push then removes the commit with the broken file. With the setting linearHistory, the controller must
+// refuse the forced push.
 func TestLinearHistoryAfterAProblem(t *testing.T) {
 	l := newLive(t)
 	first := l.push("bert", "numNodes: 2")
@@ -197,8 +199,8 @@ func TestLinearHistoryAfterAProblem(t *testing.T) {
 	l.wait("False", v1alpha1.ReasonVerificationFailed)
 }
 
-// TestDeniedJobDoesNotStopOthers checks that a job runs even if another job breaks an admission rule and a file contains a
-// mistake. The status must describe all three.
+// TestDeniedJobDoesNotStopOthers checks that a job runs even if another job breaks an admission rule, and another file
+// contains a mistake. The status must describe the running job, the denied job and the file with the mistake.
 func TestDeniedJobDoesNotStopOthers(t *testing.T) {
 	l := newLive(t)
 	l.push("big", "numNodes: 100000")

@@ -36,7 +36,8 @@ import (
 
 func sorted(values []string) []string { return slices.Sorted(slices.Values(values)) }
 
-// program compiles the program trainyard-controller once, and returns its path.
+// program compiles the command trainyard-controller once, and returns the path of the compiled
+// program.
 var program = sync.OnceValues(func() (string, error) {
 	folder, err := os.MkdirTemp("", "trainyard-controller-")
 	if err != nil {
@@ -47,10 +48,11 @@ var program = sync.OnceValues(func() (string, error) {
 	return file, repo.Compile("trainyard-controller", file)
 })
 
-// removeProgram removes the compiled program. TestMain calls it at the end.
+// removeProgram removes the compiled program. TestMain calls removeProgram after all tests.
 var removeProgram = func() {}
 
-// start starts the program trainyard-controller. Without further flags, the program does not use leader election.
+// start launches the program trainyard-controller. Without further flags, the program does not use leader
+// election.
 func (l *live) start(kubeconfig string, more ...string) (*exec.Cmd, *bytes.Buffer) {
 	l.t.Helper()
 	file, err := program()
@@ -69,9 +71,9 @@ func (l *live) start(kubeconfig string, more ...string) (*exec.Cmd, *bytes.Buffe
 	return cmd, &messages
 }
 
-// TestKilledController kills the program 20 times at random moments while it starts jobs. The result must be the same as
-// without kills: each version of each job has exactly one run, and the record (the ConfigMap in which the controller stores
-// the runs) contains exactly these runs.
+// TestKilledController kills the program trainyard-controller 20 times at random moments while the program starts jobs.
+// After the kills, each version of each job must have exactly one run. The record, the ConfigMap in which the controller
+// stores the runs, must contain exactly these runs.
 func TestKilledController(t *testing.T) {
 	l := newLive(t)
 	kubeconfig := l.kubeconfig()
@@ -150,9 +152,10 @@ func (l *live) watchCreations(nodes int) <-chan struct{} {
 	return created
 }
 
-// waitForMoment waits until the test should kill the program: when the next TrainJob is created. If TrainJobs were already
-// created since the last call, waitForMoment waits for a random time instead. So the program is also killed while it starts,
-// and while it confirms in the record that it has created TrainJobs.
+// waitForMoment waits for the moment at which the test kills the program: the creation of the next TrainJob. If a
+// TrainJob was created since the last call of waitForMoment, waitForMoment waits for a random time instead. Because of
+// the random times, the program is also killed while it starts, and while it confirms in the record that it has created
+// TrainJobs.
 func waitForMoment(random *rand.Rand, created <-chan struct{}) {
 	if len(created) == 0 {
 		select {
@@ -233,8 +236,8 @@ func (l *live) runController(change func(*trainjobsource.Controller)) {
 	l.background(mgr.Start)
 }
 
-// TestA14PanicDoesNotStopOthers checks that the controller still handles a TrainJobSource if it panics while it handles
-// another one.
+// TestA14PanicDoesNotStopOthers checks that a panic while the controller handles one TrainJobSource does not prevent
+// the controller from handling another TrainJobSource.
 func TestA14PanicDoesNotStopOthers(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")

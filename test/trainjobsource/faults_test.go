@@ -19,7 +19,7 @@ type change struct {
 	change func(w *world)
 }
 
-// history creates, edits, replaces, relabels and removes jobs.
+// history is a list of changes that create, edit, replace, relabel and remove jobs.
 var history = []change{
 	{"create", func(w *world) { w.commit("bert", "numNodes: 2"); w.commit("gpt", "numNodes: 1") }},
 	{"edit", func(w *world) { w.commit("bert", "numNodes: 3") }},
@@ -31,8 +31,8 @@ var history = []change{
 }
 
 // TestCrashAfterEveryWrite replays a history once for each write of the controller, and lets the controller crash after this
-// write. The write reaches the API server, but the controller does not get the response. The final runs must be the same as
-// without a crash.
+// write. The last write before the crash reaches the API server, but the controller does not get the response. The final
+// runs must be the same as without a crash.
 func TestCrashAfterEveryWrite(t *testing.T) {
 	for _, onChange := range []plan.OnChange{plan.Queue, plan.RunAlongside, plan.Replace} {
 		t.Run(string(onChange), func(t *testing.T) {
@@ -53,8 +53,9 @@ func TestCrashAfterEveryWrite(t *testing.T) {
 	}
 }
 
-// replay makes all changes of the history. The controller crashes once, after the given number of writes, or never if the
-// number is 0. replay returns the final runs and the number of writes since the last start of the controller.
+// replay is the method that makes all changes in the variable "history", one after the other. The controller crashes
+// once, after the given number of writes, or never if the number is 0. replay returns the final runs and the number of
+// writes since the last start of the controller.
 func (w *world) replay(crashAfter int64) (runs []string, writes int64) {
 	w.t.Helper()
 	w.restart(crashAfter)
@@ -77,8 +78,9 @@ func (w *world) replay(crashAfter int64) (runs []string, writes int64) {
 	return w.runs(), w.transport.writes.Load()
 }
 
-// TestRandomHistoriesOnTheAPIServer takes random steps. A job must never have two active runs, and at the end, no job may
-// have more runs than committed versions.
+// TestRandomHistoriesOnTheAPIServer makes random changes in Git and in the cluster, and lets the controller crash at
+// random moments. A job must never have two active runs, and at the end, no job may have more runs than committed
+// versions.
 func TestRandomHistoriesOnTheAPIServer(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Queue, Prune: plan.Finished, Succeeded: 99, Failed: 99})
 	started := w.randomSteps(500)

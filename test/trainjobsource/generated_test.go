@@ -11,7 +11,7 @@ import (
 )
 
 // TestAPICodeIsGenerated checks that the DeepCopy methods and CRDs match the Go types in api/v1alpha1. With
-// TRAINYARD_UPDATE=1, the test writes them instead.
+// TRAINYARD_UPDATE=1, the test writes the DeepCopy methods and CRDs instead of checking them.
 func TestAPICodeIsGenerated(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(repo.Tool(t, "controller-gen"), "object", "crd", "paths=./api/v1alpha1",

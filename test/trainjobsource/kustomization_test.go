@@ -7,8 +7,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// TestKustomizationRuns checks that the TrainJobs of a kustomization run with exactly the values in Git: with integers, and with a
-// script of several lines that a patch sets.
+// TestKustomizationRuns checks that the TrainJobs of a kustomization run with exactly the values in Git. The test values
+// include integers, and a script of several lines that a patch sets.
 func TestKustomizationRuns(t *testing.T) {
 	l := newLive(t)
 	const script = "set -e\n  indented  \n\techo '#'  # end\n"

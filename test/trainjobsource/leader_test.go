@@ -24,8 +24,9 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// gate is a proxy in front of the API server. It counts the requests that create TrainJobs. It does not forward the creation
-// request whose number is "after", but calls the function "stop" and responds with an error.
+// gate is a proxy in front of the API server. The proxy counts the requests that create TrainJobs. When the create
+// request with the number "after" arrives, the proxy calls the function "stop". The proxy then responds with an error
+// instead of forwarding the request.
 type gate struct {
 	proxy   *httputil.ReverseProxy
 	stop    func()
@@ -42,7 +43,8 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.proxy.ServeHTTP(w, r)
 }
 
-// newGate starts a gate, and returns the path of a kubeconfig for it.
+// newGate starts a gate, which is a proxy in front of the API server. newGate returns the path of a
+// kubeconfig for the proxy.
 func (l *live) newGate(g *gate) string {
 	l.t.Helper()
 	config, _ := l.connection() // the gate adds the token, because clients send no token over plain HTTP
@@ -79,9 +81,9 @@ func (l *live) removeLeases() {
 	}
 }
 
-// TestLeaderPausesWhileItApplies pauses the leader while it applies a commit. Meanwhile, another replica applies the rest of
-// the commit, and a user deletes a run. When the first leader continues, it must not create the deleted run again, and its
-// process must end.
+// TestLeaderPausesWhileItApplies pauses the leader while it applies a commit. During the pause, another replica applies the
+// remaining jobs of the commit, and a user deletes a run. When the paused leader continues, it must not create the deleted
+// run again, and its process must end.
 func TestLeaderPausesWhileItApplies(t *testing.T) {
 	l := newLive(t)
 	l.removeLeases()
@@ -110,8 +112,8 @@ func TestLeaderPausesWhileItApplies(t *testing.T) {
 	if got := len(l.runs()); got >= jobs {
 		t.Fatalf("%d runs exist before the pause, want less than %d", got, jobs)
 	}
-	// The other replica becomes the leader only after the duration in the first leader's lease. A short duration makes the
-	// test faster.
+	// The second replica becomes the leader only after the lease of the first replica has expired. A short lease makes
+	// the test faster.
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "trainyard-controller"}}
 	if err := l.cp.Client().Patch(t.Context(), lease, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"leaseDurationSeconds":1}}`))); err != nil {
 		t.Fatal(err)
@@ -124,7 +126,8 @@ func TestLeaderPausesWhileItApplies(t *testing.T) {
 		want = append(want, fmt.Sprintf("job-%d/1 nodes=1", job))
 	}
 	l.waitRuns("the other replica finishes the round", want...)
-	// Wait until the record confirms the first leader's runs. Before that, the new leader would create a deleted run again.
+	// Wait until the record confirms the first leader's runs. If a user deleted a run before the record confirms the run,
+	// a new leader would create the run again.
 	l.waitRecord()
 	last := l.list()["job-7"]
 	if err := l.cp.Client().Delete(t.Context(), &last); err != nil {
@@ -147,8 +150,9 @@ func TestLeaderPausesWhileItApplies(t *testing.T) {
 	l.waitRecord()
 }
 
-// TestShards runs a replica without a shard, and a replica of the shard "a". Each replica must handle only the
-// TrainJobSources of its own shard, which a label of the TrainJobSource selects, and must have its own lease.
+// TestShards runs a replica without a shard, and a replica of the shard "a". Each replica must have its own
+// lease, and must handle only the TrainJobSources of its own shard. A label of the TrainJobSource selects the
+// shard.
 func TestShards(t *testing.T) {
 	l := newLive(t)
 	l.removeLeases()

@@ -31,7 +31,7 @@ import (
 	"github.com/trainyard/trainyard/test/poll"
 )
 
-// live extends the type world with a running controller, a Git server and a TrainJobSource.
+// live extends the type "world" with a running controller, a Git server and a TrainJobSource.
 type live struct {
 	*world
 	server *gitserver.Server
@@ -44,8 +44,8 @@ type live struct {
 	timeout time.Duration // how long the method eventually waits; liveTimeout if it is 0
 }
 
-// newLive starts a Git server with an empty repository. The method run starts the controller, and the method create creates
-// the TrainJobSource.
+// newLive starts a Git server with an empty repository. The method "run" starts the controller, and the method "create"
+// creates the TrainJobSource.
 func newLive(t *testing.T, opts ...controlplane.Option) *live {
 	t.Helper()
 	startWithCRD(t, opts...)
@@ -86,11 +86,12 @@ func (l *live) removeSources() {
 	}
 }
 
-// account is the ServiceAccount of the controller. It and its rights are among the objects that are generated from the
-// document.
+// account is the ServiceAccount of the controller. The generated objects include the ServiceAccount of the controller
+// and its rights.
 var account = client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "trainyard-controller"}
 
-// connection returns a connection with the rights of the controller's ServiceAccount, and its token.
+// connection returns the configuration of a client with the rights of the controller's
+// ServiceAccount, and the token of this ServiceAccount.
 func (l *live) connection() (*rest.Config, string) {
 	l.t.Helper()
 	request := &authenticationv1.TokenRequest{}
@@ -112,7 +113,7 @@ func (l *live) options() controller.Options {
 	}
 }
 
-// run runs the controller until the test ends.
+// run starts the controller, and stops it at the end of the test.
 func (l *live) run(o controller.Options) {
 	l.t.Helper()
 	config, _ := l.connection()
@@ -129,7 +130,8 @@ func (l *live) run(o controller.Options) {
 	l.background(func(ctx context.Context) error { return controller.Run(ctx, config, o) })
 }
 
-// background calls a function in a goroutine. The context of the function ends with the test.
+// background starts a goroutine that calls a function. The context of the function ends with the
+// test.
 func (l *live) background(f func(context.Context) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -142,7 +144,6 @@ func (l *live) background(f func(context.Context) error) {
 	l.t.Cleanup(func() { cancel(); <-done })
 }
 
-// create creates the TrainJobSource.
 func (l *live) create() {
 	l.t.Helper()
 	if err := l.cp.Client().Create(l.t.Context(), l.object); err != nil {
@@ -150,7 +151,8 @@ func (l *live) create() {
 	}
 }
 
-// push writes the file of a job, commits, and returns the commit. An empty spec removes the file.
+// push writes the file of a job, commits the file to Git, and returns the commit. If the argument
+// "spec" is empty, push removes the file of the job.
 func (l *live) push(job, spec string) string {
 	l.t.Helper()
 	l.commit(job, spec)
@@ -161,13 +163,14 @@ func (l *live) push(job, spec string) string {
 	return l.pushFile(job+".yaml", text)
 }
 
-// pushFile writes or removes a file, commits, and returns the commit.
+// pushFile writes or removes a file, commits the change to Git, and returns the commit.
 func (l *live) pushFile(name, text string) string {
 	l.t.Helper()
 	return l.pushFiles(map[string]string{name: text})
 }
 
-// pushFiles writes files, commits, and returns the commit. An empty text removes a file.
+// pushFiles writes files, commits them to Git, and returns the commit. If the text of a file is
+// empty, pushFiles removes the file.
 func (l *live) pushFiles(files map[string]string) string {
 	l.t.Helper()
 	if err := l.git.Write(files); err != nil {
@@ -181,7 +184,7 @@ func (l *live) pushFiles(files map[string]string) string {
 	return commit
 }
 
-// sync asks the controller to fetch, and waits until it has fetched.
+// sync asks the controller to fetch from Git, and waits until the controller has fetched.
 func (l *live) sync() {
 	l.t.Helper()
 	l.pushes++
@@ -195,7 +198,7 @@ func (l *live) sync() {
 	})
 }
 
-// change changes the TrainJobSource with a JSON merge patch.
+// change applies a JSON merge patch to the TrainJobSource.
 func (l *live) change(patch string) {
 	l.t.Helper()
 	if err := l.cp.Client().Patch(l.t.Context(), l.object, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
@@ -203,14 +206,16 @@ func (l *live) change(patch string) {
 	}
 }
 
-// liveTimeout is how long a test waits for the controller. The test of a restarted cluster waits longer: after an outage, the API
-// server needs time to start, and the controller's clients wait up to 30 s before they try again.
+// liveTimeout is the maximum time for which a test waits for the controller. The test that restarts the cluster has a longer
+// timeout. After an outage, the API server needs time to start, and the controller's clients wait up to 30 s before they try
+// again.
 const (
 	liveTimeout    = time.Minute
 	restartTimeout = 3 * time.Minute
 )
 
-// eventually waits until the TrainJobSource meets a condition, and completes deletions of TrainJobs meanwhile.
+// eventually calls the function "check" repeatedly until it returns nil. Before each call of "check",
+// the method "eventually" completes the deletion of TrainJobs.
 func (l *live) eventually(check func(*v1alpha1.TrainJobSource) error) {
 	l.t.Helper()
 	var last error
@@ -224,7 +229,8 @@ func (l *live) eventually(check func(*v1alpha1.TrainJobSource) error) {
 	})
 }
 
-// wait waits until the condition Ready has the given status and reason for the current spec.
+// wait is a method that waits for the condition Ready. The condition must have the given status and
+// reason, and must be about the current spec.
 func (l *live) wait(status metav1.ConditionStatus, reason string) {
 	l.t.Helper()
 	l.eventually(func(s *v1alpha1.TrainJobSource) error {
@@ -247,7 +253,7 @@ func (l *live) waitObserved() {
 	})
 }
 
-// waitApplied waits until a commit is applied.
+// waitApplied waits until the controller has applied the given commit.
 func (l *live) waitApplied(commit string) {
 	l.t.Helper()
 	l.eventually(func(s *v1alpha1.TrainJobSource) error {
@@ -258,7 +264,7 @@ func (l *live) waitApplied(commit string) {
 	})
 }
 
-// waitRuns waits until the method runs returns exactly the given runs.
+// waitRuns waits until the cluster contains exactly the given runs of the TrainJobSource.
 func (l *live) waitRuns(step string, want ...string) {
 	l.t.Helper()
 	l.eventually(func(s *v1alpha1.TrainJobSource) error {

@@ -60,7 +60,7 @@ func TestSteadyControllerWritesNothing(t *testing.T) {
 }
 
 // TestSettledSourceCausesNoRequests checks that the controller sends no requests to the API server for a TrainJobSource
-// whose TrainJobs match Git. It must still notice changes in the cluster before the next fetch.
+// whose TrainJobs match Git. The controller must still notice changes in the cluster before the next fetch.
 func TestSettledSourceCausesNoRequests(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")
@@ -108,7 +108,7 @@ func TestUnreadableFolderHasNoOldProblems(t *testing.T) {
 }
 
 // putSecret creates a Secret, and removes it at the end of the test. If the argument "hosts" is empty, the Secret has no
-// annotation.
+// annotation that lists hosts.
 func (l *live) putSecret(namespace, name, hosts string, data map[string]string) {
 	l.t.Helper()
 	secret := &corev1.Secret{StringData: data}
@@ -163,7 +163,7 @@ func TestSecrets(t *testing.T) {
 }
 
 // TestQueuedJobStartsWithoutGit checks that a waiting job starts when the earlier run ends, although the Git server refuses
-// the controller's requests, and that the status reports the refusal.
+// the controller's requests. The status must report that the Git server refuses requests.
 func TestQueuedJobStartsWithoutGit(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")
@@ -181,8 +181,8 @@ func TestQueuedJobStartsWithoutGit(t *testing.T) {
 	l.wait("False", v1alpha1.ReasonFetchFailed)
 }
 
-// TestWebhook checks that a request with a valid signature causes a fetch, and that all other requests get the same
-// response.
+// TestWebhook checks that a webhook request with a valid signature causes a fetch, and that all refused requests
+// get the same response.
 func TestWebhook(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")
@@ -299,7 +299,8 @@ func TestMetricsMatchTheCatalogue(t *testing.T) {
 	})
 }
 
-// TestMissingKind runs all controllers on an API server without the kind JobSet. The error must say what to install.
+// TestMissingKind runs all controllers on an API server without the kind JobSet. The error must tell the user to
+// install Kubeflow Trainer with JobSet.
 func TestMissingKind(t *testing.T) {
 	l := newLive(t)
 	o := l.options()

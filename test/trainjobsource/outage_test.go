@@ -35,7 +35,7 @@ type servers struct {
 }
 
 // find returns the process id and command line of the program with the given name. The program must be a child process of
-// this test, and use the control plane's folder.
+// this test. The program's command line must contain the control plane's folder.
 func (s *servers) find(name string) (pid int, line []string) {
 	s.t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -145,8 +145,8 @@ func TestRestartedCluster(t *testing.T) {
 	l.waitRuns("after the restart", want...)
 }
 
-// TestWebhookDown checks that jobs wait while a validating webhook does not answer, that the status names the webhook, and
-// that each job then runs once.
+// TestWebhookDown checks that jobs wait while a validating webhook does not answer, and that the status names the webhook.
+// After the webhook is removed, each job must run once.
 func TestWebhookDown(t *testing.T) {
 	l := newLive(t)
 	url := "https://" + controlplane.FreeAddress(t) + "/validate"
@@ -206,7 +206,7 @@ func TestWebhookDown(t *testing.T) {
 	l.waitRecord()
 }
 
-// expectRefused returns an error while the API server accepts TrainJobs.
+// expectRefused returns an error if the API server accepts a new TrainJob.
 func (l *live) expectRefused(ctx context.Context) error {
 	job := &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{Name: "mpi"}}}
 	job.Namespace, job.GenerateName = tenants[0], "probe-"
@@ -216,8 +216,8 @@ func (l *live) expectRefused(ctx context.Context) error {
 	return errors.Join(errors.New("the API server accepts TrainJobs"), l.cp.Client().Delete(ctx, job))
 }
 
-// TestClockJumps sets the controller's clock forward and back by a day. The controller must go on fetching, run nothing
-// twice, and keep as many ended runs as the history limits say.
+// TestClockJumps sets the controller's clock forward and back by a day. The controller must continue to fetch, must run
+// no version of a job twice, and must keep as many ended runs as the history limits say.
 func TestClockJumps(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 1")

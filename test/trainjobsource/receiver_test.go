@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/receiver"
 )
 
-// newReceiver creates a receiver of webhooks, and returns a function that sends requests to it. The requests contain a
-// GitLab token, which is the secret itself and not a signature.
+// newReceiver creates a receiver of webhooks, and returns a function that sends requests to the receiver. The requests
+// contain a GitLab token, which is the secret itself and not a signature.
 func newReceiver(l *live) func(method, path, token string, body io.Reader) *httptest.ResponseRecorder {
 	r := &receiver.Receiver{Client: l.cp.Client(), Secrets: l.cp.Client()}
 	return func(method, path, token string, body io.Reader) *httptest.ResponseRecorder {
@@ -88,8 +88,8 @@ func TestWebhookAttacks(t *testing.T) {
 	}
 }
 
-// TestWebhookLimits checks that a flood of requests is refused, and that the receiver still accepts requests for other
-// TrainJobSources during a flood for one TrainJobSource.
+// TestWebhookLimits checks that the receiver refuses a flood of requests. During a flood of requests for one
+// TrainJobSource, the receiver must still accept requests for other TrainJobSources.
 func TestWebhookLimits(t *testing.T) {
 	l := newLive(t)
 	l.putSecret(tenants[0], "hook", "", map[string]string{"webhook": hookToken})

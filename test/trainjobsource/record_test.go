@@ -26,8 +26,8 @@ func (w *world) fillRecord() {
 	}
 }
 
-// TestFullRecordCanShrink checks that a round deletes runs, although the record has no room for new runs. The record has no room
-// because of a job that was removed from Git.
+// TestFullRecordCanShrink checks that a round deletes runs, although the record has no room for new runs. In this test,
+// a job that was removed from Git fills the record.
 func TestFullRecordCanShrink(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Queue, Prune: plan.Always})
 	w.commit("bert", "numNodes: 2")

@@ -74,7 +74,8 @@ func TestRefusedJobsDoNotStopOthers(t *testing.T) {
 	w.expect("the job is mended", plan.Running, "bad/2 nodes=4", "bert/1 nodes=2")
 }
 
-// TestWarnedJobsRun checks that a job that breaks an admission rule runs if the platform only warns about violations.
+// TestWarnedJobsRun checks that the controller runs a job that breaks an admission rule, if the platform only warns
+// about violations.
 func TestWarnedJobsRun(t *testing.T) {
 	l := newLive(t)
 	editor := l.asEditor()
@@ -115,8 +116,8 @@ func TestWarnedJobsRun(t *testing.T) {
 	})
 }
 
-// TestMisspelledFieldStopsNoRun checks that a misspelled field in Git stops no run, neither of the same job nor of another job that
-// breaks an admission rule.
+// TestMisspelledFieldStopsNoRun checks a misspelled field in the file of one job, and a broken admission rule in
+// another job. The runs of both jobs must continue.
 func TestMisspelledFieldStopsNoRun(t *testing.T) {
 	l := newLive(t)
 	l.object.Spec.OnChange = v1alpha1.ChangeReplace

@@ -15,11 +15,12 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
 )
 
-// queue is a policy that starts a new version of a job when all earlier runs have ended. Its limits are high enough to keep
-// all ended runs.
+// queue is a policy that starts a new version of a job when all earlier runs have ended. The history limits of the policy
+// "queue" are so high that the plan keeps all ended runs.
 var queue = plan.Policy{OnChange: plan.Queue, Prune: plan.Finished, Succeeded: 9, Failed: 9}
 
-// runs returns the TrainJobs of the TrainJobSource in the form "JOB/GENERATION nodes=NUMBER", sorted.
+// runs returns a sorted list of the TrainJobs of the TrainJobSource. Each TrainJob has the form
+// "JOB/GENERATION nodes=NUMBER".
 func (w *world) runs() []string {
 	w.t.Helper()
 	var all []string
@@ -32,7 +33,8 @@ func (w *world) runs() []string {
 	return all
 }
 
-// expect runs rounds until nothing changes, and then checks the state of the job bert and the list of all runs.
+// expect calls Reconcile until nothing changes, and then checks the state of the job "bert" and the list of all
+// runs.
 func (w *world) expect(step string, state plan.State, runs ...string) {
 	w.t.Helper()
 	states := w.settle()
@@ -94,7 +96,7 @@ func TestDeletedRunsStayDeleted(t *testing.T) {
 }
 
 // TestRunDeletedAtOnceStaysDeleted deletes a TrainJob right after the round that created it, and restarts the controller.
-// The controller must not create the TrainJob again.
+// After the restart, the controller must not create the deleted TrainJob again.
 func TestRunDeletedAtOnceStaysDeleted(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2")
@@ -109,8 +111,9 @@ func TestRunDeletedAtOnceStaysDeleted(t *testing.T) {
 	w.expect("deleted at once", plan.Ended)
 }
 
-// TestRetriesInGitAndInTheCluster checks a job that has both a retry annotation in Git and a retry text in the cluster.
-// Setting one of the two must start a new run, and removing one of the two must start no run.
+// TestRetriesInGitAndInTheCluster checks a job with two requests to run again: a retry annotation in Git and a retry
+// text in the cluster. Setting the retry annotation or the retry text must start a new run, and removing either of them
+// must start no run.
 func TestRetriesInGitAndInTheCluster(t *testing.T) {
 	w := newWorld(t, queue)
 	inGit := ", annotations: {trainyard.dev/retry: g}"
@@ -161,8 +164,8 @@ func TestSteadyStateWritesNothing(t *testing.T) {
 	}
 }
 
-// TestLabelsArePatched checks that a label that is changed or removed in Git is changed or removed in the TrainJob without a
-// new run, and that the patch keeps fields which other programs have set.
+// TestLabelsArePatched checks that a label that changes or disappears in Git also changes or disappears in the TrainJob,
+// without a new run. The request that patches the labels must keep fields that other programs have set.
 func TestLabelsArePatched(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2", ", labels: {team: a, old: x}")
@@ -183,9 +186,9 @@ func TestLabelsArePatched(t *testing.T) {
 	}
 }
 
-// TestLabelsDoNotResume checks that a TrainJob that Kueue has suspended stays suspended when a label changes in Git. Kueue's
-// webhook suspends a TrainJob while the controller creates it. The API server therefore records the controller as the owner
-// of the field suspend, and the controller's next apply could remove the field.
+// TestLabelsDoNotResume checks that a TrainJob suspended by Kueue stays suspended when a label changes in Git. Kueue's
+// webhook suspends a TrainJob while the controller creates it. The API server records the controller as the owner of the
+// field "suspend", although Kueue's webhook sets the field. The controller's next apply could therefore remove the field.
 func TestLabelsDoNotResume(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2", ", labels: {team: a}")
@@ -219,8 +222,8 @@ func TestTakenName(t *testing.T) {
 
 }
 
-// TestJobInTwoSources checks a job that two TrainJobSources contain. The job belongs to the first one until it is removed
-// from the files of the first one and its last run has ended.
+// TestJobInTwoSources checks a job that two TrainJobSources contain. The job belongs to the first TrainJobSource until
+// this TrainJobSource no longer contains the job, and the last run of the job has ended.
 func TestJobInTwoSources(t *testing.T) {
 	w := newWorld(t, queue)
 	in := func(source string) { w.source.Name = source }
@@ -245,8 +248,8 @@ func TestJobInTwoSources(t *testing.T) {
 	w.expect("the first source has the job again", plan.Duplicated, "bert/1 nodes=2", "bert/2 nodes=3")
 }
 
-// TestDeletedSourceReleasesItsJobs checks that another TrainJobSource can take the jobs of a deleted TrainJobSource, and
-// that the deleted TrainJobSource does not repeat its runs if it is created again.
+// TestDeletedSourceReleasesItsJobs checks that another TrainJobSource can take the jobs of a deleted TrainJobSource. If
+// the deleted TrainJobSource is created again, it must not repeat its runs.
 func TestDeletedSourceReleasesItsJobs(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2")
@@ -269,8 +272,8 @@ func TestDeletedSourceReleasesItsJobs(t *testing.T) {
 	w.expect("its last version is in Git again", plan.Ended, "bert/1 nodes=2")
 }
 
-// TestDeniedJobsStartNoRun checks that a job that the admission rules deny starts no run, that its earlier runs stay, and
-// that it runs as soon as the rules allow it.
+// TestDeniedJobsStartNoRun checks that a job starts no run while the admission rules deny it, and that its earlier runs
+// stay. A denied job must run as soon as the rules allow the job.
 func TestDeniedJobsStartNoRun(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Replace, Prune: plan.Always})
 	w.commit("bert", "numNodes: 2")
@@ -294,8 +297,8 @@ func TestDryRunWritesNothing(t *testing.T) {
 	}
 }
 
-// TestNameTakenDuringARound simulates a user who creates a TrainJob in the middle of a round, after the round has chosen the
-// same name and before it creates its own TrainJob. The user's TrainJob must not change.
+// TestNameTakenDuringARound simulates a user who creates a TrainJob after a round has chosen the same name for its own
+// TrainJob, but before the round creates its TrainJob. The user's TrainJob must not change.
 func TestNameTakenDuringARound(t *testing.T) {
 	w := newWorld(t, queue)
 	w.transport.before[createRequest] = func() {
@@ -315,8 +318,8 @@ func TestNameTakenDuringARound(t *testing.T) {
 	w.expect("the next round", plan.Running, "bert/1 nodes=2")
 }
 
-// TestRepeatedCreateIsNoError checks that a round succeeds even if the client repeats a create request, because the first
-// response was lost.
+// TestRepeatedCreateIsNoError checks that a round succeeds even if the response to a create request is lost and the
+// client repeats the request.
 func TestRepeatedCreateIsNoError(t *testing.T) {
 	w := newWorld(t, queue)
 	w.transport.repeatCreates = true
@@ -327,8 +330,8 @@ func TestRepeatedCreateIsNoError(t *testing.T) {
 	w.expect("the next round", plan.Running, "bert/1 nodes=2")
 }
 
-// TestLabelsArePatchedAfterAConflict checks that a round patches labels even if the status of the TrainJob changes in the
-// middle of the round, before the round changes the managedFields.
+// TestLabelsArePatchedAfterAConflict checks that a round patches labels even if the status of the TrainJob changes during
+// the round. The test changes the status before the round changes the managedFields.
 func TestLabelsArePatchedAfterAConflict(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2", ", labels: {team: a}")
@@ -344,7 +347,7 @@ func TestLabelsArePatchedAfterAConflict(t *testing.T) {
 }
 
 // TestRunDeletedDuringARound simulates a user who deletes a run in the middle of a round, before the round patches the
-// labels of the run. The patch must not create the run again.
+// labels of the run. The patch for the labels must not create the deleted run again.
 func TestRunDeletedDuringARound(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2")
@@ -362,8 +365,8 @@ func TestRunDeletedDuringARound(t *testing.T) {
 	w.expect("the next round", plan.Ended)
 }
 
-// TestUnreadableFilesStopNothing checks that the runs of a job stay while its file has a mistake, even with the policy
-// Always, which deletes the runs of removed jobs.
+// TestUnreadableFilesStopNothing checks that the runs of a job stay while the file of the job has a mistake. The runs
+// must stay even with the policy Always, which deletes the runs of removed jobs.
 func TestUnreadableFilesStopNothing(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Queue, Prune: plan.Always})
 	w.commit("bert", "numNodes: 2")

@@ -27,8 +27,8 @@ func list(w http.ResponseWriter) {
 		line(commit+" HEAD\x00shallow ofs-delta symref=HEAD:refs/heads/main\n")+line(commit+" refs/heads/main\n")+"0000")
 }
 
-// badServers contains, by name, servers that do not respond as Git servers do. The field "want" is a part of the message in
-// the status of a TrainJobSource that fetches from the server.
+// badServers maps names to simulated servers that do not respond as Git servers do. The field "want" contains a part
+// of the expected message in the status of a TrainJobSource that fetches from the server.
 var badServers = map[string]struct {
 	answer func(w http.ResponseWriter, r *http.Request)
 	want   string
@@ -57,9 +57,9 @@ var badServers = map[string]struct {
 	}, "fetching http://"},
 }
 
-// TestBadGitServers checks TrainJobSources whose Git servers hang, reset connections, and send garbage or an endless answer.
-// The status of each must report the error, another TrainJobSource must not be delayed, and each must become ready when its
-// server recovers.
+// TestBadGitServers checks TrainJobSources whose Git servers hang, reset connections, send garbage or send an endless
+// response. Each TrainJobSource with a bad server must report the error in its status, and become ready when its server
+// recovers. A TrainJobSource with a working server must not be delayed.
 func TestBadGitServers(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")
@@ -141,7 +141,7 @@ func TestHangingServersDoNotDelayOtherTenants(t *testing.T) {
 	}
 }
 
-// TestDeletedBranch checks that the runs of a branch stay when the branch is deleted, and that the status reports the
+// TestDeletedBranch checks that runs stay when the branch with their jobs is deleted, and that the status reports the
 // missing branch.
 func TestDeletedBranch(t *testing.T) {
 	l := newLive(t)

@@ -58,7 +58,8 @@ spec:
 `
 
 // world is an API server with two tenants, and a TrainJobSource of the first tenant. Neither Trainer nor Kubernetes'
-// controllers run. The test itself therefore sets the final status of TrainJobs, and completes deletions.
+// controllers run in these tests. The test itself sets the final status of TrainJobs and completes deletions,
+// because Trainer and Kubernetes' controllers do not run.
 type world struct {
 	t          *testing.T
 	cp         *controlplane.ControlPlane
@@ -146,7 +147,8 @@ func (w *world) restart(writes int64) {
 	}
 }
 
-// commit writes the file of a job. An empty spec removes the file.
+// commit writes the file of a job to the simulated Git repository. If the argument "spec" is empty,
+// commit removes the file of the job.
 func (w *world) commit(job, spec string, more ...string) {
 	file := job + ".yaml"
 	delete(w.files, file)
@@ -156,7 +158,7 @@ func (w *world) commit(job, spec string, more ...string) {
 	}
 }
 
-// round calls Reconcile once, and returns the result, which contains the states of all jobs.
+// round is a method that calls Reconcile once. The returned result contains the states of all jobs.
 func (w *world) round() (reconcile.Result, error) {
 	w.t.Helper()
 	tree, err := decode.Read(w.files, ".", w.source.Namespace, decode.DefaultLimits)
@@ -212,7 +214,7 @@ func (w *world) completeDeletions() {
 	}
 }
 
-// end sets the given condition of a TrainJob, as Trainer does when the TrainJob ends.
+// end finishes a TrainJob: it sets the given condition, as Trainer does when a TrainJob ends.
 func (w *world) end(name, condition string) {
 	w.t.Helper()
 	t := w.list()[name]
@@ -226,11 +228,11 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// errCrashed is the result of each request after a crash.
+// errCrashed is the error that each request returns after the simulated crash.
 var errCrashed = errors.New("the controller has crashed")
 
-// transport counts requests, and simulates a crash after a number of writes. The last write reaches the API server, but its
-// response is lost, and all later requests fail.
+// transport counts requests, and simulates a crash after a number of writes. The last write before the crash reaches the
+// API server, but its response is lost, and all later requests fail.
 type transport struct {
 	crashAfter     int64                  // 0 means never
 	before         map[requestKind]func() // called once, before the next request of the given kind
@@ -247,7 +249,7 @@ const (
 	applyRequest   requestKind = "apply"
 )
 
-// kindOf returns the kind of a request, or "" for other requests.
+// kindOf returns the kind of a request that changes a TrainJob, or "" for any other request.
 func kindOf(r *http.Request) requestKind {
 	switch types.PatchType(r.Header.Get("Content-Type")) {
 	case types.JSONPatchType:
@@ -261,7 +263,7 @@ func kindOf(r *http.Request) requestKind {
 	return ""
 }
 
-// repeat sends a copy of a request, and drops the response.
+// repeat is a helper that sends a copy of a request and drops the response.
 func repeat(next http.RoundTripper, r *http.Request) error {
 	body, err := r.GetBody()
 	if err != nil {

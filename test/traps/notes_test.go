@@ -16,13 +16,14 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// mpiNames holds the names of the MPIs that are not among the values of Trainer's field mpiImplementation. The keys are the
-// values of the runtime's MPI label.
+// mpiNames holds the names of the MPI implementations that are not among the values of Trainer's field mpiImplementation.
+// The keys of mpiNames are the values of the runtime's MPI label.
 var mpiNames = map[string]string{"intel": "Intel MPI", "mpich": "MPICH"}
 
-// TestNotesExplainSurprisingValues: mlPolicy.numNodes is 1 for any number of nodes, and mpiImplementation is OpenMPI for any
-// MPI. Both values look like mistakes, and an admin who corrected them would break the runtime. So an annotation of the
-// runtime contains notes that explain both values.
+// TestNotesExplainSurprisingValues checks notes about two values of runtimes: numNodes in mlPolicy is always 1, and
+// mpiImplementation is always OpenMPI. The values of numNodes and mpiImplementation look like mistakes, but an admin who
+// corrected them would break the runtime. An annotation of the runtime therefore contains notes that explain the values of
+// numNodes and mpiImplementation.
 func TestNotesExplainSurprisingValues(t *testing.T) {
 	bases, err := generator.New(trainyard.CUE).Catalogue()
 	if err != nil {
@@ -39,7 +40,8 @@ func TestNotesExplainSurprisingValues(t *testing.T) {
 	}
 }
 
-// TestNotesAreRendered checks that the runtimes in bundles/rendered have the same notes.
+// TestNotesAreRendered checks that the runtimes in bundles/rendered also have notes that explain
+// the values of numNodes and mpiImplementation.
 func TestNotesAreRendered(t *testing.T) {
 	named, read := map[string]bool{}, 0
 	for _, file := range repo.Files(t) {
@@ -64,7 +66,8 @@ func TestNotesAreRendered(t *testing.T) {
 	}
 }
 
-// expectNotes checks the notes of a runtime, and returns the name of its MPI if the notes must contain the name.
+// expectNotes checks the notes of a runtime. If the notes must contain the name of the runtime's MPI
+// implementation, expectNotes returns the name.
 func expectNotes(t *testing.T, name string, ctr trainer.ClusterTrainingRuntime) string {
 	t.Helper()
 	notes := ctr.Annotations[v1alpha1.NotesAnnotation]

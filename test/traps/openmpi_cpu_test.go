@@ -24,7 +24,7 @@ func generateRuntime(t *testing.T, target, settings string) trainer.ClusterTrain
 	return generateFrom(t, "openmpi-cpu", target, settings)
 }
 
-// generateFrom does the same as generateRuntime, but with any base.
+// generateFrom generates a runtime from the given base of the catalogue, and returns the runtime.
 func generateFrom(t *testing.T, base, target, settings string) trainer.ClusterTrainingRuntime {
 	t.Helper()
 	var ctr trainer.ClusterTrainingRuntime
@@ -34,7 +34,8 @@ func generateFrom(t *testing.T, base, target, settings string) trainer.ClusterTr
 	return ctr
 }
 
-// generateText does the same as generateFrom, but returns the runtime as JSON text.
+// generateText generates a runtime from the given base of the catalogue, and returns the runtime as
+// JSON text.
 func generateText(t *testing.T, base, target, settings string) []byte {
 	t.Helper()
 	text := fmt.Sprintf(`
@@ -116,7 +117,8 @@ func TestNumNodesDoesNotMultiplyLaunchers(t *testing.T) {
 }
 
 // TestMPIPolicyIsExplicit: the runtime must set all fields of mlPolicy.mpi, because Trainer's MPI plugin dereferences them
-// without a nil check. If the API server filled in default values, GitOps tools would also report a difference from Git.
+// without a nil check. If the API server filled in default values of mlPolicy.mpi, GitOps tools would report a difference
+// from Git.
 func TestMPIPolicyIsExplicit(t *testing.T) {
 	got := generateRuntime(t, "", "numProcPerNode: 4, resources: {cpu: 4}").Spec.MLPolicy.MPI
 	implementation, procs, asNode, path := trainer.MPIImplementationOpenMPI, int32(4), true, "/home/mpiuser/.ssh"
@@ -155,8 +157,8 @@ func TestLauncherIsFoundByTrainer(t *testing.T) {
 	}
 }
 
-// TestLauncherEndsTheJob: the success policy must name the launcher. Otherwise the JobSet would never complete,
-// because sshd on the nodes never exits.
+// TestLauncherEndsTheJob: the success policy must name the launcher. If the success policy did not name the
+// launcher, the JobSet would never complete, because sshd on the nodes never exits.
 func TestLauncherEndsTheJob(t *testing.T) {
 	got := generateRuntime(t, "", "").Spec.Template.Spec.SuccessPolicy
 	want := &jobset.SuccessPolicy{Operator: jobset.OperatorAll, TargetReplicatedJobs: []string{"launcher"}}
@@ -190,8 +192,8 @@ func TestFailureIsNotRetriedInPlace(t *testing.T) {
 	}
 }
 
-// TestLimitsIncludeCPU: a container with limits must have a CPU limit, because the Kubeflow SDK's list_runtimes fails
-// otherwise.
+// TestLimitsIncludeCPU: if a container has limits, the limits must include the CPU. The function list_runtimes
+// of the Kubeflow SDK fails for containers whose limits lack the CPU.
 func TestLimitsIncludeCPU(t *testing.T) {
 	for name, j := range roleJobs(t, generateRuntime(t, "", "resources: {memory: 4Gi}")) {
 		for _, c := range append(pod(j).Spec.InitContainers, main(j)) {

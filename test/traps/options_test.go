@@ -7,7 +7,8 @@ import (
 )
 
 // TestOptionsBecomeVariables: each MPI has its own variables for network interfaces, for the output of ranks and for ranks
-// that share a CPU. Without the variables, the runtime's fields for these options would have no effect.
+// that share a CPU. Without variables of the MPI, a runtime's fields for network interfaces, for the output of ranks and
+// for shared CPUs would have no effect.
 func TestOptionsBecomeVariables(t *testing.T) {
 	cases := map[string]struct {
 		settings string
@@ -82,7 +83,7 @@ func TestOptionsBecomeVariables(t *testing.T) {
 }
 
 // TestSharedMemoryFollowsMemory: NCCL and data loaders need much shared memory for training on GPUs, and fail if /dev/shm is
-// full. So by default, /dev/shm of a runtime with GPUs is as large as the memory.
+// full. By default, /dev/shm of a runtime with GPUs is therefore as large as the memory of the runtime.
 func TestSharedMemoryFollowsMemory(t *testing.T) {
 	for settings, want := range map[string]string{
 		"resources: {memory: 64Gi}":                                       "512Mi",

@@ -25,9 +25,9 @@ func TestLabelsReachPods(t *testing.T) {
 	}
 }
 
-// TestIstioInjectsNoSidecar: pods must refuse Istio's sidecar. With the sidecar, SSH fails, and the JobSet never
-// completes. Older versions of Istio read the annotation sidecar.istio.io/inject, and newer versions read the label
-// with the same key.
+// TestIstioInjectsNoSidecar: pods must refuse Istio's sidecar. With Istio's sidecar in a pod, SSH fails, and the
+// JobSet never completes. Older versions of Istio read the annotation sidecar.istio.io/inject, and newer versions
+// read the label with the same key.
 func TestIstioInjectsNoSidecar(t *testing.T) {
 	for name, j := range roleJobs(t, generateRuntime(t, "", "")) {
 		const key = "sidecar.istio.io/inject"
@@ -122,18 +122,23 @@ func TestEnvironmentReachesBothRoles(t *testing.T) {
 		}
 		want := map[string]string{"NCCL_DEBUG": "INFO", "HOME": "/workspace"}
 		if role == "launcher" {
-			// Without these variables, Open MPI 5 would run every rank in the launcher.
+			// Without the variables for the default hostfile, host names and SSH arguments, Open
+			// MPI 5 would run every rank in the launcher.
 			want["PRTE_MCA_prte_default_hostfile"] = "/etc/mpi/hostfile"
 			want["PRTE_MCA_prte_keep_fqdn_hostnames"] = "false"
 			want["PRTE_MCA_plm_ssh_args"] = "-o ConnectionAttempts=10"
-			// Without this variable, Open MPI 5 could not start ranks on more than 65 hosts.
+			// Without PRTE_MCA_plm_ssh_no_tree_spawn, Open MPI 5 could not start ranks on more than
+			// 65 hosts.
 			want["PRTE_MCA_plm_ssh_no_tree_spawn"] = "1"
-			// Without these variables, the ranks of several pods would share one core.
+			// Without the two variables for the binding policy, the ranks of several pods would
+			// share one core.
 			want["OMPI_MCA_hwloc_base_binding_policy"] = "none"
 			want["PRTE_MCA_hwloc_default_binding_policy"] = "none"
-			// Without this variable, Open MPI 4 would report an error for each message.
+			// Without OMPI_MCA_btl_vader_single_copy_mechanism, Open MPI 4 would report an error
+			// for each message.
 			want["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"
-			// Without these variables, the launcher's ranks would start one thread for each CPU of the machine.
+			// Without OMPI_MCA_orte_fork_agent and OMPI_PRTERUN, the launcher's ranks would start one thread
+			// for each CPU of the machine.
 			want["OMPI_MCA_orte_fork_agent"] = "sh /mpi-run/rank"
 			want["OMPI_PRTERUN"] = "/mpi-run/prterun"
 		}
@@ -144,7 +149,8 @@ func TestEnvironmentReachesBothRoles(t *testing.T) {
 }
 
 // TestVolumesDoNotClash: Trainer adds the volumes mpi-ssh-auth and mpi-hostfile to pods, and overwrites volumes with
-// these names. The runtime must contain all other volumes that containers mount.
+// these names. The runtime must contain every volume that a container mounts, except for mpi-ssh-auth and
+// mpi-hostfile.
 func TestVolumesDoNotClash(t *testing.T) {
 	for role, j := range roleJobs(t, generateRuntime(t, "", "sharedMemory: 4Gi")) {
 		known := map[string]bool{"mpi-ssh-auth": true, "mpi-hostfile": role == "launcher"}
@@ -213,8 +219,8 @@ func TestPreflightSettings(t *testing.T) {
 	}
 }
 
-// TestServiceVariablesAreDisabled: service links must be disabled. sshd accepts at most 128 forwarded variables, and
-// in a namespace with many Services, service links would add more variables.
+// TestServiceVariablesAreDisabled: service links must be disabled, because sshd accepts at most 128 forwarded
+// variables. In a namespace with many Services, service links would add more than 128 variables.
 func TestServiceVariablesAreDisabled(t *testing.T) {
 	for role, j := range roleJobs(t, generateRuntime(t, "", "")) {
 		spec := pod(j).Spec

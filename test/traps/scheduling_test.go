@@ -77,8 +77,9 @@ func TestRolesDoNotWaitForEachOther(t *testing.T) {
 	}
 }
 
-// TestPlacementIsForRanks: placement, such as a nodeSelector, applies only to the launcher and the nodes, in which ranks
-// run. Initializers need no GPUs, so they must not be bound to cluster nodes with GPUs.
+// TestPlacementIsForRanks checks that a setting for placement, such as a nodeSelector, applies only to the launcher and
+// the nodes. Ranks run only in the launcher and the nodes. Initializers need no GPUs, so they must not be bound to
+// cluster nodes with GPUs.
 func TestPlacementIsForRanks(t *testing.T) {
 	ctr := generateRuntime(t, "", `nodeSelector: {pool: gpu}, annotations: {k8s.v1.cni.cncf.io/networks: rdma},
       tolerations: [{key: gpu, operator: Exists}], storage: {data: {claim: data}}, initializers: {dataset: {storage: data}},
@@ -104,8 +105,8 @@ func TestPlacementIsForRanks(t *testing.T) {
 	}
 }
 
-// TestLauncherCanHaveItsOwnResources: Trainer derives the number of slots from the launcher's resources. If Trainer
-// would derive a wrong number, the runtime must set the number of slots.
+// TestLauncherCanHaveItsOwnResources: Trainer derives the number of slots from the launcher's resources. If the
+// launcher's resources lead to a wrong number, the runtime must set the number of slots.
 func TestLauncherCanHaveItsOwnResources(t *testing.T) {
 	cases := map[string]struct {
 		base, settings string
@@ -222,7 +223,7 @@ func TestQuantitiesAreCanonical(t *testing.T) {
 	}
 }
 
-// findValues returns all values of a key, at any depth.
+// findValues returns all values of a key in a JSON value, at any depth.
 func findValues(value any, key string) []any {
 	var found []any
 	switch value := value.(type) {

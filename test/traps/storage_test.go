@@ -60,7 +60,8 @@ func storageMounts(c corev1.Container) []corev1.VolumeMount {
 }
 
 // TestObjectStoresAreVariables: S3 clients read the settings of a connection from environment variables. If a runtime
-// has two connections, a prefix distinguishes the names of their variables.
+// has two connections, a prefix distinguishes the variables of one connection from the variables of the other
+// connection.
 func TestObjectStoresAreVariables(t *testing.T) {
 	want := []corev1.EnvFromSource{
 		{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "models"}}},
@@ -106,8 +107,9 @@ func TestInitializersRunFirst(t *testing.T) {
 	if diff := cmp.Diff(env, c.Env); diff != "" {
 		t.Errorf("env: -want +got:\n%s", diff)
 	}
-	// The program in the initializer's image writes to /workspace/dataset. Ranks mount the same storage, and find the files
-	// at the root of their mount. Since Trainer 2.3, Trainer's webhook requires the volume name "initializer".
+	// The program in the initializer's image writes to /workspace/dataset. Ranks mount the storage to which an initializer
+	// writes, and find the files at the root of their mount. Since Trainer 2.3, Trainer's webhook requires the volume name
+	// "initializer".
 	if diff := cmp.Diff([]corev1.VolumeMount{{Name: "initializer", MountPath: "/workspace/dataset", SubPath: "d"}}, storageMounts(c)); diff != "" {
 		t.Errorf("mounts: -want +got:\n%s", diff)
 	}

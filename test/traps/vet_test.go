@@ -16,7 +16,7 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// Notes that Vet reports for the runtimes that Kubeflow Trainer ships.
+// Each constant is a note that the function Vet reports for a runtime that Kubeflow Trainer ships.
 const (
 	noFramework   = `missing-framework-label at metadata.labels."trainer.kubeflow.org/framework"`
 	launcherNode  = "spec.template.spec.replicatedJobs.launcher.template.spec.template.spec.containers.node"
@@ -26,8 +26,9 @@ const (
 	oldTorch = "unknown-field at spec.mlPolicy.torch.numProcPerNode"
 )
 
-// TestVetUpstreamRuntimes checks that vet reports no problems for the runtimes that Kubeflow Trainer ships, and only the
-// notes that this test lists. Each module tools/trainer-VERSION pins one version of Trainer.
+// TestVetUpstreamRuntimes checks that the function Vet reports no problems for the runtimes that Kubeflow Trainer ships.
+// The function Vet must report only the notes that this test lists. Each module tools/trainer-VERSION pins one version
+// of Trainer.
 func TestVetUpstreamRuntimes(t *testing.T) {
 	latest := map[string][]string{
 		"data-cache/torch_distributed_with_cache.yaml": nil,

@@ -12,7 +12,7 @@ import (
 )
 
 // redirectConversions changes CRDs, so that the API server calls the local manager to convert objects between API versions.
-// In the unchanged CRDs, the conversion webhook is a Service in the cluster.
+// The unchanged CRDs refer to a conversion webhook that is a Service in the cluster.
 func redirectConversions(config *rest.Config, installed Manifests, hooks *envtest.WebhookInstallOptions) error {
 	var changed []*apiextensionsv1.CustomResourceDefinition
 	for _, crd := range installed.CRDs {

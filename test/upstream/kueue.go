@@ -21,8 +21,8 @@ integrations: {frameworks: ["trainer.kubeflow.org/trainjob"]}
 `,
 }
 
-// Queues returns Kueue's CRDs for an API server without Kueue. Tests can use only the storage version of a CRD, because no
-// webhook converts between versions.
+// Queues returns Kueue's CRDs for an API server without Kueue. Tests can use only the storage version of each Kueue CRD,
+// because no webhook converts objects between versions.
 func (t Toolbox) Queues() (Manifests, error) {
 	read, err := t.Manifests(Kueue)
 	for _, crd := range read.CRDs {
@@ -32,9 +32,9 @@ func (t Toolbox) Queues() (Manifests, error) {
 }
 
 // withFolder returns a command that copies a folder to the path "target", and then runs a program. The path "target" must be
-// below /etc. For this program, /etc contains nothing but the copy. Other programs do not see the copy, because it exists
-// only in the program's own mount namespace. The program also has its own user namespace, so that root is not needed (see
-// unshare(1)).
+// below /etc. For the program that the command runs, /etc contains only the copied folder. Other programs do not see the
+// copied folder, because it exists only in the mount namespace of the started program. The started program has its own user
+// namespace, so the mount needs no root privileges (see unshare(1)).
 func withFolder(folder, target, program string, args ...string) *exec.Cmd {
 	const script = `mount -t tmpfs tmpfs /etc && mkdir -p "$2" && cp -R "$1/." "$2" && shift 2 && exec "$@"`
 	all := append([]string{"--map-root-user", "--mount", "sh", "-c", script, "sh", folder, target, program}, args...)

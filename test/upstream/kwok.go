@@ -11,13 +11,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// SimulatedDuration is an environment variable of a container. The value of SimulatedDuration, such as "30s", is the
-// time for which a simulated pod of a Job runs before it completes. Without this variable, the pod completes at once.
+// SimulatedDuration is the name of an environment variable of containers in simulated pods. The value of
+// SimulatedDuration, such as "30s", is the time for which a simulated pod of a Job runs before it completes. Without
+// the environment variable SIMULATED_DURATION, a simulated pod of a Job completes at once.
 const SimulatedDuration = "SIMULATED_DURATION"
 
 // Stages returns kwok's fast Stage objects, adapted to MPI jobs. A Stage describes a change that kwok simulates. The fast
-// stages make cluster nodes ready, run pods as soon as they are scheduled, and complete pods of Jobs at once. In the adapted
-// stages, pods with the role "node" never complete by themselves, and other pods of Jobs run for SimulatedDuration.
+// stages make cluster nodes ready, run pods as soon as they are scheduled, and complete pods of Jobs at once. Stages adapts
+// the fast stages: pods with the role "node" never complete by themselves, and other pods of Jobs run for SimulatedDuration.
 func Stages() ([]byte, error) {
 	tools, err := Tools("kwok")
 	if err != nil {
@@ -34,7 +35,7 @@ func Stages() ([]byte, error) {
 	return adaptStages(stream)
 }
 
-// adaptStages changes the stage that completes pods.
+// adaptStages changes kwok's Stage "pod-complete", which completes pods.
 func adaptStages(stream []byte) ([]byte, error) {
 	var all [][]byte
 	changed := false
@@ -62,7 +63,8 @@ func adaptStages(stream []byte) ([]byte, error) {
 	return bytes.Join(all, []byte("---\n")), nil
 }
 
-// delayCompletion delays the stage by SimulatedDuration, and excludes pods with the role "node" from the stage.
+// delayCompletion changes the Stage that completes pods: pods complete after the time SimulatedDuration, and
+// pods with the role "node" do not complete.
 func delayCompletion(stage unstructured.Unstructured) error {
 	path := []string{"spec", "selector", "matchExpressions"}
 	conditions, found, err := unstructured.NestedSlice(stage.Object, path...)

@@ -47,8 +47,8 @@ health: {healthProbeBindAddress: "$HEALTH"}
 var Trainer = Manager{
 	Name: "trainer-controller-manager", module: "github.com/kubeflow/trainer/v2",
 	folders: []string{"manifests/base/crds", "manifests/base/webhook"},
-	// Trainer has no option for the folder of its certificates. Trainer reads the certificates from TMPDIR, where
-	// Prepare puts them.
+	// Trainer has no option for the folder of its certificates. Trainer reads its certificates from a folder
+	// below TMPDIR, where the method Prepare puts them.
 	config: `
 apiVersion: config.trainer.kubeflow.org/v1alpha1
 kind: Configuration
@@ -118,8 +118,8 @@ func (m Manager) configure(dir string, hooks *envtest.WebhookInstallOptions, hea
 }
 
 // placeCertificates moves certificates to controller-runtime's default folder below TMPDIR, and replaces the certificates of
-// an earlier start. It copies the folder and removes the original, because a folder cannot be renamed to another file
-// system.
+// an earlier start. placeCertificates copies the folder and removes the original, because a folder cannot be renamed to
+// another file system.
 func placeCertificates(tmpdir, from string) (string, error) {
 	certs := filepath.Join(tmpdir, "k8s-webhook-server", "serving-certs")
 	if err := os.RemoveAll(certs); err != nil {

@@ -28,8 +28,8 @@ func webhookURLs(hooks *envtest.WebhookInstallOptions) []string {
 	return urls
 }
 
-// OK returns a function that succeeds if a GET request to the given URL returns status 200. Any certificate is
-// accepted.
+// OK returns a function that succeeds if a GET request to the given URL returns status 200. The function OK
+// accepts any TLS certificate of the server.
 func OK(url string) func(context.Context) error {
 	c := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},

@@ -13,8 +13,8 @@ import (
 )
 
 func main() {
-	// Plugins run in this order. The plugin "template" comes last, because it returns NXDOMAIN for all names that the
-	// plugin "kubernetes" does not know.
+	// CoreDNS runs the plugins in the order of this list. The plugin "template" comes last, because it returns
+	// NXDOMAIN for all names that the plugin "kubernetes" does not know.
 	dnsserver.Directives = []string{"bind", "ready", "errors", "kubernetes", "template"}
 	coremain.Run()
 }

@@ -1,9 +1,9 @@
 // Command network-policies enforces the NetworkPolicies of a cluster, with the engine of kube-network-policies. The
 // engine's own command runs only inside a cluster, but network-policies reads a kubeconfig and can run outside.
 //
-// The command reads packets from a netfilter queue. The engine adds nftables rules that send packets to this queue. If
-// the kernel does not support the rules, the engine continues without them. Without nftables rules, the caller must
-// send packets to the queue with iptables.
+// The command reads packets from a netfilter queue. The engine adds nftables rules that send packets to the netfilter
+// queue. If the kernel does not support the nftables rules, the engine continues without these rules. Without nftables
+// rules, the caller must send packets to the queue with iptables.
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// run enforces policies until the context ends.
+// run starts the enforcement of network policies, and ends when the context ends.
 func run(ctx context.Context, kubeconfig string, queue int) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {

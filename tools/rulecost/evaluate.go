@@ -42,8 +42,9 @@ func (in input) open() (*tsdb.DB, error) {
 	return db, nil
 }
 
-// prepare evaluates the recording rules once, and writes the results with their history as blocks. Rules that look back
-// at recorded series then find these series, as in a Prometheus that has run for a while.
+// prepare evaluates the recording rules once, and writes the results as blocks. In the blocks, each result covers the
+// whole time to which rules look back. Rules that look back at recorded series then find results for the whole time,
+// as in a Prometheus that has run for a while.
 func (in input) prepare(ctx context.Context, windows map[string]time.Duration) error {
 	left := map[string]string{} // the expressions of the recording rules that have no results yet, by name
 	for _, g := range in.Groups {
@@ -104,7 +105,8 @@ func (in input) writeRecorded(ctx context.Context, names []string, expressions m
 	return writeBlock(ctx, in.Dir, all)
 }
 
-// measure evaluates all groups several times: first one group after the other, then all groups at once.
+// measure evaluates all groups of rules in two ways, several times each. First, measure evaluates one
+// group after the other. Then measure evaluates all groups at the same time.
 func (in input) measure(ctx context.Context, out *output) error {
 	db, err := in.open()
 	if err != nil {
@@ -183,7 +185,8 @@ func (in input) loadGroups(ctx context.Context, db *tsdb.DB) ([]*rules.Group, er
 	return all, nil
 }
 
-// add appends the duration of each rule's latest evaluation to the output. It fails if an evaluation failed.
+// add appends the duration of each rule's latest evaluation to the output. add fails if the evaluation of a
+// rule failed.
 func (out *output) add(groups []*rules.Group) error {
 	i := 0
 	for _, g := range groups {

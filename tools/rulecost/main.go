@@ -18,8 +18,8 @@ type input struct {
 	Rounds  int    `json:"rounds"`
 	Dir     string `json:"dir"` // an empty folder for the storage of Prometheus
 
-	// Series in the notation of promtool, with one value for each scrape. In a label, the text {tenant} stands for the
-	// number of a tenant, and {job} for the number of a TrainJob.
+	// PerJob, PerTenant and Once contain series in the notation of promtool, with one value for each scrape. In a
+	// label, the text {tenant} stands for the number of a tenant, and {job} for the number of a TrainJob.
 	PerJob    []string `json:"perJob"`
 	PerTenant []string `json:"perTenant"`
 	Once      []string `json:"once"`
@@ -50,9 +50,9 @@ type output struct {
 	Together []float64   `json:"together"` // elapsed seconds of each round that evaluates all groups at once
 }
 
-// groupCost holds the cost of a group in each round. CPU contains the CPU seconds of the group when it is evaluated alone.
-// Together contains the seconds from the start to the end of the group's evaluation when Prometheus evaluates all groups at
-// once.
+// groupCost holds the cost of a group in each round. The field CPU contains the CPU seconds of the group's evaluation when
+// no other group is evaluated. The field Together contains the elapsed seconds of the group's evaluation in rounds that
+// evaluate all groups at once.
 type groupCost struct {
 	Name     string    `json:"name"`
 	CPU      []float64 `json:"cpu"`

@@ -41,8 +41,7 @@ func (in input) lookBackByMetric() (map[string]time.Duration, error) {
 	return all, nil
 }
 
-// lookBack returns how far back a selector looks because of the expressions that enclose it: the sum of their ranges and
-// offsets.
+// lookBack returns how far back the enclosing expressions make a selector look: the sum of their ranges and offsets.
 func lookBack(above []parser.Node) (back time.Duration) {
 	for _, node := range above {
 		switch a := node.(type) {
@@ -55,8 +54,8 @@ func lookBack(above []parser.Node) (back time.Duration) {
 	return back
 }
 
-// writeSeries writes the series into a block, and returns their number. A block needs less memory for each series
-// than Prometheus' head, which contains the latest hours of a running Prometheus.
+// writeSeries writes the series into a block, and returns the number of series. A block needs less memory for
+// each series than Prometheus' head, which contains the latest hours of a running Prometheus.
 func (in input) writeSeries(ctx context.Context, windows map[string]time.Duration) (int, error) {
 	var all []series
 	for _, part := range []struct {
@@ -103,8 +102,8 @@ func multiply(line string, tenants, jobs int, windows map[string]time.Duration) 
 	return all, nil
 }
 
-// extend returns the requested number of values. The result ends with the given values. The values before them repeat the
-// first given value, or are 0 if only one value is given.
+// extend returns the requested number of values. The given values are the last values of the result. extend inserts
+// copies of the first value before the given values. If only one value is given, extend inserts zeros.
 func extend(values []parser.SequenceValue, number int) []float64 {
 	all := make([]float64, number)
 	for i := range all {

@@ -15,14 +15,16 @@ type Level string
 const (
 	// Cause is a failure that explains why the TrainJob failed or does not start.
 	Cause Level = "cause"
-	// General is a failure that has many possible causes. Diagnose returns failures of level Cause before it.
+	// General is the level of a failure that has many possible causes. Diagnose returns failures of level
+	// Cause before failures of level General.
 	General Level = "general"
-	// Symptom is a failure whose message does not say why it happened, such as the end of a process. In most cases, another
-	// failure caused it.
+	// Symptom is a failure whose message does not say why the failure happened. For example, the message of a symptom
+	// says only that a process ended. In most cases, a symptom is the consequence of another failure.
 	Symptom Level = "symptom"
 )
 
-// levels lists all levels, with the one that explains most first.
+// levels lists the levels of failures, from Cause, which explains the state of a TrainJob best, to
+// Symptom.
 var levels = []Level{Cause, General, Symptom}
 
 // Retry says whether the same TrainJob can succeed later.
@@ -43,19 +45,20 @@ type Failure struct {
 	// Code is a short, stable name, such as OutOfMemory.
 	Code  string `yaml:"code"`
 	Level Level  `yaml:"level"`
-	// Origin is the part of the system where the failure begins. If failures have the same time, Diagnose sorts them by
-	// their origin.
+	// Origin is the part of the system where the failure begins. If the texts of several failures have the same time,
+	// Diagnose sorts the failures by their origin.
 	Origin Origin `yaml:"origin"`
 	Retry  Retry  `yaml:"retry"`
 	// Cause is a sentence that explains the failure, and Remedy says what to do about it.
 	Cause  string `yaml:"cause"`
 	Remedy string `yaml:"remedy"`
-	// Sources lists the kinds of texts in which the patterns are searched.
+	// Sources lists the kinds of texts in which Diagnose searches for the patterns.
 	Sources []Source `yaml:"sources"`
-	// Patterns are regular expressions in the syntax of RE2. A line shows this failure if one of the expressions matches it.
+	// Patterns are regular expressions in the syntax of RE2. A line of a text shows the failure if one of the patterns
+	// matches the line.
 	Patterns []string `yaml:"patterns"`
-	// Traceback is true if the patterns match the first line of a Python traceback. The last line of the traceback, which
-	// names the exception, is then the evidence.
+	// Traceback is true if the patterns match the first line of a Python traceback. If Traceback is true, the evidence is
+	// the last line of the traceback, which names the exception.
 	Traceback bool `yaml:"traceback"`
 
 	patterns []pattern
@@ -65,17 +68,19 @@ type Failure struct {
 // Origin is the part of a system in which a failure begins.
 type Origin string
 
-// origins lists all origins. A failure can cause failures whose origin is later in this list.
+// origins is the list of all origins. A failure can cause other failures whose origins come later
+// in the list of origins.
 var origins = []Origin{"infrastructure", "preemption", "platform", "user", "gang", "capacity", "transient"}
 
 //go:embed catalogue.yaml
 var catalogueText []byte
 
-// Catalogue returns all known failures. If a line matches the patterns of several failures, it counts only for the first of
-// these failures.
+// Catalogue returns all known failures. If a line matches the patterns of several failures of the same level, the line
+// shows only the first of these failures.
 func Catalogue() []Failure { return slices.Clone(catalogue()) }
 
-// catalogue reads the catalogue once. The error is ignored, because tests check that the catalogue is valid.
+// catalogue reads catalogue.yaml only once, at the first call. catalogue ignores an error of readCatalogue,
+// because tests check that catalogue.yaml is valid.
 var catalogue = sync.OnceValue(func() []Failure {
 	all, _ := readCatalogue(catalogueText)
 	return all
@@ -95,7 +100,7 @@ func readCatalogue(text []byte) ([]Failure, error) {
 	return all, nil
 }
 
-// compile sets defaults, and compiles the patterns.
+// compile sets the default level of a failure, and compiles its patterns.
 func (f *Failure) compile() error {
 	if f.Level == "" {
 		f.Level = Cause

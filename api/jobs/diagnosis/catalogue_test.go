@@ -31,8 +31,9 @@ func TestCatalogueIsComplete(t *testing.T) {
 	}
 }
 
-// TestRequiredWords checks the required words that newPatterns finds. The expected text has one line for each pattern. In a line, "&"
-// separates clauses, and "|" separates the words of a clause.
+// TestRequiredWords checks the required words that newPatterns finds. The expected text of an expression has one line for
+// each pattern that newPatterns returns. In a line of the expected text, "&" separates clauses, and "|" separates the words
+// of a clause.
 func TestRequiredWords(t *testing.T) {
 	for expression, want := range map[string]string{
 		`exec format error`:               "exec format error",
@@ -65,8 +66,8 @@ func TestRequiredWords(t *testing.T) {
 	}
 }
 
-// TestPatternsAreFast checks that each pattern has required words. A pattern without them is slow, because it is matched against
-// every line of every log.
+// TestPatternsAreFast checks that each pattern in the catalogue has required words: words that every matching text
+// contains. A pattern without required words is slow, because its expression is matched against every line of every log.
 func TestPatternsAreFast(t *testing.T) {
 	for _, f := range Catalogue() {
 		for _, p := range f.patterns {
@@ -77,8 +78,9 @@ func TestPatternsAreFast(t *testing.T) {
 	}
 }
 
-// TestOwnTextsHaveNoFailures checks that the causes and remedies in the catalogue are not recognized as other failures. The controller
-// writes them into events of TrainJobs, which Diagnose reads later.
+// TestOwnTextsHaveNoFailures checks the texts that describe the cause and the remedy of each failure. If a text describes
+// one failure, Diagnose must recognize no other failure in the text. The controller writes causes and remedies of
+// failures into events of TrainJobs, and Diagnose later reads these events.
 func TestOwnTextsHaveNoFailures(t *testing.T) {
 	for _, f := range Catalogue() {
 		text := "TrainingFailed: " + f.Code + " (pod train-node-0-0-abcde): " + f.Cause + " " + f.Remedy
@@ -90,8 +92,8 @@ func TestOwnTextsHaveNoFailures(t *testing.T) {
 	}
 }
 
-// TestOrder checks which failures Diagnose returns, and in which order: a cause comes before its symptom, and a failure of
-// the infrastructure comes before other failures of the same time.
+// TestOrder checks which failures Diagnose returns, and in which order. Diagnose must return a cause before its symptom.
+// If failures have the same time, Diagnose must return a failure of the infrastructure before all other failures.
 func TestOrder(t *testing.T) {
 	log := func(lines ...string) Text { return Text{Source: Log, Message: strings.Join(lines, "\n")} }
 	for name, tc := range map[string]struct {
@@ -136,8 +138,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestLogBeforeExitCode checks that the evidence of a crash is the line in the log, if there is one: in contrast to the exit
-// code of the container, the line names the rank.
+// TestLogBeforeExitCode checks that Diagnose prefers a line of the log to the exit code of the container as the evidence of
+// a crash. The line in the log names the rank that crashed, but the exit code does not.
 func TestLogBeforeExitCode(t *testing.T) {
 	const line = "rank 0 with PID 77 on node bert-node-0-0 exited on signal 11 (Segmentation fault)."
 	found := Diagnose([]Text{{Source: Cluster, Message: "Error: exit code 139"}, {Source: Log, Message: line}})

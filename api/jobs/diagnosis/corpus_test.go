@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// unknown is the code of a report whose failure is not in the catalogue.
+// unknown is the code that stands for a failure that is not in the catalogue.
 const unknown = "Unknown"
 
 // report is an entry of testdata/corpus.yaml or testdata/sealed.yaml: a log or a message of Kubernetes, and the expected diagnosis.
@@ -24,8 +24,8 @@ type report struct {
 	Text   string   `yaml:"text"`
 }
 
-// TestCorpus measures how many reports Diagnose recognizes. The authors of the catalogue know these reports, so the result says little
-// about other reports.
+// TestCorpus measures the share of the reports in testdata/corpus.yaml for which Diagnose finds the expected failure. The
+// authors of the catalogue know the reports in testdata/corpus.yaml, so the result says little about other reports.
 func TestCorpus(t *testing.T) {
 	all := readReports(t, "testdata/corpus.yaml")
 	for _, r := range measure(t, all, 0.95, 0.03) {
@@ -33,7 +33,9 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// TestSealedCorpus measures reports that the authors of the catalogue have not read. It also checks that nobody has changed these reports.
+// TestSealedCorpus measures the share of the reports in testdata/sealed.yaml for which Diagnose finds the expected failure.
+// The authors of the catalogue have not read the reports in testdata/sealed.yaml. TestSealedCorpus also checks that nobody
+// has changed testdata/sealed.yaml.
 func TestSealedCorpus(t *testing.T) {
 	const digest = "55f0954041c4e516f278abb3f04a5466351010cb4999018f414d4ae7cc81b2db"
 	text, err := os.ReadFile("testdata/sealed.yaml")
@@ -46,7 +48,8 @@ func TestSealedCorpus(t *testing.T) {
 	measure(t, readReports(t, "testdata/sealed.yaml"), 0.85, 0.03)
 }
 
-// measure fails the test if too few answers are right or too many are wrong. It returns the reports without a right answer. Only the first
+// measure checks the answers of Diagnose. The test fails if too few answers are right, or if too many answers are
+// wrong. measure returns the reports for which Diagnose gives no right answer. Only the first
 // failure that Diagnose returns for a report counts as its answer:
 //   - The answer is right if it is the failure of the report.
 //   - Another cause or general failure is wrong.
@@ -75,10 +78,10 @@ func measure(t *testing.T, all []report, minimumRight, maximumWrong float64) (ot
 	return others
 }
 
-// accepts reports whether the code is a right answer.
 func (r report) accepts(code string) bool { return code == r.Code || slices.Contains(r.Also, code) }
 
-// first returns the first failure that Diagnose finds, or a failure with the code unknown.
+// first is the function that runs Diagnose on a report, and returns the failure at index 0 of the
+// result. If Diagnose finds no failure, the result is a failure with the code "Unknown".
 func first(r report) Failure {
 	var texts []Text
 	for _, message := range r.messages() {
@@ -93,8 +96,8 @@ func first(r report) Failure {
 // event matches the start of each event in the output of `kubectl describe`.
 var event = regexp.MustCompile(`(?m)^\s*(Normal|Warning)\s`)
 
-// messages divides a report into the texts for Diagnose: the whole log, or one text for each event. Package jobs leaves out the events
-// FailedScheduling of a pod that was placed later, so messages leaves them out, too.
+// messages returns the texts of a report that Diagnose gets: the whole log, or one text for each event. The result omits
+// FailedScheduling events of a pod that was scheduled later, because the package "jobs" also omits these events.
 func (r report) messages() []string {
 	starts := event.FindAllStringIndex(r.Text, -1)
 	if r.Source == Log || len(starts) == 0 {
@@ -113,7 +116,6 @@ func (r report) messages() []string {
 	return all
 }
 
-// readReports reads a file of reports.
 func readReports(t *testing.T, file string) (all []report) {
 	t.Helper()
 	text, err := os.ReadFile(file)

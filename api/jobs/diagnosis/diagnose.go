@@ -9,11 +9,12 @@ import (
 // Diagnosis is a failure that was recognized in a text.
 type Diagnosis struct {
 	Failure
-	// Text is the first text in which the failure was recognized. If this text is a message of Kubernetes about a pod, and the
-	// pod's log shows the failure too, Text is the log.
+	// Text is the first text in which the failure was recognized. If the first text is a message of Kubernetes about a pod,
+	// and the pod's log shows the failure too, Text is the log.
 	Text Text
-	// Line is the number of the line in the text, counted from 1, and Evidence is this line, or the part around the match if
-	// the line is long. Evidence has at most 300 characters, and is safe to print.
+	// Line is the number of the line that shows the failure, counted from 1. Evidence is the text of the line that shows
+	// the failure. If the line is long, Evidence is only the part around the match. Evidence has at most 300 characters,
+	// and is safe to print.
 	Line     int
 	Evidence string
 	// Count is the number of texts in which the failure was recognized.
@@ -43,20 +44,20 @@ func Diagnose(texts []Text) []Diagnosis {
 	return found
 }
 
-// isMoreSpecific reports whether text is better evidence than other for the same failure. The log of a pod shows more than the
-// messages of Kubernetes about this pod: for example, it names the rank that crashed.
+// isMoreSpecific reports whether the argument "text" is better evidence for a failure than the argument "other". The log of
+// a pod shows more than the messages of Kubernetes about this pod: for example, it names the rank that crashed.
 func isMoreSpecific(text, other Text) bool {
 	return text.Source == Log && other.Source == Cluster && text.Pod == other.Pod
 }
 
-// ranked is a diagnosis with its sort keys.
+// ranked is a diagnosis with the keys by which Diagnose sorts diagnoses.
 type ranked struct {
 	Diagnosis
 	text   int // the index of the text in the argument of Diagnose
 	origin int // the smallest index in the list origins among the diagnoses of the same text and level
 }
 
-// rank computes the sort keys of the diagnoses of one text.
+// rank returns the diagnoses of one text, with the keys by which Diagnose sorts diagnoses.
 func rank(text int, found []Diagnosis) []ranked {
 	best := map[Level]int{}
 	for _, d := range found {
@@ -72,10 +73,11 @@ func rank(text int, found []Diagnosis) []ranked {
 	return all
 }
 
-// compare puts the most probable cause first. It compares the levels, then the times, and then the origins. Causes in the same text are
-// in the order of their lines, and general failures in the same text are in the order of the catalogue. Symptoms are in the order of the
-// catalogue, also if they are in different texts: the symptoms that explain least are its last entries. A Python exception that is not in
-// the catalogue comes before all other symptoms.
+// compare orders diagnoses so that the most probable cause comes first. Diagnoses are compared first by their levels, then
+// by their times, and then by their origins. Causes in the same text are in the order of their lines, and general failures
+// in the same text are in the order of the catalogue. Symptoms are sorted by their position in the catalogue, even if the
+// symptoms come from different texts. The catalogue ends with the symptoms that explain the least about a failure. A Python
+// exception that is not in the catalogue comes before all other symptoms.
 func compare(a, b ranked) int {
 	inText := cmp.Compare(a.Line, b.Line)
 	if a.Level != Cause {
@@ -96,7 +98,7 @@ func compare(a, b ranked) int {
 }
 
 // compareTimes compares times in whole seconds, because the kubelet reports no fractions of a second. An unknown time comes
-// last.
+// after all known times.
 func compareTimes(a, b time.Time) int {
 	if a.IsZero() || b.IsZero() {
 		return cmp.Compare(boolToInt(a.IsZero()), boolToInt(b.IsZero()))

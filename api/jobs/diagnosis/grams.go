@@ -1,9 +1,11 @@
 package diagnosis
 
-// grams is the set of all sequences of gramSize bytes in a log. With it, mayContain quickly excludes words that the log does not
-// contain. A log can have a megabyte, and the catalogue has more than a thousand words, so a search for each word would be slow.
+// grams is the set of all byte sequences of the length gramSize that a log contains. With the set of byte sequences,
+// mayContain quickly excludes words that the log does not contain. A log can have a megabyte, and the catalogue has more
+// than a thousand words, so a search for each word would be slow.
 //
-// Different sequences can have the same bit, so mayContain can return true although the log does not contain the word.
+// Different byte sequences can share one bit of the set, so mayContain can return true although the log does not
+// contain the word.
 type grams [1 << (gramBits - 6)]uint64
 
 const (
@@ -20,13 +22,14 @@ func newGrams(text string) *grams {
 	return g
 }
 
-// gramAt returns the bit of the sequence that begins at text[i].
+// gramAt returns the index of the bit for the byte sequence that begins at text[i].
 func gramAt(text string, i int) uint32 {
 	gram := uint32(text[i]) | uint32(text[i+1])<<8 | uint32(text[i+2])<<16 | uint32(text[i+3])<<24
 	return gram * 2654435761 >> (32 - gramBits) // the multiplication spreads similar sequences over all bits
 }
 
-// mayContain reports whether the log can contain the word. If it returns false, the log certainly does not contain the word.
+// mayContain reports whether the log can contain the word. If mayContain returns false, the log certainly does not contain
+// the word.
 func (g *grams) mayContain(word string) bool {
 	for i := 0; i+gramSize <= len(word); i++ {
 		if bit := gramAt(word, i); g[bit/64]&(1<<(bit%64)) == 0 {

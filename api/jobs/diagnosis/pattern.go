@@ -10,18 +10,20 @@ import (
 
 // pattern is a regular expression.
 type pattern struct {
-	// expression returns the compiled expression. The first call compiles it, because most texts need only a few of the patterns.
+	// expression returns the compiled expression. The expression is compiled at the first call, because most texts need only
+	// a few of the patterns.
 	expression func() *regexp.Regexp
-	// required lists clauses, which are lists of lower-case words. A text, converted to lower case, can match only if it contains
-	// at least one word of each clause. mayMatch searches for these words, because this is many times faster than matching the
-	// expression. If required is empty, no such words are known.
+	// required is a list of clauses. A clause is a list of lower-case words. The expression can match a text only if the
+	// text, converted to lower case, contains at least one word of each clause. mayMatch searches for the words of the
+	// clauses, because this search is many times faster than matching the expression. required is empty if no required words
+	// of the expression are known.
 	required []clause
 }
 
 type clause []string
 
-// newPatterns compiles an expression. An expression with alternatives becomes one pattern for each alternative, because a single
-// alternative has more required words than the whole expression.
+// newPatterns parses a regular expression, and returns its patterns. An expression with alternatives becomes one pattern for
+// each alternative, because a single alternative has more required words than the whole expression.
 func newPatterns(text string) ([]pattern, error) {
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
@@ -39,7 +41,8 @@ func newPatterns(text string) ([]pattern, error) {
 	return all, nil
 }
 
-// mayMatch reports whether a text can contain a match. The argument is the text in lower case.
+// mayMatch reports whether a text can contain a match. The argument "lower" is the text in lower
+// case.
 func (p pattern) mayMatch(lower string) bool {
 	for _, c := range p.required {
 		if !slices.ContainsFunc(c, func(word string) bool { return strings.Contains(lower, word) }) {
@@ -49,8 +52,9 @@ func (p pattern) mayMatch(lower string) bool {
 	return true
 }
 
-// narrow returns the pattern without the required words that a text does not contain, and reports whether the text can contain a
-// match. The argument "lower" is the text in lower case, and g its grams.
+// narrow returns a copy of the pattern that keeps only the required words that a text contains. The second result reports
+// whether the text can contain a match. The argument "lower" is the text in lower case. The argument "g" is the set of
+// byte sequences (grams) in the text.
 func (p pattern) narrow(lower string, g *grams) (narrowed pattern, mayMatch bool) {
 	narrowed.expression = p.expression
 	for _, c := range p.required {
@@ -63,10 +67,11 @@ func (p pattern) narrow(lower string, g *grams) (narrowed pattern, mayMatch bool
 	return narrowed, true
 }
 
-// minWord is the minimum length of a required word. Most lines contain all shorter words.
+// minWord is the minimum length of a required word. Words that are shorter than minWord are not
+// useful, because most lines contain them.
 const minWord = 3
 
-// requiredOf returns the clauses of an expression.
+// requiredOf returns clauses with the words that an expression requires.
 func requiredOf(e *syntax.Regexp) []clause {
 	switch e.Op {
 	case syntax.OpLiteral:
@@ -95,7 +100,8 @@ func requiredOf(e *syntax.Regexp) []clause {
 	return nil
 }
 
-// mostSelective returns the clause with the greatest minimum length of a word, or nil if the list is empty.
+// mostSelective finds the shortest word of each clause. It returns the clause whose shortest word is the
+// longest. The result is nil if the list of clauses is empty.
 func mostSelective(clauses []clause) (best clause) {
 	for _, c := range clauses {
 		if best == nil || shortest(c) > shortest(best) {
@@ -105,7 +111,7 @@ func mostSelective(clauses []clause) (best clause) {
 	return best
 }
 
-// shortest returns the length of the shortest word in bytes.
+// shortest returns the length of the shortest word in a clause, in bytes.
 func shortest(c clause) int {
 	return len(slices.MinFunc(c, func(a, b string) int { return len(a) - len(b) }))
 }

@@ -12,7 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// sample is a text that a program or Kubernetes writes, and the code of the failure that Diagnose must find in this text.
+// sample is a text that a program or Kubernetes writes, together with the code of a failure. Diagnose must find the
+// failure with this code in the text.
 type sample struct {
 	Code   string `yaml:"code"`
 	Source Source `yaml:"source"`
@@ -59,7 +60,8 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestSymptomsComeLast checks each pair of a symptom and another failure, in both orders: the symptom is never first.
+// TestSymptomsComeLast checks each pair of a symptom and a failure of another level, in both orders. Diagnose must
+// not return a symptom before a failure of another level.
 func TestSymptomsComeLast(t *testing.T) {
 	level := map[string]Level{}
 	for _, f := range Catalogue() {
@@ -145,7 +147,7 @@ func TestLastTracebackExplains(t *testing.T) {
 }
 
 // TestEvidenceShowsTheMatch checks the evidence for a log line that is longer than maxEvidence. The evidence must contain
-// the text that matched a pattern, and no part of a secret from the start of the line.
+// the text that matched a pattern. The evidence must not contain any part of the secret at the start of the line.
 func TestEvidenceShowsTheMatch(t *testing.T) {
 	line := "HF_TOKEN=hf_" + strings.Repeat("a", 90) + strings.Repeat(" progress", 1000) + " ModuleNotFoundError: No module named 'a'" + strings.Repeat(" more", 1000)
 	found := Diagnose([]Text{{Source: Log, Message: line}})
@@ -154,7 +156,7 @@ func TestEvidenceShowsTheMatch(t *testing.T) {
 	}
 }
 
-// cleanLines are formats of lines in logs of successful trainings. Each %d is a number.
+// cleanLines contains formats of log lines that successful trainings print. Each %d is a number.
 var cleanLines = []string{
 	"Epoch %d/%d: 100%%|##########| %d/%d [00:%d<00:00, %d it/s, loss=0.%d]",
 	"[1,%d]<stdout>:step %d loss 0.%d lr 1e-0%d grad_norm %d tokens %d",
@@ -203,7 +205,7 @@ func TestCleanLogsHaveNoFailures(t *testing.T) {
 	}
 }
 
-// BenchmarkDiagnose measures the time for 1 MiB of a log with one failure at its end.
+// BenchmarkDiagnose measures how long Diagnose takes for a log of 1 MiB that ends with a failure.
 func BenchmarkDiagnose(b *testing.B) {
 	text := Text{Source: Log, Message: cleanLog(1<<20) + "torch.OutOfMemoryError: CUDA out of memory.\n"}
 	b.SetBytes(int64(len(text.Message)))

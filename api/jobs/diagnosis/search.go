@@ -8,7 +8,8 @@ import (
 	"github.com/trainyard/trainyard/api/sanitize"
 )
 
-// search returns the failures in a text, each with the first line that shows the failure. A line shows at most one failure.
+// search returns the failures in a text, each with the first line that shows the failure. search finds at most one failure
+// in each line of the text.
 func search(text Text) []Diagnosis {
 	if text.Source != Log {
 		text.Message = strings.Join(strings.Fields(text.Message), " ") // line breaks in a message of Kubernetes have no meaning
@@ -25,8 +26,8 @@ func search(text Text) []Diagnosis {
 			s.readLine(i)
 		}
 	}
-	// Prefer every other failure to these two: a traceback without its end does not name the exception, and a program continues
-	// after a warning.
+	// An incomplete traceback or a warning is reported only if the text shows no other failure. An incomplete traceback
+	// does not name the exception. A warning does not end the program.
 	for _, weak := range [][]Diagnosis{s.incomplete, s.warnings} {
 		if len(s.found) == 0 && len(weak) > 0 {
 			return weak[:1]
@@ -45,7 +46,8 @@ type scan struct {
 	warnings   []Diagnosis // general failures in warnings
 }
 
-// readLine adds the failure that lines[i] shows, if any.
+// readLine searches lines[i] for a failure. If the line shows a failure, readLine adds the failure
+// to the results.
 func (s *scan) readLine(i int) {
 	line := s.lines[i]
 	f, at := firstMatch(s.candidates, line)
@@ -67,9 +69,10 @@ func (s *scan) readLine(i int) {
 }
 
 // addTraceback adds the failure f for the traceback that begins in lines[start]. If another failure matches the last line of
-// the traceback, addTraceback changes nothing, because search finds that failure when it reaches this line. It also changes nothing
-// if the exception is the consequence of an exception that was found before. Otherwise, addTraceback also removes the general failures
-// and the other tracebacks that were found above this traceback, because the program continued after them.
+// the traceback, addTraceback changes nothing, because the search finds this failure in that line later. addTraceback also
+// changes nothing if an exception that was found before caused the exception of the traceback. When addTraceback adds the
+// failure of a complete traceback, it removes general failures and other tracebacks in earlier lines. The program continued
+// after these earlier failures.
 func (s *scan) addTraceback(f Failure, start int) {
 	end := start + endOfTraceback(s.lines[start:])
 	if end > start {
@@ -87,7 +90,8 @@ func (s *scan) addTraceback(f Failure, start int) {
 	s.found = append(s.found, Diagnosis{Failure: f, Text: s.text, Line: end + 1, Evidence: evidence(s.lines[end], 0), Count: 1})
 }
 
-// candidatesFor returns the failures that can occur in a text. It leaves out patterns that cannot match any part of the text.
+// candidatesFor returns the failures that can occur in a text. candidatesFor leaves out patterns that cannot match any part
+// of the text.
 func candidatesFor(text Text) []Failure {
 	var candidates []Failure
 	lower := strings.ToLower(text.Message)
@@ -109,21 +113,22 @@ func candidatesFor(text Text) []Failure {
 	return candidates
 }
 
-// lines returns the lines of a text. A carriage return also ends a line, because programs print it to overwrite a line that
-// shows their progress.
+// lines returns a text as a list of lines. A carriage return also ends a line, because programs print a carriage
+// return to overwrite a line that shows their progress.
 func (t Text) lines() []string {
 	return strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(t.Message), "\n")
 }
 
-// harmless matches lines that look like failures, but have no effect.
+// harmless is a regular expression for lines that look like failures, but have no effect.
 var harmless = regexp.MustCompile(`\bulimit: |\(ignored\)|hostfile_replace_entries|add the host to the list of known|[Ii]gnoring corrupt|` +
 	`SHMEM allocation limit|tail: inotify|Setting TMPDIR|an expected, transient error|\bmodule: command not found`)
 
-// prompt matches commands after the prompt of a shell, which are no output of a program.
+// prompt is a regular expression for lines with a shell prompt and a command, because such lines
+// are not the output of a program.
 var prompt = regexp.MustCompile(`^(\(\S+\) ?)?[\w.-]+@[\w.-]+:[^$#]*[$#] |^\$ `)
 
-// warning matches log lines after which a program continues, such as warnings. isWarning excludes the warnings of NCCL,
-// because they report failures.
+// warning is a regular expression for log lines, such as warnings, after which a program continues. isWarning
+// excludes the warnings of NCCL, because the warnings of NCCL report failures.
 var warning = regexp.MustCompile(`Warning: |\bWARN(ING)?\b|\bINFO\b|^\[?[IW]\d{4}|^\[[IW] |^\S+ \S+: [IW] |\bwill be ignored\b`)
 
 func isWarning(line string) bool { return warning.MatchString(line) && !isWarningOfNCCL(line) }
@@ -131,12 +136,14 @@ func isWarning(line string) bool { return warning.MatchString(line) && !isWarnin
 // warningOfNCCL matches the warnings of NCCL. Old versions of NCCL write "WARN" without "NCCL" before it.
 var warningOfNCCL = regexp.MustCompile(`NCCL WARN|\.(h|cc|cu):\d+ WARN `)
 
-// isWarningOfNCCL reports whether a line is a warning of NCCL. An operation of NCCL fails after such a warning.
+// isWarningOfNCCL reports whether a line is a warning of NCCL. When NCCL has printed a warning, an operation
+// of NCCL fails.
 func isWarningOfNCCL(line string) bool { return warningOfNCCL.MatchString(line) }
 
-// firstMatch returns the failure with a pattern that matches the line, and the position of the match in bytes. If several failures
-// match, firstMatch prefers causes to general failures, and general failures to symptoms. Within a level, the first match wins. An
-// unknown Python exception is returned only if nothing else matches. The failure is nil if no pattern matches.
+// firstMatch returns the failure with a pattern that matches the line, and the position of the match in bytes. If several
+// failures match, firstMatch prefers causes to general failures, and general failures to symptoms. If several failures of
+// the same level match, firstMatch returns the first of them. firstMatch returns an unknown Python exception only if no
+// other failure matches. The returned failure is nil if no pattern matches the line.
 func firstMatch(failures []Failure, line string) (best *Failure, at int) {
 	lower := strings.ToLower(line)
 	for i := range failures {
@@ -151,10 +158,11 @@ func firstMatch(failures []Failure, line string) (best *Failure, at int) {
 	return best, at
 }
 
-// levelOf returns the position of a failure's level in the list levels.
+// levelOf returns the position of a failure's level in the list "levels".
 func levelOf(f *Failure) int { return slices.Index(levels, f.Level) }
 
-// find returns the position in bytes of the first match in the line, or -1. The argument "lower" is the line in lower case.
+// find returns the byte position at which a pattern of the failure matches the line, or -1 if no pattern matches. The
+// argument "lower" is the line in lower case.
 func (f *Failure) find(line, lower string) int {
 	for _, p := range f.patterns {
 		if !p.mayMatch(lower) {
@@ -168,10 +176,11 @@ func (f *Failure) find(line, lower string) int {
 }
 
 const (
-	// maxEvidence is the maximum length of evidence, in characters. At most maxBefore of them come before the match.
+	// maxEvidence is the maximum length of evidence, in characters. At most maxBefore characters of the evidence
+	// come before the match.
 	maxEvidence, maxBefore = 300, 100
-	// maxContext is the maximum number of bytes on each side of the match that are searched for secrets. The number is
-	// limited because a log line can be very long.
+	// maxContext is the maximum number of bytes before and after the match that are searched for secrets. The number
+	// is limited because a log line can be very long.
 	maxContext = 4096
 )
 

@@ -2,29 +2,32 @@ package diagnosis
 
 import "time"
 
-// Source is the kind of a text. A pattern applies only to texts of certain sources, so that a log that quotes a message
-// of Kubernetes is not taken for the message itself.
+// Source says where a text comes from: from Kubernetes, from a log, or from trainyard. A pattern applies only to texts
+// of certain sources. If a log quotes a message of Kubernetes, Diagnose therefore does not mistake the quote for the
+// message.
 type Source string
 
 const (
-	// Cluster is a message of Kubernetes: of an event, a condition, a container's state, or an error of the API server.
+	// Cluster is the source of messages of Kubernetes: messages of events, conditions and container states, and errors
+	// of the API server.
 	Cluster Source = "cluster"
-	// Log is the end of a container's log.
+	// Log is the source of a text from the end of a container's log.
 	Log Source = "log"
-	// State is a description of a problem about which the cluster contains no message. trainyard writes these descriptions.
+	// State is the source of descriptions that trainyard writes. trainyard describes problems about which the cluster
+	// contains no message.
 	State Source = "state"
 )
 
-// Text is a text about a TrainJob.
+// Text is a piece of text about a TrainJob, such as the end of a log or the message of an event.
 type Text struct {
 	Source Source
-	// From says where the text is from, for example "event FailedCreate of Job bert-node-0".
+	// From names the origin of the text, for example "event FailedCreate of Job bert-node-0".
 	From string
 	// Pod is the pod that the text is about, if any.
 	Pod string
-	// Time is the time at which the text was written. For a log, it is the time at which the container ended. Time is zero
-	// if this is unknown.
+	// Time is the time at which the text was written. For a log, Time is the time at which the container ended. Time is
+	// zero if the time of the text is unknown.
 	Time time.Time
-	// Message is the text itself. A log has several lines.
+	// Message is the content of the text. A log has several lines.
 	Message string
 }

@@ -15,16 +15,17 @@ const (
 
 var digits = regexp.MustCompile(`\d+`)
 
-// exception matches the last line of a traceback: the name of the exception, and its message if it has one.
+// exception is a regular expression for the last line of a traceback: the name of the exception, and its
+// message if it has one.
 var exception = regexp.MustCompile(`^[A-Za-z_][\w.]*(:|\s*$)`)
 
-// frame matches a line of a traceback that names a file. The next line of the log is source code, also if the log does not contain the
-// beginning of the traceback.
+// frame is a regular expression for a traceback line that names a source file. If a log line matches the expression frame,
+// the next log line is source code. The beginning of the traceback can be missing in the log.
 var frame = regexp.MustCompile(`File "[^"]+", line \d+, in `)
 
-// endOfTraceback returns the index of the last line of a traceback, which names the exception. lines[0] is the first line of
-// the traceback. mpirun, torchrun and loggers write a prefix before each line, such as the number of the rank, and lines of
-// other ranks can be in between. The result is 0 if the end is missing.
+// endOfTraceback returns the index of the last line of a traceback, which names the exception. The first line of the
+// traceback is lines[0]. mpirun, torchrun and loggers write a prefix before each line, such as the number of the rank. Lines
+// of other ranks can be between the lines of the traceback. endOfTraceback returns 0 if the end of the traceback is missing.
 func endOfTraceback(lines []string) int {
 	prefix, _, found := strings.Cut(lines[0], tracebackStart)
 	if !found {
@@ -44,7 +45,8 @@ func isIncomplete(lines []string) bool {
 	return strings.Contains(lines[0], tracebackStart) && endOfTraceback(lines) == 0
 }
 
-// cutPrefix removes a prefix from a line. Numbers in the prefix, such as times, may differ.
+// cutPrefix removes a prefix from a line. The numbers in the prefix of the line, such as times, may
+// differ from the numbers in the argument "prefix".
 func cutPrefix(line, prefix string) (rest string, found bool) {
 	if len(line) < len(prefix) || digits.ReplaceAllString(line[:len(prefix)], "0") != digits.ReplaceAllString(prefix, "0") {
 		return "", false
@@ -52,11 +54,12 @@ func cutPrefix(line, prefix string) (rest string, found bool) {
 	return line[len(prefix):], true
 }
 
-// ignored is the line that Python prints before the traceback of an exception that has no effect.
+// ignored holds the text that Python prints before the traceback of an ignored exception.
 const ignored = "Exception ignored in"
 
-// codeLines returns the indexes of the lines that must not be searched: lines of source code in Python tracebacks, because they can contain
-// the same words as error messages, and whole tracebacks of exceptions that Python ignores.
+// codeLines returns the indexes of the log lines that the function "search" must skip. Lines of source code in Python
+// tracebacks must not be searched, because they can contain the same words as error messages. Tracebacks of exceptions that
+// Python ignores must not be searched at all.
 func codeLines(lines []string) map[int]bool {
 	code := map[int]bool{}
 	for i, line := range lines {
@@ -70,8 +73,8 @@ func codeLines(lines []string) map[int]bool {
 	return code
 }
 
-// markTraceback adds to "code" the indexes of the source code in the traceback that begins in lines[start]. If Python ignores the
-// exception, it adds the indexes of the whole traceback.
+// markTraceback adds to "code" the indexes of the source code in the traceback that begins in lines[start]. If Python
+// ignores the exception, markTraceback adds the indexes of all lines of the traceback.
 func markTraceback(code map[int]bool, lines []string, start int) {
 	prefix, _, _ := strings.Cut(lines[start], tracebackStart)
 	isIgnored := start > 0 && strings.Contains(lines[start-1], ignored)
@@ -91,11 +94,11 @@ func markTraceback(code map[int]bool, lines []string, start int) {
 // isIndented reports whether line[index] exists and is a space.
 func isIndented(line string, index int) bool { return index < len(line) && line[index] == ' ' }
 
-// directCause is the line that Python prints between the tracebacks of an exception and of the exception that it caused.
+// directCause is the line that Python prints between two tracebacks if the first exception caused the second exception.
 const directCause = "The above exception was the direct cause of the following exception:"
 
-// isConsequence reports whether the exception of a traceback is the consequence of the exception before it. The argument contains
-// the lines before the traceback.
+// isConsequence reports whether the preceding exception in the log caused the exception of a traceback. The argument
+// "before" contains the lines before the traceback.
 func isConsequence(before []string) bool {
 	const near = 3
 	return slices.ContainsFunc(before[max(0, len(before)-near):], func(line string) bool { return strings.Contains(line, directCause) })

@@ -28,9 +28,10 @@ type Check struct {
 	Status Status `json:"status"`
 	// Seconds is the time from the creation of the TrainJob until the check was decided.
 	Seconds float64 `json:"seconds,omitempty"`
-	// Detail describes the result, for example "3 hosts", or the problem.
+	// Detail describes the result of the check, for example "3 hosts", or the problem that the
+	// check found.
 	Detail string `json:"detail,omitempty"`
-	// Pod is the name of the pod that failed.
+	// Pod is the name of the pod that caused the failure of the check.
 	Pod string `json:"pod,omitempty"`
 	// Evidence is a message of Kubernetes, or the last lines of a log.
 	Evidence string `json:"evidence,omitempty"`

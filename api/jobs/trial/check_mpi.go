@@ -39,8 +39,8 @@ func isReady(pod jobs.Pod) bool {
 	})
 }
 
-// checkDNS, checkSSH and checkSlots read the verdict of preflight, which lists the hosts that the launcher cannot use. Each
-// of the three checks handles different causes of failure.
+// checkDNS, checkSSH and checkSlots read the verdict of preflight, which lists the hosts that the launcher cannot use.
+// checkDNS, checkSSH and checkSlots each check for different causes of failure in the verdict.
 func checkDNS(o *observation) finding {
 	return o.checkVerdict(func(cause string) bool { return cause == "unresolvable" }, func(v jobs.Verdict) string {
 		return countNoun(v.Hosts, "host")
@@ -65,9 +65,9 @@ func checkSlots(o *observation) finding {
 	})
 }
 
-// checkVerdict calls the function "concerns" for the cause of each failure in the verdict, and fails if "concerns"
-// returns true for any cause. If the check passes, checkVerdict sets Check.Detail to the result of the function
-// "detail".
+// checkVerdict passes the cause of each failure in the verdict to the function "concerns". The check fails if
+// "concerns" returns true for any cause. If the check passes, checkVerdict sets Check.Detail to the result of the
+// function "detail".
 func (o *observation) checkVerdict(concerns func(cause string) bool, detail func(jobs.Verdict) string) finding {
 	launcher := o.launcherPod()
 	verdict, err := o.readVerdict()
@@ -137,8 +137,8 @@ func checkMpirun(o *observation) finding {
 	return passed("")
 }
 
-// checkRanks passes if every rank printed a line to the launcher's log. There must be a rank for every slot in the
-// hostfile, and at least one rank on every host.
+// checkRanks passes if every rank printed a line to the launcher's log. For checkRanks to pass, there must be a
+// rank for every slot in the hostfile, and at least one rank on every host.
 func checkRanks(o *observation) finding {
 	launcher, ended, found := o.findFinishedLauncher()
 	if !found {
@@ -169,8 +169,8 @@ func (o *observation) missingLog() finding {
 	return finding{status: Failed, detail: "the launcher's log could not be read, so the ranks are unknown", evidence: o.logError}
 }
 
-// wantedRanks returns the hostfile's number of slots, which the verdict contains. The number is 0 if there is no
-// verdict.
+// wantedRanks returns the number of slots in the hostfile, according to the verdict. wantedRanks returns 0 if
+// there is no verdict.
 func (o *observation) wantedRanks() int {
 	verdict, err := o.readVerdict()
 	if err != nil || verdict == nil {
@@ -205,7 +205,8 @@ func checkComplete(o *observation) finding {
 	}
 }
 
-// rankReport is the output of one rank: the name of its host, and the value of the environment variable.
+// rankReport is the output of one rank: the name of its host, and the value of the environment variable
+// TRAINYARD_RUNTIME_TEST.
 type rankReport struct{ host, value string }
 
 func (o *observation) ranks(launcher jobs.Pod) []rankReport {

@@ -53,8 +53,8 @@ func schedulingMessage(pod jobs.Pod) string {
 }
 
 // waitsBefore returns the reason why pods are not created yet. If another pod must end first, such as an initializer,
-// the reason names this pod. If no pod must end first, the reason is the latest event about a pod that could not be
-// created.
+// the reason names this pod. If no other pod must end first, waitsBefore returns the latest event about a pod that
+// could not be created.
 func (o *observation) waitsBefore() string {
 	if len(o.rankPods()) >= o.expectedPods() {
 		return ""
@@ -77,7 +77,8 @@ func (o *observation) waitsBefore() string {
 	return o.creationFailure
 }
 
-// checkMounted passes when every pod has a sandbox. The kubelet creates the sandbox after it has mounted all volumes.
+// checkMounted passes when every pod has a sandbox. The kubelet creates the sandbox of a pod after it has mounted all
+// volumes of the pod.
 func checkMounted(o *observation) finding {
 	ready := 0
 	for _, pod := range o.rankPods() {
@@ -99,9 +100,9 @@ func isMounted(pod jobs.Pod) bool {
 	}) || slices.ContainsFunc(allStatuses(pod), hasStarted)
 }
 
-// permanentImageErrors are the kubelet's errors after which a trial stops waiting for the image. The list does not contain
-// ErrImagePull, because the kubelet retries soon after this error. The list contains ImagePullBackOff, because the kubelet
-// then retries with growing delays.
+// permanentImageErrors are the kubelet's errors after which a trial stops waiting for the image. permanentImageErrors does
+// not contain ErrImagePull, because the kubelet retries soon after this error. permanentImageErrors contains
+// ImagePullBackOff, because the kubelet retries with growing delays after this error.
 var permanentImageErrors = []string{"ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "ImagePullBackOff"}
 
 // checkImage passes when the image of the main container is present on the cluster node of every pod.
@@ -129,8 +130,8 @@ func checkImage(o *observation) finding {
 }
 
 // hasImage reports whether the main container's image is present on the cluster node of a pod. The image is present
-// if a container with this image has started. The kubelet pulls the image before it creates the container. So the
-// image is also present if the kubelet tried to create the container and failed.
+// if a container with this image has started. The kubelet pulls the image before it creates the container. The
+// image is also present if the kubelet tried to create a container with this image, but failed.
 func hasImage(pod jobs.Pod) bool {
 	return slices.ContainsFunc(allStatuses(pod), func(c corev1.ContainerStatus) bool {
 		wait := c.State.Waiting

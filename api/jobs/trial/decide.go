@@ -9,11 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// responseTimeout is the time after which a check's detail mentions that the API server does not respond.
+// responseTimeout is how long the API server may fail to respond before the detail of a check mentions
+// the missing response.
 const responseTimeout = 5 * time.Second
 
 // decide runs all checks, and reports whether the trial is over. An open check becomes Passed if the TrainJob has reached a
-// later check. However, checks that need the log of the ranks stay Open.
+// later check. A check that needs the log of the ranks stays Open, even if the TrainJob has reached a later check.
 func (t *trial) decide(o *observation) bool {
 	findings := make([]finding, len(t.checks))
 	for i, c := range t.checks {
@@ -52,7 +53,7 @@ func lastReached(findings []finding) int {
 	return last
 }
 
-// resolve writes the values of a finding into a check, and reports the check.
+// resolve copies a finding into a check, and reports the check.
 func (t *trial) resolve(c *check, found finding) {
 	c.Status, c.Seconds, c.Detail = found.status, seconds(time.Since(t.began)), oneLine(found.detail)
 	t.waiting = ""
@@ -77,8 +78,9 @@ func (t *trial) reportWaiting(c check, detail string) {
 	t.report(c.Check)
 }
 
-// waitReason returns the reason why a check waits. If the TrainJob was suspended while it ran, the suspension is the
-// reason. In all other cases, waitReason returns the parameter "detail".
+// waitReason returns the reason why a check waits. If the TrainJob was suspended while it ran, waitReason returns a
+// text about the suspension. If the TrainJob was not suspended while it ran, waitReason returns the parameter
+// "detail".
 func (o *observation) waitReason(detail string) string {
 	if len(o.pods) > 0 && meta.IsStatusConditionTrue(o.snapshot.Job.Status.Conditions, trainer.TrainJobSuspended) {
 		return "the TrainJob was suspended while it ran"
@@ -86,8 +88,8 @@ func (o *observation) waitReason(detail string) string {
 	return detail
 }
 
-// failWithoutFinding fails the check c if the TrainJob failed and no check has found the reason. failWithoutFinding
-// returns true if it sets the check to Failed.
+// failWithoutFinding sets the check c to Failed if the TrainJob failed and no check has found the reason.
+// failWithoutFinding returns true if it sets the check to Failed.
 func (t *trial) failWithoutFinding(o *observation, c *check) bool {
 	outcome := o.snapshot.Outcome()
 	if outcome.Condition == "" || outcome.Condition == completeCondition || !o.isFinal() {
@@ -101,8 +103,8 @@ func (t *trial) failWithoutFinding(o *observation, c *check) bool {
 	return true
 }
 
-// expire fails the first open check because the trial timed out. The parameter "found" contains the log of mpirun if
-// mpirun still runs.
+// expire sets the first open check to Failed, because the trial timed out. The parameter "found" contains the log of
+// mpirun if mpirun still runs.
 func (t *trial) expire(found finding) {
 	for i := range t.checks {
 		if t.checks[i].Status != Open {

@@ -2,8 +2,8 @@ package trial
 
 import "github.com/trainyard/trainyard/api/jobs/diagnosis"
 
-// diagnose returns the code of the most probable failure, and a sentence about its cause and what to do. Both are empty if the
-// failure is unknown.
+// diagnose returns the code of the most probable failure, and a text with the cause and the remedy of this failure. The code
+// and the text are empty if the failure is unknown.
 func (f finding) diagnose() (code, hint string) {
 	texts := []diagnosis.Text{
 		{Source: diagnosis.State, Message: f.detail},

@@ -23,8 +23,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// fakeCluster is a control plane without cluster nodes. The test creates the pods, sets their status, and serves
-// their logs.
+// fakeCluster is a control plane without cluster nodes. A test with a fakeCluster creates the pods, sets their
+// status, and serves their logs.
 type fakeCluster struct {
 	*testing.T
 	cp      *controlplane.ControlPlane
@@ -110,7 +110,8 @@ func (s *fakeCluster) play(act func(job string)) (trial.Result, error) {
 	return result, err
 }
 
-// createPod creates a pod of a TrainJob with the given status. The pod is assigned to a cluster node.
+// createPod creates a pod of a TrainJob with the given status. createPod assigns the pod to a cluster
+// node.
 func (s *fakeCluster) createPod(job, role string, index int, suffix string, status corev1.PodStatus) {
 	s.Helper()
 	pod := &corev1.Pod{
@@ -140,7 +141,8 @@ func (s *fakeCluster) createNodes(job string) {
 	}
 }
 
-// endJobSet sets a final condition of the JobSet. Trainer copies the condition to the TrainJob.
+// endJobSet sets a final condition of the JobSet. Trainer copies the final condition of the JobSet
+// to the TrainJob.
 func (s *fakeCluster) endJobSet(job string, as jobset.JobSetConditionType) {
 	s.Helper()
 	set := &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{Namespace: s.options.Namespace, Name: job}}
@@ -189,5 +191,6 @@ func checkNamed(t *testing.T, result trial.Result, name string) trial.Check {
 	return trial.Check{}
 }
 
-// nextSecond waits until new objects get a later creation time. Kubernetes stores creation times in whole seconds.
+// nextSecond waits for more than a second, so that objects that are created afterwards have a later creation time.
+// Kubernetes stores creation times in whole seconds.
 func nextSecond() { time.Sleep(1100 * time.Millisecond) }

@@ -20,7 +20,8 @@ type observation struct {
 	snapshot jobs.Snapshot
 	pods     map[string]jobs.Pod // by UID
 	logs     map[string]string   // logs of ended containers, by pod UID and container name
-	// mountWarnings are the latest mount errors of pods, by UID.
+	// mountWarnings contains the latest mount error of each pod. The keys of the map are the UIDs
+	// of the pods.
 	mountWarnings map[string]string
 	// creationFailure is the latest event about a pod that could not be created.
 	creationFailure string
@@ -31,15 +32,15 @@ type observation struct {
 }
 
 const (
-	// rankLines is the maximum number of lines to read from a launcher's log. The log contains one line for each
-	// rank. In any case, jobs.Log reads at most 1 MiB of the log.
+	// rankLines is the maximum number of lines to read from a launcher's log. The launcher's log contains one
+	// line for each rank. jobs.Log reads at most 1 MiB of a log, even if the requested lines have more bytes.
 	rankLines = 10_000
 	// maxWarnings is the maximum number of pods whose events are read in one update.
 	maxWarnings = 3
 	// evidenceLines is the number of log lines in Check.Evidence.
 	evidenceLines = 5
-	// logGracePeriod is the time in which the pods of an ended TrainJob can still change, because the kubelet may
-	// update their status after Trainer has ended the TrainJob.
+	// logGracePeriod is how long the pods of an ended TrainJob can still change. After Trainer has ended the
+	// TrainJob, the kubelet may still update the status of the pods.
 	logGracePeriod = 3 * time.Second
 )
 

@@ -19,7 +19,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// allow grants permissions in a namespace to a user. The user has the same name as the namespace.
+// allow is a helper that gives a user permissions in a namespace. The user has the same name as the
+// namespace.
 func allow(t *testing.T, cp *controlplane.ControlPlane, namespace string, permissions []jobs.Permission) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: "tester"}

@@ -41,8 +41,8 @@ func TestUnreadLogFails(t *testing.T) {
 	}
 }
 
-// TestLatestLauncher: if a Job creates a second launcher pod, the trial checks the newer pod. The order of the pods'
-// names does not matter.
+// TestLatestLauncher: if a Job creates a second launcher pod, the trial checks the newer pod. The trial must find
+// the newer launcher pod by its creation time, and not by its name.
 func TestLatestLauncher(t *testing.T) {
 	for name, suffixes := range map[string][2]string{"in order of names": {"a", "b"}, "in reverse order": {"b", "a"}} {
 		t.Run(name, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestManyRanks(t *testing.T) {
 }
 
 // TestHangingMpirun: if all ranks have started but mpirun does not end, the failed check reports that mpirun has not
-// ended. The evidence of this check is the launcher's log.
+// ended. The evidence of the failed check is the launcher's log.
 func TestHangingMpirun(t *testing.T) {
 	s := newFakeCluster(t)
 	s.options.Timeout = 8 * time.Second

@@ -13,7 +13,7 @@ import (
 // over SSH.
 type UnsupportedRuntimeError struct{ Runtime, Missing string }
 
-// Error names the missing field of the runtime.
+// Error returns a message that names the field that the runtime lacks.
 func (e *UnsupportedRuntimeError) Error() string {
 	return e.Runtime + " cannot be tested: it has no " + e.Missing
 }

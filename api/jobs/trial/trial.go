@@ -12,7 +12,8 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// Options select the runtime that a trial tests, and the place and the duration of the trial.
+// Options contains the settings of a trial, such as the runtime to test, the namespace and the
+// timeout.
 type Options struct {
 	// Runtime is the runtime to test.
 	Runtime jobs.Runtime
@@ -24,7 +25,7 @@ type Options struct {
 	Queue string
 	// Timeout is the maximum duration of the trial, without cleanup.
 	Timeout time.Duration
-	// Keep is true if the TrainJob must stay after the end of the trial.
+	// Keep is true if the TrainJob must not be deleted at the end of the trial.
 	Keep bool
 }
 
@@ -47,7 +48,7 @@ type Result struct {
 	Error string `json:"error,omitempty"`
 }
 
-// cleanUpTimeout is the maximum duration of the cleanup. An interruption of the trial does not end the cleanup.
+// cleanUpTimeout is the maximum duration of the cleanup. If the trial is interrupted, the cleanup continues.
 const cleanUpTimeout = 30 * time.Second
 
 // cleanUpInterval is the time between attempts to delete the TrainJob.
@@ -56,8 +57,8 @@ const cleanUpInterval = time.Second
 // Run tests a runtime. Run calls the function "report" when a check passes or fails, and when the reason for waiting
 // changes. Run returns an error if the TrainJob cannot be created or read, or if the context ends. Run returns no error
 // if a check fails or the trial times out. If the runtime cannot be tested or a permission is missing, Run creates no
-// TrainJob. For such a runtime, the error is an *UnsupportedRuntimeError; for a missing permission, it is a Forbidden
-// error.
+// TrainJob. If the runtime cannot be tested, Run returns an *UnsupportedRuntimeError. If a permission is missing, Run
+// returns a Forbidden error.
 func Run(ctx context.Context, all jobs.Jobs, o Options, report func(Check)) (result Result, err error) {
 	job := newTrialJob(o)
 	key := keyOf(job)
@@ -100,7 +101,7 @@ type trial struct {
 	timedOut bool
 }
 
-// errTimeout is the cause of a context that ends because of Options.Timeout.
+// errTimeout is the cause of the end of a trial's context if the time Options.Timeout has passed.
 var errTimeout = errors.New("the trial timed out")
 
 // follow observes the TrainJob until all checks are decided.

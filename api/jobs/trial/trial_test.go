@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
 // runtimeName is the name of the runtime in examples/minimal.
 const runtimeName = "mpi-openmpi-cpu"
 
-// start starts a control plane with a runtime. There is no kubelet, so no pod starts.
+// start starts a control plane with a runtime. The control plane has no kubelet, so no pod starts.
 func start(t *testing.T) (*controlplane.ControlPlane, jobs.Jobs, trial.Options) {
 	t.Helper()
 	cp := controlplane.Start(t)
@@ -57,7 +57,8 @@ func jobsIn(t *testing.T, cp *controlplane.ControlPlane, namespace string) []str
 	return names
 }
 
-// run runs a trial. If Trainer's webhook has not found the new runtime yet, run retries for up to 10 s.
+// run runs a trial. If Trainer's webhook does not know the new runtime yet, the function "run" retries
+// for up to 10 s.
 func run(ctx context.Context, t *testing.T, all jobs.Jobs, o trial.Options, report func(trial.Check)) (trial.Result, error) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; {

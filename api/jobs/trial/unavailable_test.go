@@ -54,8 +54,8 @@ func TestLongOutage(t *testing.T) {
 	}
 }
 
-// TestCleanUpAfterLostResponse: if the response to the creation of a TrainJob is lost, the trial deletes the
-// TrainJob, and retries a failed deletion.
+// TestCleanUpAfterLostResponse: if the API server creates a TrainJob but its response is lost, the trial
+// deletes the TrainJob. If the deletion fails, the trial tries again.
 func TestCleanUpAfterLostResponse(t *testing.T) {
 	s := newFakeCluster(t)
 	var deletions atomic.Int32

@@ -1,5 +1,6 @@
-// Package gctuning makes the garbage collector run less often. By default, a collection starts at a heap of 4 MB, and
-// again whenever the heap has doubled. With this default, a short run spends most of its time in garbage collections.
+// Package gctuning makes the garbage collector run less often. By default, Go starts a garbage collection at a heap
+// of 4 MB, and again whenever the heap has doubled. With Go's default settings, a short run spends most of its time
+// in garbage collections.
 package gctuning
 
 import (
@@ -9,7 +10,8 @@ import (
 	"runtime/metrics"
 )
 
-// The next collection starts at a heap of minHeap, or of twice the live heap plus extraGarbage, whichever is larger.
+// The next garbage collection starts when the heap reaches minHeap, or twice the live heap plus extraGarbage,
+// whichever is larger.
 const (
 	minHeap      = 54 << 20 // bytes
 	extraGarbage = 16 << 20 // bytes
@@ -19,13 +21,13 @@ const (
 const nonHeap = 24 << 20 // bytes
 
 // maxPercent is the largest useful GOGC value. With an empty live heap, Go starts a collection when the heap reaches 4 MiB x
-// GOGC/100. With maxPercent, the collection starts at minHeap.
+// GOGC/100. If GOGC is maxPercent, and the live heap is empty, Go starts a collection when the heap reaches minHeap.
 const maxPercent = 100 * minHeap / (4 << 20)
 
 // setsLimit reports whether Tune also sets a memory limit. After a collection, the old GC percentage applies until the
-// function "adjust" sets a new percentage. On a machine with one CPU, the function "adjust" runs late. Until then, only the
-// memory limit keeps the heap from growing too large. Without the limit, the workload W of docs/benchmarks.md took 50 % more
-// memory. If the environment sets GOMEMLIMIT, Tune sets no limit.
+// function "adjust" sets a new percentage. On a machine with one CPU, the function "adjust" runs late. Until the function
+// "adjust" has run, only the memory limit keeps the heap from growing too large. Without the memory limit, the workload W of
+// docs/benchmarks.md took 50 % more memory. If the environment sets GOMEMLIMIT, Tune sets no memory limit.
 var setsLimit = os.Getenv("GOMEMLIMIT") == ""
 
 // Tune tunes the garbage collector until the program ends, unless the environment sets GOGC.
@@ -39,7 +41,8 @@ func Tune() {
 	}
 }
 
-// adjust sets the heap size at which the next collection starts. adjust runs again after each collection.
+// adjust sets the heap size at which the next garbage collection starts. adjust runs again after each
+// garbage collection.
 func adjust(liveHeap []metrics.Sample) {
 	metrics.Read(liveHeap)
 	live := max(1, int(liveHeap[0].Value.Uint64())) //nolint:gosec // a heap is always smaller than the maximum int
@@ -51,11 +54,11 @@ func adjust(liveHeap []metrics.Sample) {
 	afterNextCollection(adjust)
 }
 
-// afterNextCollection calls a function after the next collection. The function is the cleanup of a new object, which the
-// next collection frees.
+// afterNextCollection calls a function after the next collection. The function allocates an object whose cleanup is
+// the argument "call". The next garbage collection frees the object, and so runs the cleanup.
 func afterNextCollection(call func([]metrics.Sample)) {
-	// The pointer field keeps the allocator from putting other objects into the same block. Other objects in the
-	// block could delay the cleanup.
+	// Because of the pointer field, the allocator puts no other objects into the same block. Other objects
+	// in the same block could delay the cleanup of the new object.
 	type garbage struct{ _ *garbage }
 	runtime.AddCleanup(new(garbage), call, []metrics.Sample{{Name: "/gc/heap/live:bytes"}})
 }

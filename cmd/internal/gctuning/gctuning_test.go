@@ -15,8 +15,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// collectUntil collects garbage until the GC percentage is in a range. The function "adjust" sets the GC percentage
-// after each collection.
+// collectUntil runs garbage collections until the GC percentage is between the arguments "low" and "high". The
+// function "adjust" sets the GC percentage after each collection.
 func collectUntil(t *testing.T, low, high uint64) {
 	t.Helper()
 	percent := []metrics.Sample{{Name: "/gc/gogc:percent"}}

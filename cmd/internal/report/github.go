@@ -9,9 +9,10 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// github writes workflow commands. GitHub Actions turns each line into an annotation. The message repeats the position,
-// because the log does not show the properties of a command, such as its file and line.
-// Source: docs.github.com, Workflow commands for GitHub Actions.
+// github writes a report as workflow commands of GitHub Actions. GitHub Actions turns each workflow command into an
+// annotation. Each message repeats the position of the problem, because the log of GitHub Actions does not show the
+// properties of a workflow command, such as its file and line. Source: docs.github.com, Workflow commands for GitHub
+// Actions.
 var github = Format{
 	Name: "github",
 	Doc:  "annotations that GitHub Actions shows next to the changed lines",

@@ -13,8 +13,8 @@ import (
 )
 
 // sarif writes SARIF 2.1.0, with the properties that GitHub code scanning requires. The library go-sarif is not used,
-// because it writes empty properties and would add a JSON Schema validator to the command.
-// Source: docs.oasis-open.org/sarif/sarif/v2.1.0; docs.github.com, SARIF support for code scanning.
+// because it writes empty properties, and because its JSON Schema validator would become part of the command. Source:
+// docs.oasis-open.org/sarif/sarif/v2.1.0; docs.github.com, SARIF support for code scanning.
 var sarif = Format{
 	Name: "sarif",
 	Doc:  "SARIF 2.1.0, for code scanning",
@@ -94,8 +94,8 @@ func sarifResult(level string, ruleIndex int, p problem.Problem) properties {
 	}
 }
 
-// escapeLinks escapes text that readers of SARIF would show as a link, because messages can quote links from a
-// document. Source: SARIF 2.1.0, 3.11.6 Messages with embedded links.
+// escapeLinks escapes text that a viewer of SARIF files would show as a link, because messages can quote links
+// from a document. Source: SARIF 2.1.0, 3.11.6 Messages with embedded links.
 var escapeLinks = strings.NewReplacer("](", `\](`)
 
 // fileURI returns the URI of a file, or the escaped name <stdin> for standard input.

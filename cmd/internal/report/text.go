@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// maxProblems is the maximum number of problems in a text report. Further problems are omitted: users fix only some
-// problems before they run the command again, and the first problems can be the cause of later problems.
+// maxProblems is the maximum number of problems in a text report. A text report contains at most maxProblems
+// problems, because users fix only some problems before they run the command again. The first problems can also be
+// the cause of later problems.
 const maxProblems = 100
 
-// Text writes one line for each note, problem, need and failure. A run can also write its notes early, as a report that
-// contains only notes.
+// Text is the format for people. A text report contains one line for each note, problem, need and failure. A run can
+// also write its notes early, as a report that contains only notes.
 var Text = Format{
 	Name: "text",
 	Doc:  "for people: one line per problem on standard error, at most 100",
@@ -41,7 +42,7 @@ var Text = Format{
 	},
 }
 
-// write writes a report with a single call, so that the report is either complete or absent.
+// write sends the whole report in one call, so that the report is either complete or absent.
 func write(w io.Writer, text string) error {
 	if text == "" {
 		return nil

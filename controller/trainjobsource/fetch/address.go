@@ -28,7 +28,8 @@ var (
 	safeUser = regexp.MustCompile(`^[A-Za-z0-9._][A-Za-z0-9._-]*$`)
 )
 
-// parseAddress reads and checks spec.url. Its error messages do not contain the URL, because the URL may contain a password.
+// parseAddress reads and checks spec.url. The error messages of parseAddress do not contain the URL, because the URL may
+// contain a password.
 func parseAddress(text string) (address, error) {
 	u, err := url.Parse(text)
 	if err != nil || defaultPorts[u.Scheme] == "" {
@@ -62,7 +63,8 @@ func (a address) check() error {
 // hostPort returns the host with its port, as dialers expect it.
 func (a address) hostPort() string { return net.JoinHostPort(a.host, a.port) }
 
-// shortHost returns the host. It adds the port if the port is not the default port of the scheme.
+// shortHost returns the host. If the port is not the default port of the scheme, shortHost also
+// returns the port.
 func (a address) shortHost() string {
 	if a.port == defaultPorts[a.scheme] {
 		return a.host
@@ -88,8 +90,8 @@ func (a address) String() string {
 }
 
 // isListed reports whether the annotation trainyard.dev/hosts of a Secret allows sending the credentials to the host.
-// An entry without a port means the default port. Credentials for http need an entry with a port, so that an entry for
-// https never allows sending them in plain text.
+// An entry without a port allows only the default port. For http, the entry must contain a port. An entry for https
+// therefore never allows sending credentials in plain text.
 func (a address) isListed(hosts string) bool {
 	for entry := range strings.SplitSeq(hosts, ",") {
 		entry = strings.ToLower(strings.TrimSpace(entry))

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// ConfigError reports that somebody must change the TrainJobSource, its Secret or the repository. Trying again does not
-// help.
+// ConfigError reports that somebody must change the TrainJobSource, its Secret or the repository. After a ConfigError,
+// trying again without a change does not help.
 type ConfigError struct{ Message string }
 
 // Error returns the message, which has one line and contains no credentials.
@@ -61,7 +61,8 @@ func describe(ctx context.Context, err error, where string, received *budget, se
 }
 
 // stable returns the text of a network error without the parts that differ at each attempt, such as the local port of a
-// connection. Otherwise, each attempt would change the status of the TrainJobSource.
+// connection. If the text were different at each attempt, the status of the TrainJobSource would also change at each
+// attempt.
 func stable(err error) string {
 	if withURL := (*url.Error)(nil); errors.As(err, &withURL) {
 		err = withURL.Err // the message already names the URL
@@ -80,8 +81,8 @@ func stable(err error) string {
 	return err.Error()
 }
 
-// clean returns a text on one line, without invisible characters and without secrets, because the text can come from a
-// server that sends them.
+// clean returns a text on one line, without invisible characters and without secrets. The text can come from a server
+// that sends such characters or secrets.
 func clean(text string, secrets []string) string {
 	for _, secret := range secrets {
 		text = strings.ReplaceAll(text, secret, "***")

@@ -16,13 +16,13 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// pack builds packs, including invalid ones.
+// pack is a builder of Git packs, including invalid packs.
 type pack struct {
 	body  bytes.Buffer
 	count uint32
 }
 
-// header writes the header of an object.
+// header is the method that writes the header of an object into the pack.
 func (p *pack) header(kind plumbing.ObjectType, declared int) {
 	first := byte(kind)<<4 | byte(declared&15)
 	for declared >>= 4; declared > 0; declared >>= 7 {
@@ -40,7 +40,7 @@ func (p *pack) deflate(data []byte) {
 	_ = w.Close()
 }
 
-// add writes an object, and returns its hash.
+// add appends an object to the pack, and returns the hash of the object.
 func (p *pack) add(kind plumbing.ObjectType, data string) plumbing.Hash {
 	p.header(kind, len(data))
 	p.deflate([]byte(data))
@@ -60,7 +60,7 @@ func treeEntry(mode, name string, hash plumbing.Hash) string {
 	return mode + " " + name + "\x00" + string(hash[:])
 }
 
-// start returns the pack without its checksum.
+// start builds the part of the pack before the checksum.
 func (p *pack) start() []byte {
 	head := binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), p.count)
 	return append(head, p.body.Bytes()...)
@@ -73,12 +73,12 @@ func (p *pack) bytes() []byte {
 	return append(text, sum[:]...)
 }
 
-// line returns a text as a line (pkt-line) of Git's protocol.
+// line encodes a text as a line in Git's protocol (a pkt-line).
 func line(text string) string { return fmt.Sprintf("%04x%s", len(text)+4, text) }
 
 const capabilities = "\x00shallow ofs-delta symref=HEAD:refs/heads/main"
 
-// liar is a fake Git server. Each field replaces a part of its answers.
+// liar is a fake Git server. Each field of liar replaces a part of the server's answers.
 type liar struct {
 	refs   string                                       // instead of the list of branches and tags
 	list   func(w http.ResponseWriter, r *http.Request) // instead of the whole first answer
@@ -87,7 +87,7 @@ type liar struct {
 	answer func(conn net.Conn, start string)            // instead of the pack; start is the beginning of the answer
 }
 
-// start starts the server, and returns the URL of its repository.
+// start launches the server, and returns the URL of its repository.
 func (l liar) start(t *testing.T) string {
 	t.Helper()
 	if l.head.IsZero() {

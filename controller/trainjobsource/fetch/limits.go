@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Limits bounds the data and the time of one fetch. A fetch that exceeds a limit ends with an error.
+// Limits is the set of limits for the data and the time of one fetch. A fetch that exceeds a limit
+// ends with an error.
 type Limits struct {
 	Received int64         // bytes that the server sends, with all protocol overhead
 	Refs     int64         // bytes of the server's list of branches and tags
@@ -40,7 +41,7 @@ func (l Limits) orDefaults() Limits {
 	}
 }
 
-// budget counts the bytes that all connections of a fetch receive.
+// budget is a counter for the bytes that all connections of a fetch receive.
 type budget struct {
 	limit int64
 	used  atomic.Int64
@@ -78,7 +79,7 @@ func (l *limitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// size writes a number of bytes for people.
+// size returns a number of bytes as a text, such as "64 MiB".
 func size(bytes int64) string {
 	switch {
 	case bytes >= 1<<20 && bytes%(1<<20) == 0:

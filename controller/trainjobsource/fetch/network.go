@@ -12,21 +12,23 @@ import (
 
 // Network restricts the servers to which the controller connects.
 //
-// Proxies are not used, not even those of the environment variables: a proxy would resolve names itself, so the
-// addresses could not be checked.
+// The controller ignores proxies, including the proxies that environment variables set. A proxy would resolve
+// host names itself, so the controller could not check the addresses.
 type Network struct {
-	// Allow lists addresses that are allowed although Deny or the built-in list refuses them.
+	// Allow contains addresses to which the controller may connect even if Deny or the built-in
+	// list refuses them.
 	Allow []netip.Prefix
-	// Deny lists addresses that are refused. The built-in list refuses all addresses of this machine, link-local addresses, addresses at
-	// which clouds serve credentials, and multicast and broadcast addresses.
+	// Deny contains addresses that are refused in addition to the built-in list. The built-in list refuses all addresses of
+	// this machine, link-local addresses, addresses at which clouds serve credentials, and multicast and broadcast
+	// addresses.
 	Deny []netip.Prefix
 	// PlainHTTPHosts lists the hosts, as host:port, from which the controller may fetch over http.
 	PlainHTTPHosts []string
 }
 
-// refused lists the ranges that no Git server needs. It does not list private addresses, because many Git servers have a
-// private address. It also does not list loopback, link-local and multicast addresses, because Network.allows refuses them
-// with functions of netip.Addr.
+// refused is the list of the address ranges that no Git server needs. The list "refused" does not contain
+// private addresses, because many Git servers have a private address. Network.allows refuses loopback,
+// link-local and multicast addresses with methods of netip.Addr, so the list "refused" does not contain them.
 var refused = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),          // on Linux, this machine
 	netip.MustParsePrefix("255.255.255.255/32"), // broadcast
@@ -34,7 +36,7 @@ var refused = []netip.Prefix{
 	netip.MustParsePrefix("100.100.100.200/32"), // credentials on Alibaba Cloud
 }
 
-// embedded lists the prefixes of IPv6 addresses whose last four bytes are an IPv4 address.
+// embedded contains the prefixes of IPv6 addresses whose last four bytes are an IPv4 address.
 var embedded = []netip.Prefix{
 	netip.MustParsePrefix("64:ff9b::/96"), // NAT64, RFC 6052
 	netip.MustParsePrefix("::/96"),        // IPv4-compatible, RFC 4291
@@ -60,8 +62,8 @@ func (n Network) allows(a netip.Addr) bool {
 	return true
 }
 
-// isOwn reports whether an address belongs to this machine or pod. Services that only this machine should reach can listen at such
-// an address too. If the addresses of the machine are unknown, isOwn returns true.
+// isOwn reports whether an address belongs to this machine or pod. A service that is meant only for the machine itself can
+// listen at any address of the machine. If the addresses of the machine are unknown, isOwn returns true.
 func isOwn(a netip.Addr) bool {
 	own, err := net.InterfaceAddrs()
 	if err != nil {
@@ -73,7 +75,7 @@ func isOwn(a netip.Addr) bool {
 	})
 }
 
-// checkScheme refuses http, except for configured hosts.
+// checkScheme returns an error for a URL with http, unless its host is in PlainHTTPHosts.
 func (n Network) checkScheme(a address) error {
 	if a.scheme != "http" || slices.ContainsFunc(n.PlainHTTPHosts, func(h string) bool { return strings.EqualFold(h, a.hostPort()) }) {
 		return nil
@@ -87,8 +89,9 @@ type dialer struct {
 	received *budget
 }
 
-// dial opens a connection. It resolves the name first, and then checks the IP address to which it connects. Otherwise, the
-// name could resolve to another address after the check.
+// dial opens a connection. dial first resolves the host name, and then checks the IP address to which it connects. If dial
+// checked an address before it resolves the name for the connection, the check would not be safe. The name could later
+// resolve to another address.
 func (d dialer) dial(ctx context.Context, network, hostPort string) (net.Conn, error) {
 	plain := net.Dialer{Timeout: 15 * time.Second, Control: d.control}
 	conn, err := plain.DialContext(ctx, network, hostPort)
@@ -98,7 +101,7 @@ func (d dialer) dial(ctx context.Context, network, hostPort string) (net.Conn, e
 	return limitedConn{conn, d.received}, nil
 }
 
-// control checks the address of a socket before it is connected.
+// control is called before a socket connects, and returns an error if the address is refused.
 func (d dialer) control(_, hostPort string, _ syscall.RawConn) error {
 	resolved, err := netip.ParseAddrPort(hostPort)
 	if err != nil {

@@ -66,7 +66,8 @@ func TestA6URLs(t *testing.T) {
 	}
 }
 
-// TestA7OwnAddresses checks that the controller connects to no address of its own machine, unless it is configured.
+// TestA7OwnAddresses checks that the controller connects to no address of its own machine, unless the configuration
+// allows the address.
 func TestA7OwnAddresses(t *testing.T) {
 	own, err := net.InterfaceAddrs()
 	if err != nil || len(own) == 0 {

@@ -10,8 +10,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// commit is a parsed commit. The functions of this file accept only the canonical form that Git writes, so that
-// everybody who reads the object sees the same values, and the signature covers exactly the values that are used.
+// commit is a parsed commit. The functions of this file accept only the canonical form that Git writes. Every
+// program that reads the object therefore sees the same values, and the signature covers exactly the values that
+// are used.
 type commit struct {
 	tree      plumbing.Hash
 	parents   []plumbing.Hash
@@ -46,10 +47,11 @@ func splitHeaders(data []byte) (headers []header, message string, err error) {
 	return headers, message, nil
 }
 
-// commitOrder matches the beginning of a commit's header keys in Git's order. A space follows each key.
+// commitOrder matches the keys at the beginning of a commit's header, if the keys are in Git's order. A
+// space follows each key.
 var commitOrder = regexp.MustCompile(`^tree (parent )*author committer `)
 
-// unique lists the headers that a commit can have only once.
+// unique contains the keys of the headers that a commit can have only once.
 var unique = []string{"tree", "author", "committer", "encoding", "gpgsig", "gpgsig-sha256"}
 
 // checkOrder checks that a commit has the headers that Git writes, in Git's order.
@@ -68,7 +70,6 @@ func checkOrder(headers []header) error {
 	return nil
 }
 
-// parseCommit parses a commit.
 func parseCommit(data []byte) (commit, error) {
 	headers, message, err := splitHeaders(data)
 	if err == nil {
@@ -98,7 +99,6 @@ func parseCommit(data []byte) (commit, error) {
 	return c, nil
 }
 
-// tag is a parsed annotated tag.
 type tag struct {
 	object    plumbing.Hash
 	name      string

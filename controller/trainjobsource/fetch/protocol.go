@@ -51,8 +51,9 @@ func requestSnapshot(ctx context.Context, server remote, list *packp.AdvRefs, wa
 	return send(ctx, server, request)
 }
 
-// requestHistory asks for the commits between the commit "have", which was fetched earlier, and the object "want". If the
-// server can leave out the files and folders of these commits, requestHistory asks for that.
+// requestHistory asks for the commits between the commit "have", which was fetched earlier, and the object "want".
+// requestHistory needs only the commits, without files and folders. If the server can leave out files and folders,
+// requestHistory asks the server to leave them out.
 func requestHistory(ctx context.Context, server remote, list *packp.AdvRefs, have, want plumbing.Hash) (io.Reader, error) {
 	request := newRequest(list, want)
 	request.Haves = []plumbing.Hash{have}

@@ -42,7 +42,7 @@ func isSafeRef(name string) bool {
 	return true
 }
 
-// checkRef checks spec.ref before anything is sent.
+// checkRef checks spec.ref before the client sends a request to the server.
 func checkRef(ref v1alpha1.GitRef) error {
 	set := 0
 	for _, field := range []string{ref.Branch, ref.Tag, ref.Semver, ref.Commit} {
@@ -93,8 +93,8 @@ func resolveTag(name string, list *packp.AdvRefs) (target, error) {
 	return target{tags + name, hash, hash}, nil
 }
 
-// resolveRange finds the tag with the highest version in a range. If two tags have this version, such as 1.0.0 and
-// v1.0.0, it takes the one that is later in the alphabet.
+// resolveRange finds the tag with the highest version in a range. If two tags have the highest version, such as
+// 1.0.0 and v1.0.0, resolveRange takes the tag whose name is later in the alphabet.
 func resolveRange(text string, list *packp.AdvRefs) (target, error) {
 	allowed, err := semver.NewConstraint(text)
 	if err != nil {

@@ -14,14 +14,15 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// entry is an entry of a folder.
+// entry describes one entry of a folder in a commit.
 type entry struct {
 	name string
 	mode fs.FileMode
 	hash plumbing.Hash
 }
 
-// modes lists the modes of entries that Git writes. Old versions of Git also wrote 100664.
+// modes contains the modes that Git writes for the entries of a folder. Old versions of Git also
+// wrote the mode 100664.
 var modes = map[string]fs.FileMode{
 	"40000":  fs.ModeDir | 0o555,
 	"100644": 0o444,
@@ -31,8 +32,8 @@ var modes = map[string]fs.FileMode{
 	"160000": fs.ModeIrregular, // a submodule: a commit of another repository
 }
 
-// parseTree parses a folder, and returns its entries sorted by name. Like git fsck, it refuses names that are not plain, two
-// entries with the same name, and a wrong order.
+// parseTree parses a folder, and returns its entries sorted by name. Like git fsck, parseTree refuses names that are not
+// plain, two entries with the same name, and entries in a wrong order.
 func parseTree(data []byte) ([]entry, error) {
 	var entries []entry
 	previous := ""
@@ -70,7 +71,8 @@ func parseTree(data []byte) ([]entry, error) {
 	return entries, nil
 }
 
-// isPlainName reports whether a name is neither empty nor a path, and has no meaning for Git or a file system.
+// isPlainName returns false for an empty name, a path, and a name that has a special meaning for Git or a file
+// system.
 func isPlainName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.EqualFold(name, ".git") && !strings.ContainsAny(name, "/\\")
 }

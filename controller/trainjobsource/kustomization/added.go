@@ -5,18 +5,19 @@ import (
 	"strings"
 )
 
-// added is the number of values that patches without a target can add to an object. The key is the object's name in the patch.
+// added is a map from the name of an object to the number of values that patches without a target can add to the object. The
+// keys of the map are the object names that the patches contain.
 //
-// namePrefix and nameSuffix can change the name of an object after a patch. The next patch then uses the new name, which contains the
-// old one.
+// namePrefix and nameSuffix can change the name of an object after a patch. After namePrefix or nameSuffix has changed
+// a name, later patches use the new name. The new name contains the old name.
 type added map[string]int64
 
-// plus returns the sum of both for each name.
+// plus returns the sum of two maps: for each name, it adds the numbers in both maps.
 func (a added) plus(b map[string]int64) added {
 	return a.combine(b, func(x, y int64) int64 { return x + y })
 }
 
-// larger returns the larger number for each name.
+// larger returns a map that contains, for each name, the larger number of the two maps.
 func (a added) larger(b map[string]int64) added {
 	return a.combine(b, func(x, y int64) int64 { return max(x, y) })
 }
@@ -30,7 +31,7 @@ func (a added) combine(b map[string]int64, combine func(x, y int64) int64) added
 	return result
 }
 
-// sum returns the number of values for all names.
+// sum adds up the numbers of values of all names, and returns the total.
 func (a added) sum() (sum int64) {
 	for _, values := range a {
 		sum += values
@@ -38,7 +39,8 @@ func (a added) sum() (sum int64) {
 	return sum
 }
 
-// largest returns the largest number of values that all patches can add to one object.
+// largest computes, for each object, how many values all patches together can add to it, and
+// returns the maximum.
 func (a added) largest() (largest int64) {
 	for longest := range a {
 		sum := int64(0)

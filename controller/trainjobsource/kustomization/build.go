@@ -24,8 +24,8 @@ type Object struct {
 	Fields map[string]any // the object after all patches
 }
 
-// Limits bounds a kustomization. A file that is used several times counts each time, because kustomize reads it each
-// time.
+// Limits contains limits for the size of a kustomization and for the work of its build. A file that is used several
+// times counts each time, because kustomize reads it each time.
 //
 // A transformation is a change that kustomize makes in all objects of a folder: a patch, an item of "images" or "labels", or a
 // field such as namePrefix. Work is an estimate of the time of a build. It is the sum of T × (V + N × E) + M × N² / 80 over all folders:
@@ -44,21 +44,23 @@ type Limits struct {
 	Added     int64 // bytes of each kustomization and its patches, times the objects to which they can be added
 	Work      int64
 	Depth     int64 // of a chain of folders, each of which uses the next one
-	// Components limits a chain of components, each of which uses the next one. kustomize quotes an error again for each of them, so the
-	// text of an error doubles.
+	// Components limits a chain of components, each of which uses the next one. kustomize quotes an error again for each
+	// component of the chain, so the text of the error doubles each time.
 	Components int64
 	Folders    int64 // uses of folders; a folder that is used twice counts twice, with all folders that it uses
 }
 
-// DefaultLimits allows larger kustomizations than people write. The build of a kustomization at these limits takes a few seconds, as far
-// as is known. The limits contain a reserve, because kustomize can be slow in ways that the estimate does not include.
+// DefaultLimits allows larger kustomizations than people usually write. As far as is known, kustomize needs a few seconds
+// to build a kustomization that reaches DefaultLimits. The limits contain a reserve, because kustomize can be slow in ways
+// that the estimate does not include.
 var DefaultLimits = Limits{FileBytes: 512 << 10, Bytes: 2 << 20, Objects: 300, Values: 60_000, Added: 8 << 20, Work: 500_000, Depth: 10, Components: 2, Folders: 100}
 
-// building is locked during each build, because kustomize keeps the OpenAPI schema in a global variable.
+// building is the lock that each build holds. Only one build can run at a time, because kustomize
+// keeps the OpenAPI schema in a global variable.
 var building sync.Mutex
 
-// Build builds the kustomization in a folder of the tree. It returns the objects in the order of the resources. The error
-// names the file, and the line where possible.
+// Build builds the kustomization in a folder of the tree. Build returns the objects in the order of the resources. The
+// error of Build names the file, and the line where possible.
 func Build(tree fs.FS, folder string, limits Limits) ([]Object, error) {
 	w := &walk{tree: tree, limits: limits, copied: filesys.MakeFsInMemory(), origins: map[string]origin{}, marked: map[string]bool{}, folders: map[string]*total{}}
 	if _, err := w.folder(folder); err != nil {
@@ -95,8 +97,8 @@ func (w *walk) build(folder string) (objects []Object, err error) {
 	return objects, nil
 }
 
-// fieldsOf returns the fields of an object with the types of JSON, which package unstructured of Kubernetes needs: integers are
-// int64. The method Map of a resource returns integers as int.
+// fieldsOf returns the fields of an object with the Go types that package unstructured of Kubernetes needs. Integers, for
+// example, are int64. fieldsOf does not use the method Map of a resource, because Map returns integers as int.
 func fieldsOf(resource *resource.Resource) (fields map[string]any, err error) {
 	text, err := resource.MarshalJSON()
 	if err == nil {
@@ -105,5 +107,6 @@ func fieldsOf(resource *resource.Resource) (fields map[string]any, err error) {
 	return fields, err
 }
 
-// inMemory returns the path that a file of the tree has in the copy for kustomize. Paths in the copy are absolute.
+// inMemory converts the path of a file in the tree to the file's path in the copy for kustomize. Paths in the copy
+// are absolute.
 func inMemory(file string) string { return path.Join("/", file) }

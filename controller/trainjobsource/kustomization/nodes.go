@@ -9,9 +9,9 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/safeyaml"
 )
 
-// reserved lists annotations that a tenant must not use: whole names, and prefixes that end with "/". kustomize stores its own state in
-// annotations. With previousNames, for example, it would search all objects for references, which can need minutes, and with
-// allowNameChange, it would let a patch change the name of an object.
+// reserved contains the annotations that a tenant must not use: whole names, and prefixes that end with "/". kustomize
+// stores its own state in annotations. For example, the annotation previousNames would make kustomize search all objects for
+// references, which can need minutes. The annotation allowNameChange would let a patch change the name of an object.
 var reserved = []string{originAnnotation, "internal.config.kubernetes.io/", "config.kubernetes.io/", "kustomize.config.k8s.io/", "config.k8s.io/", "alpha.config.kubernetes.io/"}
 
 // isReserved reports whether a key is the name of a reserved annotation.

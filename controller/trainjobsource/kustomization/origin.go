@@ -32,7 +32,8 @@ func (w *walk) mark(object map[string]any, o origin) {
 	w.origins[key] = o
 }
 
-// takeOrigin removes the origin annotation of an object, and returns the origin, which is empty if it is unknown.
+// takeOrigin removes the origin annotation of an object, and returns the origin. The result is empty if the
+// origin is unknown.
 func (w *walk) takeOrigin(object map[string]any) origin {
 	metadata, _ := object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)

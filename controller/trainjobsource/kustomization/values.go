@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/safeyaml"
 )
 
-// maxName is the maximum length of a name in bytes, as for names of objects in Kubernetes. The length is limited because kustomize stores
-// a copy of the earlier names of an object for each transformation.
+// maxName is the maximum length of a name in bytes, as for names of objects in Kubernetes. Names need a limit, because
+// kustomize stores a copy of an object's earlier names for each transformation.
 const maxName = 253
 
 // checkValues checks the fields that change names, labels, annotations and images.
@@ -53,8 +53,9 @@ func checkLabels(file string, root *yaml.Node) error {
 	return nil
 }
 
-// imageName matches names, tags and digests of images. kustomize reads the field "name" of an item of "images" as a regular expression
-// and searches for it in all images, so other characters could make a build slow.
+// imageName matches names, tags and digests of images. kustomize reads the field "name" of an item of "images" as a regular
+// expression, and searches for it in all images. A name with characters such as * or + could be a regular expression that
+// makes a build slow.
 var imageName = regexp.MustCompile(`^[A-Za-z0-9._/:@-]*$`)
 
 func checkImages(file string, root *yaml.Node) error {

@@ -4,6 +4,7 @@
 // cannot be changed, so each version of a job needs a run of its own. The record remembers the runs of all jobs, so that
 // no version runs twice, even if the controller crashes or somebody deletes a TrainJob.
 //
-// The package has no side effects. Its caller reads the record, then the TrainJobs, and calls Make. The caller then
-// writes the new record, and only then changes TrainJobs. A run is therefore in the record before it is in the cluster.
+// The package has no side effects. The caller of the package reads the record, then the TrainJobs, and then calls Make.
+// After Make, the caller first writes the new record, and then changes TrainJobs. A run is therefore in the record
+// before it is in the cluster.
 package plan

@@ -12,8 +12,9 @@ import (
 // modelSteps is the number of random steps for each policy.
 const modelSteps = 10_000
 
-// TestRandomHistories changes Git and the cluster at random. In between, it makes plans and carries them out, and sometimes
-// stops in the middle, as if the controller crashed. The methods of world check each change that a plan causes.
+// TestRandomHistories changes Git and the cluster at random. Between the random changes, the test makes plans and carries
+// the plans out. The test sometimes stops in the middle of a plan, as if the controller crashed. The type "world" checks
+// each change that a plan causes.
 func TestRandomHistories(t *testing.T) {
 	for _, onChange := range []OnChange{Queue, RunAlongside, Replace, Ignore} {
 		for _, prune := range []Prune{Never, Finished, Always} {
@@ -37,7 +38,7 @@ func TestRandomHistories(t *testing.T) {
 	}
 }
 
-// created is a TrainJob that a plan has created.
+// created describes a TrainJob that a plan has created.
 type created struct {
 	job, spec      string
 	retry, request string
@@ -69,7 +70,8 @@ func newWorld(t *testing.T, policy Policy) *world {
 	}
 }
 
-// step changes Git or the cluster, or makes a plan and carries it out.
+// step is one random step of the test: a change in Git or in the cluster, or a plan that is carried
+// out.
 func (w *world) step() {
 	w.clock++
 	name := "job" + strconv.Itoa(w.random.IntN(3))
@@ -121,7 +123,7 @@ func (w *world) pick(allowed func(name string, t TrainJob) bool) string {
 	return names[w.random.IntN(len(names))]
 }
 
-// end ends a random TrainJob.
+// end gives a random active TrainJob the given phase.
 func (w *world) end(phase Phase) {
 	name := w.pick(func(_ string, t TrainJob) bool { return t.Phase == Active })
 	if t, exists := w.cluster[name]; exists {
@@ -130,24 +132,24 @@ func (w *world) end(phase Phase) {
 	}
 }
 
-// deleteAsUser deletes a random TrainJob, but no TrainJob whose run is only reserved in the record: if the controller
-// crashes after it has created a TrainJob, and the TrainJob is deleted before the controller starts again, then the
-// controller creates it again.
+// deleteAsUser deletes a random TrainJob, except for TrainJobs whose runs are only reserved in the record. The
+// controller creates a TrainJob a second time if it crashes after the creation, and the TrainJob is deleted before
+// the controller starts again.
 func (w *world) deleteAsUser() {
 	name := w.pick(func(name string, _ TrainJob) bool { return w.byName[name] == nil || w.byName[name].recorded })
 	delete(w.cluster, name)
 	delete(w.byName, name)
 }
 
-// occupy creates a TrainJob of somebody else with the name of a job.
+// occupy creates a TrainJob that has the name of a job, but belongs to somebody else.
 func (w *world) occupy(name string) {
 	if _, exists := w.cluster[name]; !exists {
 		w.cluster[name] = TrainJob{Phase: Active}
 	}
 }
 
-// reconcile makes a plan and carries it out. It stops after the given number of writes, as if the controller crashed. If the
-// number is negative, reconcile carries out the whole plan.
+// reconcile makes a plan and carries it out. reconcile stops after the given number of writes, as if the controller crashed.
+// If the argument "writes" is negative, reconcile carries out the whole plan.
 func (w *world) reconcile(writes int) {
 	jobs, incomplete := w.readableJobs()
 	plan := Make(Input{Policy: w.policy, Jobs: jobs, Incomplete: incomplete, Record: w.record, TrainJobs: w.cluster})
@@ -187,15 +189,15 @@ func (w *world) reconcile(writes int) {
 	w.checkQueue()
 }
 
-// markRecorded marks all runs whose TrainJobs exist as recorded.
+// markRecorded sets the field "recorded" of each run whose TrainJob exists.
 func (w *world) markRecorded() {
 	for _, run := range w.byName {
 		run.recorded = true
 	}
 }
 
-// readableJobs returns the jobs in Git. In one of eight cases, the file of one job has a problem. In one of eight cases,
-// the rules forbid one job.
+// readableJobs returns the jobs in Git. One call in eight simulates a problem in the file of one job. On average, the
+// rules forbid one job in every eighth call.
 func (w *world) readableJobs() (jobs map[string]Job, incomplete bool) {
 	jobs, w.denied = maps.Clone(w.git), ""
 	if !w.settling && w.random.IntN(8) == 0 {
@@ -212,7 +214,8 @@ func (w *world) readableJobs() (jobs map[string]Job, incomplete bool) {
 	return jobs, false
 }
 
-// create creates a TrainJob, and checks that this version has not run before.
+// create adds a TrainJob to the simulated cluster, and checks that the version of its run has not
+// run before.
 func (w *world) create(c Create) {
 	if _, exists := w.cluster[c.Run.Name]; exists {
 		w.t.Errorf("create %s: the name is in use", c.Run.Name)
@@ -263,7 +266,7 @@ func (w *world) delete(name string) {
 	delete(w.byName, name)
 }
 
-// patch changes the metadata of a TrainJob.
+// patch carries out a planned Patch, which changes the metadata of a TrainJob.
 func (w *world) patch(p Patch) {
 	t := w.cluster[p.TrainJob]
 	if w.byName[p.TrainJob] == nil || t.Job != p.Job {
@@ -288,8 +291,8 @@ func (w *world) checkQueue() {
 	}
 }
 
-// settle ends all TrainJobs, and makes and carries out plans until nothing changes. It then checks that the newest version
-// of each job has run, and that the record contains all TrainJobs.
+// settle ends all TrainJobs, and makes and carries out plans until nothing changes. settle then checks that the newest
+// version of each job has run, and that the record contains all TrainJobs.
 func (w *world) settle() {
 	w.settling = true
 	defer func() { w.settling = false }()

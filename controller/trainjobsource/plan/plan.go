@@ -10,20 +10,21 @@ import (
 type Input struct {
 	Policy Policy
 	Jobs   map[string]Job // the jobs in Git, by name
-	// Incomplete is true if some files in Git have problems. A job that is missing in Jobs may be in one of these
-	// files, so the plan does not change its runs.
+	// Incomplete is true if some files in Git have problems. A job that is missing in the field Jobs may be in a
+	// file with a problem, so the plan does not change the runs of this job.
 	Incomplete bool
 	Record     Record
-	// TrainJobs contains all TrainJobs of the namespace by name, read after the record. A TrainJob that is missing here
-	// does not exist.
+	// TrainJobs contains all TrainJobs of the namespace by name, read after the record. If the field TrainJobs does
+	// not contain a TrainJob, the TrainJob does not exist in the namespace.
 	TrainJobs map[string]TrainJob
 	// Taken maps each job that belongs to another TrainJobSource in the namespace to the name of that TrainJobSource.
 	Taken map[string]string
 	Now   int64 // the time, in seconds since 1970
 }
 
-// WithoutNewRuns returns a copy of the input in which all jobs are denied. The plan for it starts and replaces no runs, but still
-// deletes the runs of removed jobs and ended runs beyond the history limits, and updates labels and annotations.
+// WithoutNewRuns returns a copy of the input in which all jobs are denied. If a plan is made for the returned input, the
+// plan starts no runs and replaces no runs. The plan still deletes two kinds of runs: the runs of removed jobs, and ended
+// runs beyond the history limits. The plan also updates labels and annotations.
 func (in Input) WithoutNewRuns() Input {
 	jobs := maps.Clone(in.Jobs)
 	for name, job := range jobs {
@@ -39,7 +40,8 @@ type Plan struct {
 	Record Record // the new record, which must be written before the cluster is changed
 	Create []Create
 	Delete []string // names of TrainJobs
-	// Replaced lists the jobs whose active runs are deleted so that a later plan can start their new version.
+	// Replaced contains the names of jobs with an active run that the plan deletes. A later plan then starts
+	// the new version of each job.
 	Replaced []string
 	Patch    []Patch
 	States   map[string]State // the state of each job in Git, by name
@@ -67,7 +69,7 @@ const (
 	Denied     State = "Denied"     // the version in Git must not run, and earlier runs stay as they are
 )
 
-// Make plans the next changes. The result depends only on the input.
+// Make plans the next changes. The result of Make depends only on its input.
 func Make(in Input) Plan {
 	p := Plan{Record: Record{}, States: map[string]State{}}
 	used := usedNames(in)
@@ -75,8 +77,9 @@ func Make(in Input) Plan {
 	for _, name := range jobNames(in) {
 		j := job{plan: &p, in: in, name: name, found: found[name], used: used, history: in.Record[name]}
 		j.git, j.inGit = in.Jobs[name]
-		// A job that belongs to another TrainJobSource can have earlier runs of this TrainJobSource. If Git no longer contains
-		// the job here, the prune policy decides whether they are deleted.
+		// A job can belong to another TrainJobSource, and still have earlier runs of this TrainJobSource. If a
+		// TrainJobSource no longer has a job in Git, the prune policy decides whether the earlier runs of the job are
+		// deleted.
 		if _, taken := in.Taken[name]; taken && (j.inGit || in.Incomplete) {
 			if j.inGit {
 				p.States[name] = Duplicated
@@ -142,7 +145,7 @@ func runsInCluster(all map[string]TrainJob) map[string][]Run {
 	return runs
 }
 
-// job plans the changes of one job.
+// job holds the data that is needed to plan the changes of one job.
 type job struct {
 	plan    *Plan
 	in      Input
@@ -156,8 +159,9 @@ type job struct {
 	unreadable bool // whether Git may contain the job in a file with a problem
 }
 
-// make updates the record from the TrainJobs in the cluster, and plans the changes of this job: it reserves a run if the
-// version in Git must run now, applies the prune policy and the history limits, and updates labels and annotations.
+// make is the step that plans the changes of one job. It first updates the record from the TrainJobs in the cluster. The
+// method make reserves a run if the version in Git must run now. It also applies the prune policy and the history
+// limits, and updates labels and annotations.
 func (j *job) make() {
 	j.observe()
 	if j.inGit {
@@ -210,8 +214,9 @@ func (j *job) observe() {
 	}
 }
 
-// adopt updates the newest version in the record from a run in the cluster: if the run is newer, or if it is the newest run
-// and its planned deletion was never carried out.
+// adopt takes the version of a run that exists in the cluster, and stores it as the newest version in the record. The
+// method changes the newest version only in two cases: the run is newer, or the run is the newest run and its planned
+// deletion was never carried out.
 func (j *job) adopt(run Run) {
 	newest := &j.history.Newest
 	stays := run.Generation == newest.Generation && newest.Spec == "" && !j.in.TrainJobs[run.Name].Deleting
@@ -221,8 +226,8 @@ func (j *job) adopt(run Run) {
 	j.history.Reserved = max(j.history.Reserved, run.Generation)
 }
 
-// reserveAgain gives a reserved run a new name if the reserved name is now the name of a TrainJob that does not belong to
-// this TrainJobSource.
+// reserveAgain gives a reserved run a new name if its reserved name is taken. A name is taken if a TrainJob that does not
+// belong to this TrainJobSource has the name.
 func (j *job) reserveAgain(run Run) Run {
 	if _, exists := j.in.TrainJobs[run.Name]; exists {
 		run.Name = j.freeName(run.Version)
@@ -230,7 +235,8 @@ func (j *job) reserveAgain(run Run) Run {
 	return run
 }
 
-// start reserves a run for the version in Git if this version is due, and returns the state of the job.
+// start is a method that returns the state of the job. If the version in Git is due, start also
+// reserves a run for the version.
 func (j *job) start() State {
 	newest := j.newest()
 	retried := j.git.wantsRetry(newest)
@@ -248,7 +254,8 @@ func (j *job) start() State {
 	return j.startDue(newest, active)
 }
 
-// startDue reserves a run for the version in Git, or deletes or waits for the active runs of earlier versions.
+// startDue reserves a run for the version in Git, unless it must first wait for the active runs of earlier
+// versions. With the policy Replace, startDue deletes the active runs of earlier versions.
 func (j *job) startDue(newest Version, active []Run) State {
 	if j.in.Policy.OnChange == Replace {
 		j.deleteAll(active)
@@ -271,7 +278,7 @@ func (j *job) newest() Version {
 	return j.history.Newest
 }
 
-// reserved reports whether the newest run is only reserved.
+// reserved returns true if the newest run in the record is not yet marked as created.
 func (j *job) reserved() bool {
 	last := len(j.history.Runs) - 1
 	return last >= 0 && !j.history.Runs[last].Created
@@ -307,7 +314,8 @@ func (j *job) active() []Run {
 	return active
 }
 
-// freeName returns a name for a new TrainJob. No TrainJob has this name, and it is not reserved.
+// freeName returns a name for a new TrainJob. The returned name is not the name of a TrainJob, and
+// is not reserved.
 func (j *job) freeName(version Version) string {
 	name := j.name
 	for salt := 0; j.used[name]; salt++ {
@@ -317,8 +325,8 @@ func (j *job) freeName(version Version) string {
 	return name
 }
 
-// deleteAll plans the deletion of runs. If a run is only reserved, its TrainJob does not exist yet, and a later plan deletes
-// the TrainJob.
+// deleteAll plans the deletion of runs. If a run is only reserved, its TrainJob does not exist yet. A later plan then
+// deletes the TrainJob.
 func (j *job) deleteAll(runs []Run) {
 	for _, run := range runs {
 		t, exists := j.in.TrainJobs[run.Name]
@@ -332,7 +340,8 @@ func (j *job) deleteAll(runs []Run) {
 	}
 }
 
-// patch plans the update of labels and annotations for the run that has the version in Git.
+// patch is a method that adds an update to the plan. The update writes the labels and annotations
+// in Git to the run of the version in Git.
 func (j *job) patch() {
 	for _, run := range j.history.Runs {
 		t, exists := j.in.TrainJobs[run.Name]

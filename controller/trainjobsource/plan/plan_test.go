@@ -7,18 +7,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// ran is the record of job "bert" after its first version "A" was created.
+// ran returns the record of job "bert" with one run of version "A", whose TrainJob was created.
 func ran() Record {
 	first := Version{Generation: 1, Spec: "A"}
 	return Record{"bert": {Newest: first, Reserved: 1, Runs: []Run{{Name: "bert", Version: first, Created: true}}}}
 }
 
-// run is the TrainJob of a version of job "bert".
+// run returns the TrainJob of a version of job "bert".
 func run(phase Phase, generation int, spec string) TrainJob {
 	return TrainJob{Phase: phase, Job: "bert", Version: Version{Generation: generation, Spec: spec}}
 }
 
-// summary is a plan as text, without the record.
+// summary returns a plan as text, without the record.
 func summary(p Plan) string {
 	var parts []string
 	for _, c := range p.Create {
@@ -36,7 +36,7 @@ func summary(p Plan) string {
 	return strings.Join(parts, ", ")
 }
 
-// second is the name of the run of version "B", the second version of job "bert".
+// second holds the name of the run with version "B", which is the second version of the job "bert".
 var second = hashedName("bert", Version{Generation: 2, Spec: "B"}, 0)
 
 func TestMake(t *testing.T) {
@@ -83,8 +83,8 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed checks a TrainJob that was created and deleted between two plans. It runs
-// again only if the record does not say that it was created.
+// TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed checks a TrainJob that was created and deleted between two plans. The job
+// runs again only if the record does not say that the TrainJob was created.
 func TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed(t *testing.T) {
 	git := map[string]Job{"bert": {Name: "bert", Spec: "A"}}
 	first := Make(Input{Jobs: git})
@@ -109,7 +109,8 @@ func TestConfirmedKeepsTheNewest(t *testing.T) {
 	}
 }
 
-// TestRetryTexts checks that a job runs again only if one of its two texts gets another value.
+// TestRetryTexts checks that a job runs again only if its text Retry or its text Request gets
+// another value.
 func TestRetryTexts(t *testing.T) {
 	ran := Version{Generation: 1, Spec: "A", Retry: "g", Request: "r"}
 	for _, tc := range []struct {
@@ -125,8 +126,8 @@ func TestRetryTexts(t *testing.T) {
 	}
 }
 
-// TestReplacedJobsRunAgain checks that the first version of a job runs again if the job changes, and changes back while the
-// run of the first version is being deleted.
+// TestReplacedJobsRunAgain changes a job, and changes the job back while the run of its first version is being deleted. The
+// first version must run again.
 func TestReplacedJobsRunAgain(t *testing.T) {
 	policy := Policy{OnChange: Replace}
 	git := map[string]Job{"bert": {Name: "bert", Spec: "B"}}
@@ -142,8 +143,8 @@ func TestReplacedJobsRunAgain(t *testing.T) {
 	}
 }
 
-// TestJobsOfOtherSourcesStay checks that a plan changes nothing for a job that belongs to another TrainJobSource, even if
-// this TrainJobSource also has the job in Git.
+// TestJobsOfOtherSourcesStay checks a job that two TrainJobSources have in Git. If the job belongs to another
+// TrainJobSource, the plan changes nothing for the job.
 func TestJobsOfOtherSourcesStay(t *testing.T) {
 	in := Input{Policy: Policy{Prune: Always}, Record: ran(), TrainJobs: map[string]TrainJob{"bert": run(Active, 1, "A")}, Taken: map[string]string{"bert": "other"}}
 	in.Jobs = map[string]Job{"bert": {Name: "bert", Spec: "B"}}
@@ -156,8 +157,9 @@ func TestJobsOfOtherSourcesStay(t *testing.T) {
 	}
 }
 
-// TestEarlierRunsOfTakenJobsArePruned checks that the policy also decides about the runs of a job that was removed from Git, and
-// that belongs to another TrainJobSource now. Otherwise, the deletion of this TrainJobSource would wait for these runs forever.
+// TestEarlierRunsOfTakenJobsArePruned removes a job from Git that now belongs to another TrainJobSource. The test checks
+// that the prune policy also decides about the earlier runs of the removed job. If the prune policy ignored the earlier
+// runs of the job, the deletion of their TrainJobSource would wait for the runs forever.
 func TestEarlierRunsOfTakenJobsArePruned(t *testing.T) {
 	in := Input{Record: ran(), TrainJobs: map[string]TrainJob{"bert": run(Succeeded, 1, "A")}, Taken: map[string]string{"bert": "other"}}
 	for prune, want := range map[Prune]string{Always: "delete bert", Finished: "delete bert", Never: ""} {
@@ -186,8 +188,9 @@ func TestWithoutNewRuns(t *testing.T) {
 	}
 }
 
-// TestMissingJobsStayIfGitIsIncomplete checks that the TrainJob of a job stays while the job may be in a file with a
-// problem. If the job were removed from Git, the policy Always would delete the TrainJob.
+// TestMissingJobsStayIfGitIsIncomplete checks that a plan keeps the TrainJob of a missing job if a file in Git has a
+// problem. The file with the problem may contain the job. If the controller treated the job as removed from Git, the
+// policy Always would delete the TrainJob.
 func TestMissingJobsStayIfGitIsIncomplete(t *testing.T) {
 	in := Input{Policy: Policy{Prune: Always}, Incomplete: true, Record: ran(), TrainJobs: map[string]TrainJob{"bert": run(Active, 1, "A")}}
 	p := Make(in)
@@ -200,7 +203,7 @@ func TestMissingJobsStayIfGitIsIncomplete(t *testing.T) {
 }
 
 // TestReservedRunsStayIfGitIsIncomplete checks that a reserved run stays in the record while files in Git cannot be
-// read. A controller that has just lost its leadership may still create the TrainJob of this run.
+// read. A controller that has just lost its leadership may still create the TrainJob of a reserved run.
 func TestReservedRunsStayIfGitIsIncomplete(t *testing.T) {
 	reserved := Record{"bert": {Reserved: 1, Runs: []Run{{Name: "bert", Version: Version{Generation: 1, Spec: "A"}}}}}
 	p := Make(Input{Incomplete: true, Record: reserved})
@@ -216,8 +219,8 @@ func TestNamesFitIntoHostNames(t *testing.T) {
 	}
 }
 
-// TestUndeletedRunsStay checks that a run stays if the controller crashed before it could delete the run, and Git has the
-// version of the run again.
+// TestUndeletedRunsStay simulates a controller that crashes before it deletes a run. If Git has the version of the run
+// again, the run must stay.
 func TestUndeletedRunsStay(t *testing.T) {
 	git := map[string]Job{"bert": {Name: "bert", Spec: "A"}}
 	record := ran()

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// prune plans deletions. For a job that is not in Git, the policy decides: Never deletes nothing, and Always deletes all
-// runs. In all other cases, prune deletes the ended runs that exceed the history limits.
+// prune plans deletions. For a job that is not in Git, prune follows the prune policy: Never deletes no runs, and
+// Always deletes all runs. For a job in Git, and for any job with the policy Finished, prune deletes the ended runs
+// that exceed the history limits.
 func (j *job) prune() {
 	if !j.inGit && j.in.Policy.Prune == Never {
 		return
@@ -19,8 +20,8 @@ func (j *job) prune() {
 	j.limit(Failed, j.in.Policy.Failed)
 }
 
-// limit applies one history limit: of the runs that ended in the given phase, Succeeded or Failed, limit keeps the given
-// number of newest runs and deletes the others.
+// limit is the method that applies a history limit to the runs with the given final phase, Succeeded or Failed. The
+// method keeps the given number of newest runs, and deletes the older runs.
 func (j *job) limit(phase Phase, most int) {
 	var ended []Run
 	for _, run := range j.history.Runs {
@@ -34,12 +35,12 @@ func (j *job) limit(phase Phase, most int) {
 	j.deleteAll(ended[min(most, len(ended)):])
 }
 
-// removedJobs is the maximum number of jobs in the record that are neither in Git nor in the cluster. While such a job is in
-// the record, its last version does not run again if somebody adds the job to Git again.
+// removedJobs is the maximum number of jobs in the record that are neither in Git nor in the cluster. While a removed job is
+// in the record, its last version does not run again if somebody adds the job to Git again.
 const removedJobs = 2000
 
-// forget keeps the record small enough for a ConfigMap. If the record contains more than removedJobs removed jobs, it drops
-// the jobs that were removed from Git first.
+// forget keeps the record small enough for a ConfigMap. If the record contains more than removedJobs removed jobs, forget
+// keeps only the most recently removed jobs.
 func (r Record) forget() {
 	var removed []string
 	for name, history := range r {

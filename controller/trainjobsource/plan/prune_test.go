@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestForgetsOldestRemovedJobs removes more jobs from Git than the record keeps. It checks that only the job that was
-// removed first leaves the record.
+// TestForgetsOldestRemovedJobs removes more jobs from Git than the record keeps. The test checks that only one job
+// leaves the record: the job that was removed from Git first.
 func TestForgetsOldestRemovedJobs(t *testing.T) {
 	record := Record{"in-git": {Newest: Version{Generation: 1, Spec: "A"}, Reserved: 1}, "running": {Newest: Version{Generation: 1, Spec: "A"}, Reserved: 1}}
 	for i := range removedJobs + 1 {

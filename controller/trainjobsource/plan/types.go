@@ -26,7 +26,7 @@ const (
 	Always   Prune = "Always"   // all runs are deleted, even active runs
 )
 
-// Policy contains the settings of a TrainJobSource that a plan depends on.
+// Policy contains the settings of a TrainJobSource that affect a plan.
 type Policy struct {
 	OnChange OnChange
 	Prune    Prune
@@ -40,8 +40,8 @@ type Job struct {
 	Name     string // metadata.name
 	Spec     string // the digest of the spec, with defaults, without fields that can be changed later
 	Metadata string // the digest of the labels and annotations
-	// To run the same version again, users change one of two texts: Retry in Git, or Request in the cluster. A text is empty
-	// if it is not set.
+	// To run the same version again, users change one of two texts: Retry in Git, or Request in the cluster. Retry is
+	// empty if users have not set the text in Git, and Request is empty if users have not set the text in the cluster.
 	Retry, Request string
 	Denied         bool // the rules of the platform forbid the TrainJob, so no run of this version starts
 }
@@ -62,24 +62,25 @@ type TrainJob struct {
 	Deleting bool   // the TrainJob has a deletion timestamp
 	Ended    int64  // when the TrainJob succeeded or failed, in seconds since 1970
 	Metadata string // the digest of the labels and annotations from Git
-	// Job is the name of the job, which is the key in Record. It is empty if the TrainJob does not belong to this
-	// TrainJobSource. Version is the version of the job that this TrainJob runs.
+	// Job is the name of the job, which is the key in Record. Job is empty if the TrainJob does not belong to
+	// this TrainJobSource. Version is the version of the job that this TrainJob runs.
 	Job     string
 	Version Version
 }
 
-// Version identifies one version of a job. A repetition that users request is a version too.
+// Version identifies one version of a job. If a user requests a repetition of a job, the repetition
+// also counts as a new version.
 type Version struct {
 	Generation int    `json:"generation"`     // counts the versions of the job, from 1
 	Spec       string `json:"spec,omitempty"` // Job.Spec of this version
-	// Retry and Request are Job.Retry and Job.Request of this version. If Job.Retry or Job.Request is empty, the field
-	// here keeps the text of the previous version.
+	// Retry and Request hold the values of Job.Retry and Job.Request for this version of the job. If Job.Retry or
+	// Job.Request is empty, the new version keeps the text of the previous version.
 	Retry   string `json:"retry,omitempty"`
 	Request string `json:"request,omitempty"`
 }
 
-// wantsRetry reports whether users want the job to run again although its spec has not changed: Retry or Request is set, and
-// differs from the text of the version that ran last.
+// wantsRetry reports whether users want the job to run again although its spec has not changed. Users want a new run if the
+// text Retry or Request is set, and differs from the text of the version that ran last.
 func (j Job) wantsRetry(last Version) bool {
 	return j.Retry != "" && j.Retry != last.Retry || j.Request != "" && j.Request != last.Request
 }
@@ -88,20 +89,22 @@ func (j Job) wantsRetry(last Version) bool {
 type Run struct {
 	Name string `json:"name"` // metadata.name of the TrainJob
 	Version
-	// Created is false while the name is only reserved: the TrainJob may or may not exist.
+	// Created is false while the name of the run is only reserved. The TrainJob of a reserved run
+	// may or may not exist.
 	Created bool `json:"created,omitempty"`
 }
 
 // History is the record of one job.
 type History struct {
-	// Newest is the newest version whose TrainJob was created. Its Spec is empty if a plan has deleted this TrainJob
-	// before its end: the job then runs again if it is in Git.
+	// Newest is the newest version whose TrainJob was created. Newest.Spec is empty if a plan has deleted the
+	// TrainJob of the newest version before the TrainJob ended. If Newest.Spec is empty and the job is in
+	// Git, the job runs again.
 	Newest Version `json:"newest"`
 	// Reserved is the highest generation that was ever reserved. No generation is used twice.
 	Reserved int   `json:"reserved"`
 	Runs     []Run `json:"runs,omitempty"` // runs that may exist in the cluster, oldest first
-	// Removed is when a plan found that Git no longer contains the job, in seconds since 1970; 0 while Git contains
-	// the job.
+	// Removed is the time at which a plan found that Git no longer contains the job, in seconds since 1970. Removed
+	// is 0 while Git contains the job.
 	Removed int64 `json:"removed,omitempty"`
 }
 

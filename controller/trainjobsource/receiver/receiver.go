@@ -32,9 +32,10 @@ const (
 	retryAfter   = "5"              // seconds, in the answer to a request that exceeds a limit
 )
 
-// The limits of the rate: the average number of requests per second, and the number of requests at once. The first limit is
-// for all TrainJobSources together, and the second for each TrainJobSource, so that a tenant can slow down neither another
-// tenant nor the controller. The second limit counts only requests with a valid signature.
+// Each rate limit consists of the average number of requests per second, and the number of requests at once. The first rate
+// limit is for all TrainJobSources together, and the second rate limit is for each TrainJobSource. Because of the rate
+// limits, a tenant cannot slow down another tenant or the controller. The rate limit for each TrainJobSource counts only
+// requests with a valid signature.
 const (
 	allRate, allBurst       = 20, 50
 	sourceRate, sourceBurst = 0.5, 5
@@ -44,7 +45,7 @@ const (
 type Receiver struct {
 	// Client reads TrainJobSources from a cache, and changes their annotations.
 	Client client.Client
-	// Secrets gets single Secrets, without a cache.
+	// Secrets is a client that reads one Secret at a time, without a cache.
 	Secrets client.Reader
 
 	once    sync.Once
@@ -55,8 +56,8 @@ type Receiver struct {
 	sources map[types.NamespacedName]*rate.Limiter
 }
 
-// Server returns a server at an address, for a manager. It runs on all replicas, because a Service sends requests to any
-// of them.
+// Server returns an HTTP server for the given address, which a manager can run. The server runs on all replicas, because
+// a Service sends requests to any replica.
 func (r *Receiver) Server(address string) manager.Runnable {
 	return &manager.Server{
 		Name: "webhooks of Git servers",
@@ -124,9 +125,9 @@ func refuse(w http.ResponseWriter) {
 	http.Error(w, "too many requests", http.StatusTooManyRequests)
 }
 
-// find returns a TrainJobSource with the secret of its webhook. The secret is empty if there is none, or if it cannot be
-// read. Even for an unknown TrainJobSource, find asks the API server for a Secret, so that the answer takes about the same
-// time as for a known TrainJobSource.
+// find returns a TrainJobSource with the secret of its webhook. The returned secret is empty if no secret exists, or if
+// find cannot read the secret. Even for an unknown TrainJobSource, find asks the API server for a Secret, so that the
+// answer takes about the same time as for a known TrainJobSource.
 func (r *Receiver) find(ctx context.Context, key types.NamespacedName) (*v1alpha1.TrainJobSource, []byte) {
 	if len(validation.IsDNS1123Label(key.Namespace))+len(validation.IsDNS1123Label(key.Name)) > 0 {
 		key = types.NamespacedName{Namespace: "unknown", Name: "unknown"}
@@ -146,7 +147,7 @@ func (r *Receiver) find(ctx context.Context, key types.NamespacedName) (*v1alpha
 	return source, bytes.TrimRight(secret.Data[v1alpha1.WebhookKey], "\r\n") // many tools add a line break
 }
 
-// allows reports whether a TrainJobSource has not exceeded its rate.
+// allows is false if a TrainJobSource has exceeded its rate limit.
 func (r *Receiver) allows(key types.NamespacedName) bool {
 	r.lock.Lock()
 	defer r.lock.Unlock()

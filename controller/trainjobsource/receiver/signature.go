@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Headers that carry the signature of a request.
+// These HTTP headers can carry the signature of a request.
 const (
 	githubHeader = "X-Hub-Signature-256" // sha256= and the HMAC of the body in hexadecimal digits
 	giteaHeader  = "X-Gitea-Signature"   // the HMAC of the body in hexadecimal digits; Forgejo sends it too
@@ -18,7 +18,8 @@ const (
 // minSecret is the minimum length of a secret in bytes. Shorter secrets can be guessed.
 const minSecret = 16
 
-// unknown replaces a missing secret, so that the answer takes the same time as for a wrong signature.
+// unknown replaces a missing secret, so that the answer takes the same time as the answer to a wrong
+// signature.
 var unknown = []byte("the secret of a TrainJobSource that does not exist")
 
 // isAuthentic reports whether a request carries a signature that was made with the secret. If a request carries several
@@ -48,7 +49,8 @@ func isAuthentic(header http.Header, body, secret []byte) bool {
 	return known && found > 0 && valid
 }
 
-// equalHex reports whether hexadecimal digits stand for the given bytes. It compares the bytes in constant time.
+// equalHex reports whether hexadecimal digits stand for the given bytes. equalHex compares the bytes in constant
+// time.
 func equalHex(digits string, want []byte) bool {
 	got, err := hex.DecodeString(digits)
 	return err == nil && hmac.Equal(got, want)

@@ -33,7 +33,7 @@ func send(ctx context.Context, transport http.RoundTripper) error {
 }
 
 // TestRefuseAfterPause checks that a round sends no request after a pause of the process, and that other requests are not
-// affected. In the test, no goroutine beats, as if the whole process were paused.
+// affected. In the test, no goroutine calls beat, as if the whole process were paused.
 func TestRefuseAfterPause(t *testing.T) {
 	server := &slowServer{}
 	transport := RefuseAfterPause(server)

@@ -1,11 +1,13 @@
 // Package reconcile makes the TrainJobs of a namespace match the TrainJobs of a TrainJobSource in Git.
 //
-// Each call of Reconcile is one round. A round reads the record and the TrainJobs, makes a plan, writes the record with the
-// names of the new runs, changes the TrainJobs, and marks the new runs as created in the record. After a crash at any point,
-// the next round continues. A round without a difference writes nothing.
+// Each call of Reconcile is one round. A round first reads the record and the TrainJobs, and makes a plan. The round then
+// writes the names of the new runs into the record, and changes the TrainJobs. Finally, the round marks the new runs as
+// created in the record. If the controller crashes at any point of a round, the next round continues the work. If there is
+// nothing to change, a round writes nothing.
 //
-// A run can start twice only in one case: a crash or a failed request prevents that the run is marked as created, and a
-// user deletes its TrainJob before the next round.
+// A run can start twice only in the following case. For a run to start twice, a crash or a failed request must
+// prevent the controller from marking the run as created. In addition, a user must delete the TrainJob of the run
+// before the next round.
 package reconcile
 
 import (
@@ -29,7 +31,8 @@ type Source struct {
 	// Account is the name of the ServiceAccount that the controller impersonates to read and write TrainJobs.
 	Account string
 	Policy  plan.Policy
-	// Retries maps the names of jobs to texts. A job runs again when its text changes.
+	// Retries is a map from the names of jobs to texts. A job runs again when its text in Retries
+	// changes.
 	Retries map[string]string
 	// If DryRun is true, Reconcile makes a plan, but changes neither the record nor TrainJobs.
 	DryRun bool
@@ -61,9 +64,10 @@ type Result struct {
 	Changed          bool // whether the round wrote anything, so that another round may be necessary
 }
 
-// TryLock reserves a namespace for a round, and returns the function that ends the reservation. It returns nil at once if
-// another round has reserved the namespace. Without reservations, two rounds could start the same job if two TrainJobSources
-// contain it. TryLock does not wait for the other round, because a slow API server can make a round take minutes.
+// TryLock reserves a namespace for a round, and returns the function that ends the reservation. TryLock returns nil at once
+// if another round has reserved the namespace. Without reservations, two rounds could start the same job, because two
+// TrainJobSources can contain the job. TryLock does not wait for the other round, because a slow API server can make a round
+// take minutes.
 func (r *Reconciler) TryLock(namespace string) (unlock func()) {
 	found, _ := r.namespaces.LoadOrStore(namespace, &sync.Mutex{})
 	lock := found.(*sync.Mutex)
@@ -73,9 +77,10 @@ func (r *Reconciler) TryLock(namespace string) (unlock func()) {
 	return lock.Unlock
 }
 
-// Reconcile runs a round for a TrainJobSource, whose namespace the caller has reserved with TryLock. It starts no run of
-// the jobs in the argument "denied". A change that the API server refuses does not prevent the other changes. Reconcile
-// then returns the joined errors of all refused changes, each of which is a *JobError.
+// Reconcile runs a round for a TrainJobSource, whose namespace the caller has reserved with TryLock. Reconcile starts no
+// runs of the jobs in the argument "denied". A change that the API server refuses does not prevent the other changes.
+// Reconcile returns the joined errors of all changes that the API server refused. Each of the joined errors is a
+// *JobError.
 func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, denied map[string]bool) (Result, error) {
 	ctx, stop := withPulse(ctx)
 	defer stop()

@@ -10,9 +10,9 @@ import (
 	kubernetes "sigs.k8s.io/yaml"
 )
 
-// Decode returns the value of a YAML document that passed Check, with the types of JSON: integers are int64, and other numbers
-// are float64. Strings stay unchanged. Scalars without quotes, such as dates, have the same meaning as in the API server, which
-// reads YAML 1.1. The error is a *MistakeError.
+// Decode returns the value of a YAML document that passed Check, with the types of JSON: integers are int64, and other
+// numbers are float64. Strings stay unchanged. Scalars without quotes, such as dates, have the same meaning as in the API
+// server, which reads YAML 1.1. If Decode returns an error, the error is a *MistakeError.
 func Decode(node *yaml.Node) (any, error) {
 	switch node.Kind {
 	case yaml.DocumentNode:
@@ -71,19 +71,19 @@ func decodeScalar(node *yaml.Node) (value any, err error) {
 	return mapping["v"], nil
 }
 
-// frequent contains the values of frequent scalars, and integer matches frequent integers. Many of them would need seconds in the YAML
-// library of the API server.
+// frequent contains the values of frequent scalars, and the pattern "integer" matches frequent integers. The YAML library of
+// the API server would need seconds to decode many frequent scalars.
 var (
 	frequent = map[string]any{"": nil, "~": nil, "null": nil, "true": true, "false": false}
 	integer  = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,17})$`)
 )
 
-// otherTypes matches scalars that YAML 1.1 may not read as strings: numbers, dates, and the words for true, false and null. It
-// also matches some strings, such as 10Gi.
+// otherTypes matches scalars that YAML 1.1 may not read as strings: numbers, dates, and the words for true, false and null.
+// otherTypes also matches some strings, such as 10Gi.
 var otherTypes = regexp.MustCompile(`^([-+.0-9].*|y|yes|on|true|n|no|off|false|null|~|<<|=|)$`)
 
-// isPlainString reports whether every program reads a scalar as a string, because the scalar has quotes, is a block, or does not
-// look like a value of another type.
+// isPlainString reports whether every program reads a scalar as a string. A scalar is always a string if it has quotes or is
+// a block. A scalar that does not look like a value of another type is also always a string.
 func isPlainString(node *yaml.Node) bool {
 	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 	return node.Style&quoted != 0 || strings.Contains(node.Value, "\n") || !otherTypes.MatchString(strings.ToLower(node.Value))

@@ -11,13 +11,14 @@ import (
 // libraryError matches the errors of the YAML library.
 var libraryError = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
 
-// parserError matches errors of the YAML library's parser. It must not match errors of the library's scanner, which count lines from 1;
-// some of them also begin with "did not find expected".
+// parserError matches errors of the YAML library's parser. parserError must not match errors of the library's scanner, which
+// count lines from 1. Some errors of the scanner also begin with "did not find expected".
 var parserError = regexp.MustCompile(`^did not find expected (<stream-start>|<document start>|node content|key|'-' indicator|',' or '[\]}]')|^found (undefined tag handle|duplicate %|incompatible YAML)`)
 
-// parseError converts an error that the YAML library returned for a text.
+// parseError converts an error that the YAML library returned for a text to a *MistakeError.
 //
-// The parser of the library counts lines from 0. The library leaves out the line if it is 0, and if the text has invalid characters.
+// The parser of the library counts lines from 0. The YAML library leaves out the line of an error if the line is 0, or if
+// the text has invalid characters.
 func parseError(text []byte, err error) *MistakeError {
 	parts := libraryError.FindStringSubmatch(err.Error())
 	if parts == nil {
@@ -39,8 +40,8 @@ func parseError(text []byte, err error) *MistakeError {
 	return &MistakeError{max(1, min(line, lines)), parts[2]}
 }
 
-// lineWith returns the line of the first character for which the function returns true, or 0. The function gets the character and its
-// size in bytes.
+// lineWith returns the line of the first character for which the function "match" returns true, or 0 if there is none. The
+// function "match" gets the character and its size in bytes.
 func lineWith(text []byte, match func(r rune, size int) bool) int {
 	line := 1
 	for i := 0; i < len(text); {

@@ -21,8 +21,8 @@ func NewReader(text []byte) *Reader {
 	return &Reader{text: text, decoder: yaml.NewDecoder(bytes.NewReader(text))}
 }
 
-// Next returns the next document, or io.EOF after the last one. Other errors are a *MistakeError. A document without content has no
-// nodes.
+// Next returns the next document, or io.EOF after the last one. All errors of Next except io.EOF are of the type
+// *MistakeError. A document without content has no nodes.
 func (r *Reader) Next() (*yaml.Node, error) {
 	if !r.begun {
 		if err := checkDirectives(r.text); err != nil {
@@ -38,12 +38,12 @@ func (r *Reader) Next() (*yaml.Node, error) {
 	return document, err
 }
 
-// tagDirective matches the directive %TAG at the start of a line. In YAML, other characters than \n can end a line, too.
+// tagDirective matches the directive %TAG at the start of a line. In YAML, characters other than \n can also end a line.
 var tagDirective = regexp.MustCompile(`(?:^|[\n\r\x{85}\x{2028}\x{2029}\x{feff}])%TAG`)
 
-// checkDirectives refuses a text with the directive %TAG. Tags are not allowed, and the YAML library is very slow if there are many of
-// these directives: its time grows with the square of their number. checkDirectives searches for the directive in UTF-8, so it also
-// refuses a text in UTF-16.
+// checkDirectives refuses a text with the directive %TAG. Tags are not allowed. Many %TAG directives make the YAML library
+// very slow: the time grows with the square of the number of directives. checkDirectives searches for the directive in
+// UTF-8, so it also refuses a text in UTF-16.
 func checkDirectives(text []byte) error {
 	if at := tagDirective.FindIndex(text); at != nil {
 		return &MistakeError{1 + bytes.Count(text[:at[1]], []byte("\n")), "the directive %TAG is not allowed"}

@@ -1,7 +1,8 @@
 // Package trainjobs converts jobs in Git to TrainJobs, and TrainJobs in the cluster to the input of a plan.
 //
-// Each TrainJob of a TrainJobSource carries its job and its version in labels and annotations. With them, the controller
-// recognizes its TrainJobs even if it crashed before it could confirm them in the record.
+// Each TrainJob of a TrainJobSource carries its job and its version in labels and annotations. From the labels and
+// annotations, the controller recognizes its TrainJobs. The controller recognizes them even if it crashed before it
+// could mark them as created in the record.
 package trainjobs
 
 import (
@@ -23,7 +24,8 @@ import (
 const (
 	// SourceLabel holds the name of the TrainJobSource.
 	SourceLabel = v1alpha1.Group + "/source"
-	// JobLabel holds metadata.name in Git, which differs from the name of the TrainJob if that name was in use.
+	// JobLabel holds metadata.name of the TrainJob in Git. If another TrainJob in the cluster already has this
+	// name, the name of the TrainJob in the cluster differs.
 	JobLabel = v1alpha1.Group + "/job"
 	// VersionAnnotation holds the plan.Version of the run and the name of its TrainJob, as JSON.
 	VersionAnnotation = v1alpha1.Group + "/version"
@@ -33,7 +35,7 @@ const (
 	RetryAnnotation = v1alpha1.Group + "/retry"
 )
 
-// Job returns a TrainJob in Git as a job of a plan.
+// Job converts a TrainJob in Git to a job of a plan.
 func Job(inGit *unstructured.Unstructured) (plan.Job, error) {
 	spec, err := digest(withDefaults(inGit))
 	if err != nil {
@@ -48,7 +50,8 @@ func Job(inGit *unstructured.Unstructured) (plan.Job, error) {
 	return plan.Job{Name: inGit.GetName(), Spec: spec, Metadata: metadata, Retry: ShortText(inGit.GetAnnotations()[RetryAnnotation])}, nil
 }
 
-// maxText is the length up to which ShortText leaves a text unchanged. It counts the bytes of the text as a JSON string.
+// maxText is the length up to which ShortText leaves a text unchanged. The length is the number of bytes of the text as
+// a JSON string.
 const maxText = 64
 
 // ShortText returns a short text unchanged, and the digest of a long text. A record contains texts of users, and must fit
@@ -61,7 +64,7 @@ func ShortText(text string) string {
 	return short
 }
 
-// orEmpty returns an empty map for nil, because JSON distinguishes them.
+// orEmpty returns an empty map for nil, because nil and an empty map differ in JSON.
 func orEmpty(values map[string]string) map[string]string {
 	if values == nil {
 		return map[string]string{}
@@ -92,8 +95,8 @@ func setDefault(fields map[string]any, key, value string) {
 	}
 }
 
-// digestLength is the length of a digest in characters. 26 characters of base32 are 130 bits, so no two specs have
-// the same digest by chance, nor can an author find two such specs.
+// digestLength is the length of a digest in characters. 26 characters of base32 are 130 bits. Two specs therefore
+// do not have the same digest by chance, and an author cannot find two specs with the same digest.
 const digestLength = 26
 
 var encoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
@@ -108,12 +111,13 @@ func digest(value any) (string, error) {
 	return encoding.EncodeToString(hash[:])[:digestLength], nil
 }
 
-// Object returns the TrainJob of a run: for a create request if the argument "live" is nil, and otherwise for a server-side
-// apply to this TrainJob of the cluster.
+// Object returns the TrainJob of a run. If the argument "live" is nil, the result is for a create request. If the
+// argument "live" is not nil, the result is for a server-side apply to the TrainJob "live" in the cluster.
 //
 // The object always has the whole spec, because server-side apply removes the fields that its manager no longer applies. The
-// fields suspend and managedBy repeat the values in the cluster: Kueue and users change suspend, and the API server sets
-// both to defaults at the creation, as if the creator of the TrainJob had set them.
+// fields suspend and managedBy repeat the values in the cluster. Kueue and users change the field suspend, which is one
+// reason to repeat the value in the cluster. The other reason is that the API server sets defaults for suspend and managedBy
+// when a TrainJob is created. The defaults look as if the creator of the TrainJob had set them.
 func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run plan.Run, live *trainer.TrainJob) (*unstructured.Unstructured, error) {
 	version, err := json.Marshal(plan.Run{Name: run.Name, Version: run.Version})
 	if err != nil {
@@ -156,10 +160,12 @@ func copyLive[T any](spec map[string]any, field string, value *T) {
 // maxGeneration is far above the number of runs of any job.
 const maxGeneration = 1 << 50
 
-// Read returns a TrainJob in the cluster as a TrainJob of a plan. A TrainJob does not belong to this TrainJobSource if it
-// belongs to another one, if its version cannot be read, or if a user copied a run with all labels and annotations: the
-// copied version then contains the name of the original. A TrainJob with a generation of maxGeneration or more does not
-// belong to this TrainJobSource either: a user has written this generation, and the next generation could overflow.
+// Read converts a TrainJob in the cluster to a plan.TrainJob. A TrainJob does not belong to this TrainJobSource if it
+// belongs to another TrainJobSource, or if its version cannot be read. If a user copied a run with all labels and
+// annotations, the copy does not belong to this TrainJobSource either. The version in the annotations of the copy
+// contains the name of the original TrainJob. A TrainJob whose generation is maxGeneration or more does not belong to
+// the TrainJobSource. Only a user can have written a generation of at least maxGeneration, and the next generation
+// could overflow.
 func Read(source string, t *trainer.TrainJob) plan.TrainJob {
 	read := plan.TrainJob{Phase: plan.Active, Deleting: t.DeletionTimestamp != nil, Metadata: t.Annotations[MetadataAnnotation]}
 	for condition, phase := range map[string]plan.Phase{trainer.TrainJobComplete: plan.Succeeded, trainer.TrainJobFailed: plan.Failed} {

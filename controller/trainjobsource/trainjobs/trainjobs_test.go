@@ -37,8 +37,8 @@ func job(t *testing.T, text string) plan.Job {
 
 const bert = "metadata: {name: bert, namespace: team-a}\nspec: {runtimeRef: {name: mpi}, trainer: {numNodes: 2}}"
 
-// TestVersions checks which changes in Git make a new version, which change only labels and annotations, and which change
-// nothing.
+// TestVersions checks the effect of changes in Git. A change makes a new version, changes only labels and annotations, or
+// changes nothing.
 func TestVersions(t *testing.T) {
 	before := job(t, bert)
 	for name, tc := range map[string]struct {
@@ -70,8 +70,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestObjectIsRecognized checks that the controller recognizes a TrainJob that it has created, as the API server
-// returns it.
+// TestObjectIsRecognized checks that the controller recognizes its own TrainJob in the form in which the API
+// server returns it.
 func TestObjectIsRecognized(t *testing.T) {
 	git := inGit(t, "metadata: {name: bert, namespace: team-a, labels: {a: b}, annotations: {c: d, trainyard.dev/job: x}}\nspec: {runtimeRef: {name: mpi}}")
 	j, err := Job(git)
@@ -157,8 +157,9 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// TestHugeGenerationIsIgnored reads TrainJobs with the largest possible generations, which only a user can write. Such a
-// TrainJob must belong to no job, because adding 1 to its generation would overflow.
+// TestHugeGenerationIsIgnored reads TrainJobs with the largest possible generations, which only a user can write. A
+// TrainJob with the largest possible generation must belong to no job, because adding 1 to the generation would
+// overflow.
 func TestHugeGenerationIsIgnored(t *testing.T) {
 	imitated := &trainer.TrainJob{}
 	imitated.Name = "bert"
@@ -171,7 +172,8 @@ func TestHugeGenerationIsIgnored(t *testing.T) {
 	}
 }
 
-// TestLongTextsAreShortened checks the length of the result, and that two long texts have different results.
+// TestLongTextsAreShortened checks the length of the result of ShortText, and checks that two long texts
+// have different results.
 func TestLongTextsAreShortened(t *testing.T) {
 	long := strings.Repeat("x", maxText+1)
 	if got := ShortText(long); len(got) > maxText || got == ShortText(long+"x") {

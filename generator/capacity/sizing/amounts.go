@@ -65,7 +65,8 @@ func plural(number, unit string) string {
 	return number + " " + unit + "s"
 }
 
-// subtract returns, for each resource in a, the amount in a minus the amount in "other". The results can be negative.
+// subtract returns, for each resource in "a", the amount in "a" minus the amount in "other". The results can be
+// negative.
 func (a Amounts) subtract(other Amounts) Amounts {
 	rest := maps.Clone(a)
 	for name := range rest {
@@ -74,8 +75,8 @@ func (a Amounts) subtract(other Amounts) Amounts {
 	return rest
 }
 
-// countPods returns how many pods with the given requests fit into the amounts. Resources that have no amount in a are
-// unlimited.
+// countPods returns how many pods with the given requests fit into the amounts in "a". If the map "a" contains no
+// amount of a resource, the resource is unlimited.
 func (a Amounts) countPods(requests Amounts) int64 {
 	pods := int64(math.MaxInt64)
 	for name, available := range a {

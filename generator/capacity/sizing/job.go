@@ -41,8 +41,8 @@ type Size struct {
 	Limit Shortage // the limit that prevents one more node; the zero value if the runtime's MaxNodes is the limit
 }
 
-// nodePods returns the number of pods in a TrainJob's ReplicatedJob "node". Trainer starts at least one pod of this
-// ReplicatedJob.
+// nodePods returns the number of pods in a TrainJob's ReplicatedJob "node". Trainer starts at least one pod of the
+// ReplicatedJob "node".
 func (j Job) nodePods(nodes int) int64 {
 	if j.LauncherIsNode {
 		nodes = max(nodes-1, 1)
@@ -85,8 +85,8 @@ func (j Job) SizeInQuota(quota Amounts) Size {
 	return j.largestSize(pods, func(nodes int) Shortage { return j.Shortages(quota, nodes)[0] })
 }
 
-// largestSize returns the size of the largest TrainJob. The argument "pods" states how many pods of the ReplicatedJob
-// "node" fit. The function "shortage" returns the limit that a given number of nodes exceeds.
+// largestSize returns the size of the largest TrainJob. The argument "pods" says for how many pods of the
+// ReplicatedJob "node" there is room. The function "shortage" returns the limit that a given number of nodes exceeds.
 func (j Job) largestSize(pods int64, shortage func(nodes int) Shortage) Size {
 	most := j.nodePods(j.MaxNodes)
 	if pods >= most {

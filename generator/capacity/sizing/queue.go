@@ -5,11 +5,13 @@ import (
 	"slices"
 )
 
-// Queue holds the quota that a ClusterQueue could use if nothing else ran in its cohort. In each group, all pods of a
-// role (for example, all nodes) get the same flavor: the first flavor with enough resources for these pods.
+// Queue holds the quota that a ClusterQueue could use if nothing else ran in its cohort. In each resource group, all
+// pods of a role (such as all nodes) get the same flavor. The chosen flavor is the first flavor with enough
+// resources for all pods of the role.
 type Queue []Group
 
-// Group is a resource group of a ClusterQueue. Kueue tries the flavors of a group in the order of this list.
+// Group is a resource group of a ClusterQueue. Kueue tries a group's flavors in the order in which the Group
+// lists them.
 type Group []Flavor
 
 // Flavor holds the resources of one ResourceFlavor that a ClusterQueue can use.
@@ -21,8 +23,8 @@ type Flavor struct {
 
 // SizeInQueue returns the largest TrainJob that a queue could ever admit. A namespace's ResourceQuota counts initializers
 // only while they run, but a queue counts them during the whole TrainJob. Therefore, SizeInQueue first subtracts the
-// initializers' requests from the quota.
-// Source: Kueue's package "flavorassigner", and its function potentialAvailable, which computes the maximum capacity.
+// initializers' requests from the quota. Sources: Kueue's package "flavorassigner", and Kueue's function
+// potentialAvailable, which computes the maximum capacity.
 func (j Job) SizeInQueue(q Queue) Size {
 	for _, requests := range []Amounts{j.Launcher, j.Node} {
 		if missing, ok := q.uncoveredResource(requests); ok {
@@ -48,8 +50,8 @@ func (j Job) SizeInQueue(q Queue) Size {
 	return smallest
 }
 
-// uncoveredResource returns a requested resource that no group covers. The resource "pods" always counts as covered, because
-// Kueue does not require a quota for it.
+// uncoveredResource returns a requested resource that no resource group of the queue covers. The resource "pods" always
+// counts as covered, because Kueue does not require a quota for it.
 func (q Queue) uncoveredResource(requests Amounts) (Shortage, bool) {
 	for _, name := range slices.Sorted(maps.Keys(requests)) {
 		covered := slices.ContainsFunc(q, func(g Group) bool { return g.covers(name) })
@@ -64,7 +66,8 @@ func (g Group) covers(resource string) bool {
 	return slices.ContainsFunc(g, func(f Flavor) bool { _, has := f.Available[resource]; return has })
 }
 
-// assign subtracts the requests of a pod from one flavor of each group.
+// assign places a pod in the queue: for each resource group, assign subtracts the pod's resource
+// requests from one flavor.
 func (q Queue) assign(requests Amounts) (Shortage, bool) {
 	if missing, ok := q.uncoveredResource(requests); ok {
 		return missing, false
@@ -80,7 +83,8 @@ func (q Queue) assign(requests Amounts) (Shortage, bool) {
 }
 
 // firstFlavor returns the index of the first flavor with enough resources for a pod. If no flavor has enough resources,
-// firstFlavor returns -1, and the Shortage of the first flavor that the node selector allows.
+// firstFlavor returns -1 as the index. In this case, firstFlavor also returns the Shortage of the first flavor that the
+// node selector allows.
 func (g Group) firstFlavor(requests Amounts, selector map[string]string) (int, Shortage) {
 	none := Shortage{Missing: true}
 	shortage := none
@@ -99,8 +103,8 @@ func (g Group) firstFlavor(requests Amounts, selector map[string]string) (int, S
 	return -1, shortage
 }
 
-// sizeInGroup returns the largest TrainJob that one group could admit. The nodes get the flavor in which the largest
-// number of nodes fits.
+// sizeInGroup returns the size of the largest TrainJob for which one resource group has enough quota. The nodes of
+// the TrainJob get the flavor that has room for the largest number of nodes.
 func (j Job) sizeInGroup(group Group) Size {
 	chosen, shortage := group.firstFlavor(j.Launcher, j.NodeSelector)
 	if chosen < 0 {
@@ -133,8 +137,8 @@ func (j Job) sizeInFlavor(f Flavor, withLauncher bool) Size {
 	})
 }
 
-// describeShortage returns the shortage of the first resource, in alphabetical order, of which the flavor has less than the
-// requests need. If the flavor has enough of each resource, describeShortage returns false.
+// describeShortage checks the resources in alphabetical order, and returns the shortage of the first resource of which the
+// flavor has too little. If the flavor has enough of each resource, describeShortage returns false.
 func (f Flavor) describeShortage(requests Amounts) (Shortage, bool) {
 	for _, name := range slices.Sorted(maps.Keys(f.Available)) {
 		if requests[name] > f.Available[name] {
@@ -144,7 +148,8 @@ func (f Flavor) describeShortage(requests Amounts) (Shortage, bool) {
 	return Shortage{}, false
 }
 
-// admitsFlavor reports whether a node selector allows a flavor. Kueue ignores labels that no flavor of the group has.
+// admitsFlavor reports whether a node selector allows a flavor. Kueue ignores a label of the node selector if no
+// flavor of the group has this label.
 func (g Group) admitsFlavor(f Flavor, selector map[string]string) bool {
 	for key, value := range selector {
 		known := slices.ContainsFunc(g, func(other Flavor) bool { _, has := other.NodeLabels[key]; return has })

@@ -67,7 +67,8 @@ func (g *group[T]) cacheKey(input map[string]any) string {
 	return string(text)
 }
 
-// withoutPaths returns a copy of a value without the given paths. Removed items of lists become null.
+// withoutPaths returns a copy of a value without the given paths. In lists, null takes the place of a
+// removed item.
 func withoutPaths(node any, paths [][]string) any {
 	below := map[string][][]string{}
 	for _, path := range paths {
@@ -92,8 +93,8 @@ func withoutPaths(node any, paths [][]string) any {
 	return node
 }
 
-// withoutBelow returns a value without the given paths, which start at the value. An empty path removes the whole
-// value, and the result "ok" is then false.
+// withoutBelow removes the given paths from a value, and returns the rest. Each path is relative to the value. An
+// empty path removes the whole value, and the result "ok" is then false.
 func withoutBelow(value any, paths [][]string) (rest any, ok bool) {
 	if slices.ContainsFunc(paths, func(path []string) bool { return len(path) == 0 }) {
 		return nil, false

@@ -138,8 +138,8 @@ func validPlans(t *testing.T, target string, runtimes map[string]string) (*evalu
 	return nil, nil
 }
 
-// planDocument plans a document for the given environments, or for all environments if none is given. It also returns the
-// problems of the document.
+// planDocument plans a document for the given environments, or for all environments if none is given. The second result
+// is the list of the document's problems.
 func planDocument(t *testing.T, e *evaluate.Evaluator, text string, environments []string) (plans []*plan.Plan, problems problem.List) {
 	t.Helper()
 	loader := load.Loader{Definitions: trainyard.CUE}
@@ -188,7 +188,7 @@ func cacheGroups(plans []*plan.Plan) map[string][]planned {
 }
 
 // compareShapes composes the requests of all environments once with caches and once without, and reports each difference
-// between the objects. The results are the numbers of requests and of shapes.
+// between the objects. The results are the number of requests and the number of shapes.
 func compareShapes(t *testing.T, e *evaluate.Evaluator, plans []*plan.Plan) (requests, shapes int) {
 	t.Helper()
 	alone, err := evaluate.New(trainyard.CUE)
@@ -207,8 +207,8 @@ func compareShapes(t *testing.T, e *evaluate.Evaluator, plans []*plan.Plan) (req
 			if gotErr != nil || wantErr != nil {
 				t.Errorf("%s: errors %v and %v", problem.Path(r.From), gotErr, wantErr)
 			}
-			// The test compares the objects with reflect.DeepEqual, because cmp would take longer than CUE takes to
-			// build the objects. cmp only describes differences.
+			// The test compares the objects with reflect.DeepEqual, because cmp.Diff would take longer than CUE
+			// takes to build the objects. The test calls cmp.Diff only to describe differences.
 			if !reflect.DeepEqual(contents(want), contents(got)) {
 				t.Errorf("%s of %s: -alone +together:\n%s", problem.Path(r.From), r.plan.Document.Environment, cmp.Diff(contents(want), contents(got)))
 			}

@@ -37,8 +37,9 @@ func parameterOf(v cue.Value, path []any) (p parameter, ok bool) {
 	return parameter{}, false
 }
 
-// mirroredParameter is a field of an object, with the key NAME.KEY and the mark @mirror(SECTION). It repeats the value of
-// the document's field SECTION.NAME.KEY. Another object has a parameter with the same value.
+// mirroredParameter is a field of an object, with the key NAME.KEY and the mark @mirror(SECTION). A mirrored parameter
+// repeats the value of the document's field SECTION.NAME.KEY. A mirrored parameter has the same value as a parameter of
+// another object.
 type mirroredParameter struct {
 	path []any
 	from []string
@@ -154,8 +155,8 @@ func innermostIndex(path []any) string {
 	return ""
 }
 
-// readScalar returns the scalar in a CUE value. If the value is a disjunction of scalars, the function returns the
-// default.
+// readScalar returns the scalar in a CUE value. If the value is a disjunction of scalars, readScalar returns the
+// default of the disjunction.
 func readScalar(v cue.Value) (any, error) {
 	v, _ = v.Default()
 	switch v.Kind() {

@@ -29,7 +29,7 @@ type bound struct {
 	exclusive bool
 }
 
-// Of returns the constraints of a CUE value.
+// Of is the function that returns the constraints of a CUE value.
 func Of(v cue.Value) Constraint {
 	c := Constraint{Kind: v.IncompleteKind()}
 	if root, path := v.ReferencePath(); root.Exists() && len(path.Selectors()) > 0 {
@@ -161,8 +161,8 @@ func (c Constraint) describeRange() string {
 	return ""
 }
 
-// kindNames maps each kind of CUE value to its noun in messages and its name in JSON Schema. If a message contains
-// several nouns, they are in the order of this list.
+// kindNames maps each kind of CUE value to its noun in messages and its name in JSON Schema. A message that
+// names several kinds of values lists their nouns in the order of kindNames.
 var kindNames = []struct {
 	kind       cue.Kind
 	noun, name string

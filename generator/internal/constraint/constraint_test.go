@@ -17,7 +17,7 @@ import "strings"
 #Quantity: (number & >0) | =~"^[0-9]+Gi$"
 // an amount, or 0
 #OrZero: 0 | =~"^[0-9]+Gi$"
-// No message contains this comment.
+// Messages must not contain the comment of a struct.
 #Struct: {a?: int}
 
 range:     int & >=1 & <=8
@@ -74,8 +74,9 @@ func TestConstraint(t *testing.T) {
 	}
 }
 
-// TestUnsupportedExpressions checks that the field Unsupported lists a function that this package does not know. If Of
-// skipped such a function, the exported JSON Schema would lack the constraint, and would admit every value.
+// TestUnsupportedExpressions checks that the field Unsupported lists a CUE function that the package "constraint" does
+// not know. If the function Of skipped an unknown CUE function, the exported JSON Schema would lack this constraint,
+// and would admit every value.
 func TestUnsupportedExpressions(t *testing.T) {
 	v := cuecontext.New().CompileString(schema)
 	if got := Of(v.LookupPath(cue.ParsePath("other"))).Unsupported; len(got) != 1 {

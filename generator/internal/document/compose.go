@@ -2,9 +2,10 @@ package document
 
 import "slices"
 
-// Compose returns one patch that has the same effect as two patches, one after the other. For each base, Merge(base,
-// Compose(first, second)) has the same values as Merge(Merge(base, first), second). A null of either patch stays a null,
-// because it can remove a key of the base. Compose does not change its arguments.
+// Compose returns one patch that has the same effect as two patches that are applied one after the other. For each base,
+// Merge(base, Compose(first, second)) has the same values as Merge(Merge(base, first), second). A null in either patch
+// stays a null in the composed patch, because the null can remove a key of the base. Compose does not change its
+// arguments.
 func Compose(first, second *Node) *Node {
 	switch {
 	case first.Kind == Mapping && second.Kind == Mapping && !second.replaces:
@@ -13,7 +14,8 @@ func Compose(first, second *Node) *Node {
 		return mergeLists(first, second, Compose)
 	}
 	replacement := *second
-	// If both values are null, the second null replaces no value of the first patch. It can only remove a key of the base.
+	// If both patches contain null, the null of the second patch replaces no value of the first patch. A null in the
+	// second patch can then only remove a key of the base.
 	replacement.replaces = first.replaces || !first.Empty() || !second.Empty()
 	return &replacement
 }

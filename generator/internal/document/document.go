@@ -24,7 +24,8 @@ const byteOrderMark = "\uFEFF"
 
 // Parse reads a file with one document. A file named *.json is read as JSON, and any other file as YAML. A text without
 // a value, such as a text that contains only comments, is an empty document. The error is a problem.List. Parse can
-// return a document together with an error. Callers can then check the document for more problems.
+// return a document together with an error. If Parse returns a document and an error, callers can still check the
+// document for more problems.
 func Parse(name string, text []byte) (*Node, error) {
 	documents, err := parse(name, text, true)
 	switch {
@@ -36,16 +37,16 @@ func Parse(name string, text []byte) (*Node, error) {
 	return &Node{Position: problem.Position{File: name, Line: 1, Column: 1}, Text: "null"}, nil
 }
 
-// ParseStream reads the Kubernetes objects of a YAML stream or JSON file in the order of the text, without empty
-// documents. Unlike Parse, ParseStream reads booleans and numbers by the rules of YAML 1.1, as kubectl does. The
-// limits apply to the whole stream. The error is a problem.List. If a document is unreadable, ParseStream returns the
-// documents before it together with the error.
+// ParseStream reads the Kubernetes objects of a YAML stream or JSON file, in the order of the text. ParseStream omits
+// empty documents. Unlike Parse, ParseStream reads booleans and numbers by the rules of YAML 1.1, as kubectl does.
+// The limits of this package apply to the whole stream, and not to each document separately. The error is a
+// problem.List. If a document is unreadable, ParseStream returns the earlier documents together with the error.
 func ParseStream(name string, text []byte) ([]*Node, error) {
 	return parse(name, text, false)
 }
 
-// parse reads the documents of a text, without empty documents. If the argument "single" is true, a second document is
-// an error, and parse returns no documents for an unreadable text.
+// parse reads all documents of a text except empty documents. If the argument "single" is true, a second document is
+// an error, and an unreadable text yields no documents.
 func parse(name string, text []byte, single bool) ([]*Node, error) {
 	if err := Check(name, text); err != nil {
 		return nil, err
@@ -90,8 +91,8 @@ func errorAt(file string, line, column int, format string, args ...any) problem.
 	}}
 }
 
-// cursor converts byte offsets of a text to lines and columns. If the offsets increase, all conversions together take
-// linear time.
+// cursor converts byte offsets of a text to lines and columns. All conversions together take linear time if each
+// offset is larger than the offset before it.
 type cursor struct{ offset, line, column int }
 
 func (c *cursor) advance(text []byte, offset int) (line, column int) {

@@ -38,7 +38,8 @@ type jsonReader struct {
 	problems problem.List
 }
 
-// readValue reads the next value. The error is a problem.List, or an error of the decoder.
+// readValue reads the next value of the JSON text. The error is a problem.List, or an error of the
+// decoder.
 func (r *jsonReader) readValue(depth int) (*Node, error) {
 	n := &Node{Position: r.nextPosition()}
 	r.nodes++
@@ -66,8 +67,8 @@ func (r *jsonReader) readValue(depth int) (*Node, error) {
 	return n, nil
 }
 
-// toInteger returns an integer as an int64, because a float64 cannot represent all integers. Any other number becomes a
-// float64.
+// toInteger returns an integer as an int64, because a float64 cannot represent all integers. A number that an int64
+// cannot represent becomes a float64.
 func toInteger(n json.Number) any {
 	if i, err := n.Int64(); err == nil {
 		return i
@@ -189,8 +190,8 @@ func jsonMessage(found, context string) string {
 	return message
 }
 
-// jsonMessages maps the end of a decoder's message to a message for the author of the document. The end of a decoder's
-// message describes where the decoder found an invalid character.
+// jsonMessages contains messages for the author of the document. Each key is the end of an error message of the
+// decoder. The end of a decoder's message describes where the decoder found an invalid character.
 var jsonMessages = map[string]string{
 	"in string literal":                          "the quote that opens here is not closed on its line",
 	"looking for beginning of object key string": "want a key in double quotes",

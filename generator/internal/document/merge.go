@@ -9,10 +9,10 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Merge applies an upper layer (over) to a lower layer (base) like a JSON merge patch (RFC 7396): mappings are merged by
-// key, null removes a key, and other values are replaced. Unlike a JSON merge patch, Merge merges two lists by name if all
+// Merge applies an upper layer (over) to a lower layer (base) like a JSON merge patch (RFC 7396). Mappings are merged by
+// key, a null removes a key, and other values are replaced. Unlike a JSON merge patch, Merge merges two lists by name if all
 // their items are mappings with different names. Merge does not change its arguments, and every value keeps its position. If
-// a null removes nothing, Merge returns a note, because the key is probably misspelled or outdated.
+// a null in the upper layer removes nothing, Merge returns a note, because the key is probably misspelled or outdated.
 func Merge(base, over *Node) (merged *Node, notes problem.List) {
 	m := &merger{}
 	return m.node(base, over), m.notes
@@ -61,7 +61,8 @@ func (m *merger) mapping(base, over *Node) *Node {
 }
 
 // mergeFields merges the values of a key in two layers. If both values are mappings, the result has the position of
-// the value in the lower layer. Otherwise, the result has the position of the value in the upper layer.
+// the value in the lower layer. If at least one of the values is not a mapping, the result has the position of the
+// value in the upper layer.
 func mergeFields(base, over Field, merge func(base, over *Node) *Node) Field {
 	position := over.Position
 	if base.Value.Kind == Mapping && over.Value.Kind == Mapping {
@@ -109,7 +110,8 @@ func isNamedList(list *Node) bool {
 	return len(list.Items) > 0
 }
 
-// Limits on suggestions. Comparing each key with all keys of a mapping would take minutes for large documents.
+// Limits on suggestions. Without limits, comparing each key with all keys of a mapping would take minutes for
+// large documents.
 const (
 	maxSuggestions = 100
 	maxCandidates  = 256 // a mapping with more keys gets no suggestions; the schema allows at most 256 keys

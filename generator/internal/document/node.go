@@ -22,9 +22,11 @@ type Node struct {
 	removed map[string]problem.Position // keys that a null in a later layer removed, and the positions of the nulls
 	idle    []Field                     // nulls of later layers that removed nothing
 
-	// replaces is true if this node belongs to a patch that Compose has made of two patches, and replaces a value of the
-	// first patch. A null that replaces a value is never idle. A mapping or list that replaces a value is not merged into
-	// the base, because the value of the first patch would have replaced the value of the base.
+	// replaces is a flag for the nodes of a composed patch, which Compose makes from two patches. The flag "replaces" is
+	// true if the node replaces a value of the first of the two patches. A null can replace a value of the first patch.
+	// trainyard never reports a null that replaces a value as a null that removes nothing. A mapping or list that
+	// replaces a value of the first patch is not merged into the base. If the two patches were applied one after the
+	// other, the value of the first patch would already have replaced the value of the base.
 	replaces bool
 }
 
@@ -45,7 +47,8 @@ const (
 	List
 )
 
-// Empty reports whether a node is null or missing. A value that could not be read is not empty.
+// Empty reports whether a node is null or missing. A value that could not be read does not count as
+// empty.
 func (n *Node) Empty() bool {
 	return n == nil || n.Kind == Scalar && n.Scalar == nil && !n.Unreadable
 }
@@ -124,7 +127,7 @@ func (n *Node) indexFields() func(key string) *Field {
 	return func(key string) *Field { return fields[key] }
 }
 
-// remove records the null that removes a key of a mapping.
+// remove stores the position of a null that removes a key of the mapping.
 func (n *Node) remove(null *Field) {
 	if n.removed == nil {
 		n.removed = map[string]problem.Position{}
@@ -146,7 +149,8 @@ func (n *Node) Removals() []problem.Position {
 	return slices.SortedFunc(maps.Values(n.removed), problem.Position.Compare)
 }
 
-// IdleNulls returns the nulls of later layers that removed nothing, because the earlier layers did not have their keys.
+// IdleNulls returns the nulls of later layers that removed nothing, because no earlier layer had a key with the same
+// name.
 func (n *Node) IdleNulls() []Field { return n.idle }
 
 // Locate returns the position of the value at a path of keys and indexes. If the value is missing, Locate returns the
@@ -166,8 +170,8 @@ func (n *Node) LocateKey(path ...string) problem.Position {
 	return key
 }
 
-// find follows a path of keys and indexes, and returns the position of the last key or item that exists. The value is
-// nil if a part of the path is missing.
+// find follows a path of keys and indexes, and returns the position of the last key or item that exists. The result
+// "value" is nil if a part of the path is missing.
 func (n *Node) find(path []string) (key problem.Position, value *Node) {
 	key = n.Position
 	for _, step := range path {

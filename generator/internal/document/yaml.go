@@ -46,9 +46,9 @@ func checkLineBreaks(name string, text []byte) error {
 	return errorAt(name, line, column, "not YAML: U+%04[1]X ends a line only for some YAML parsers: write \"\\u%04[1]X\" in double quotes", r)
 }
 
-// version12 matches the directive %YAML 1.2 at the positions where YAML allows directives. The parser refuses version
-// 1.2, so parseYAML replaces 1.2 by 1.1. The replacement is safe, because every accepted document has the same
-// meaning in YAML 1.1 and YAML 1.2.
+// version12 matches the directive %YAML 1.2 at the positions where YAML allows directives. The parser refuses the
+// version 1.2 of YAML, so parseYAML replaces the version with 1.1. Replacing YAML 1.2 with YAML 1.1 is safe, because
+// every accepted document has the same meaning in both versions.
 var version12 = regexp.MustCompile(`(?m)((?:\A\x{FEFF}?|^\.\.\..*\n)(?:(?:%|[ \t\r]*#).*\n|[ \t\r]*\n)*%YAML[ \t]+)1\.2\b`)
 
 func parseYAML(name string, text []byte, single bool) ([]*Node, error) {
@@ -72,8 +72,8 @@ func parseYAML(name string, text []byte, single bool) ([]*Node, error) {
 	return documents, err
 }
 
-// convertAll converts the documents of a text, without empty documents, and returns an error at the first unreadable
-// document.
+// convertAll converts all documents of a text except empty documents. The conversion stops with an error at the
+// first unreadable document.
 func (c *converter) convertAll(decoder *yaml.Decoder, text []byte, single bool) ([]*Node, error) {
 	var documents []*Node
 	for count := 1; ; count++ {
@@ -235,8 +235,8 @@ func (c *converter) add(p problem.Position, format string, args ...any) {
 	c.problems = append(c.problems, errorAt(p.File, p.Line, p.Column, format, args...)...)
 }
 
-// nodePosition returns the position of a node. If the parser places the node after the text, the result is the end of
-// the text.
+// nodePosition returns the position of a node. If the parser places the node after the text, nodePosition returns the
+// position of the end of the text.
 func (c *converter) nodePosition(y *yaml.Node) problem.Position {
 	if y.Line > c.end.Line {
 		return c.end

@@ -23,7 +23,8 @@ func yaml11Scalar(y *yaml.Node) (value any, ok bool) {
 	return read["value"], ok
 }
 
-// isShortNumber recognizes numbers that all versions of YAML read in the same way, without the slow YAML library.
+// isShortNumber reports whether a text is 0, or an integer with fewer than 16 digits and without a leading 0. All
+// versions of YAML read a short number in the same way, so a call of the slow YAML library is not necessary.
 func isShortNumber(text string) bool {
 	return text == "0" || text[0] != '0' && len(text) < 16 && strings.Trim(text, "0123456789") == ""
 }

@@ -79,7 +79,8 @@ func (m syntaxMessage) String(e syntaxError) string {
 	return strings.NewReplacer("{found}", fmt.Sprintf("%q", e.found), "{line}", fmt.Sprint(e.start.Line)).Replace(text)
 }
 
-// yamlError rewrites an error of the parser for the author of the document, and adds the position of the error.
+// yamlError rewrites an error of the YAML parser so that the author of the document understands it, and adds
+// the position of the error.
 func yamlError(name string, text []byte, err error) error {
 	var e *yaml.LoadError
 	if !errors.As(err, &e) {

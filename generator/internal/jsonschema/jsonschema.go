@@ -13,7 +13,7 @@ import (
 // Dialect is the value of $schema.
 const Dialect = "https://json-schema.org/draft/2020-12/schema"
 
-// Schema is a JSON Schema. The zero value allows everything.
+// Schema is a JSON Schema. The zero value of Schema allows every JSON value.
 type Schema struct {
 	Dialect          string      `json:"$schema,omitempty"`
 	ID               string      `json:"$id,omitempty"`

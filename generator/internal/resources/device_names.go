@@ -17,13 +17,13 @@ var commonDevices = []string{
 	nvidia + "/gpu", nvidia + "/gpu.shared", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe", "habana.ai/gaudi", "aws.amazon.com/neuron",
 }
 
-// NVIDIA's device plugin registers MIG slices as mig-PROFILE. A profile such as 1c.2g.10gb.me has an optional number of
-// compute slices (1c), the number of GPU slices from 1 to 7 (2g), the memory (10gb), and optional attributes (me). The plugin
-// appends ".shared" to the name of a slice that several pods share. Sources: go-nvlib, MigProfile; k8s-device-plugin,
-// AddMIGResource.
+// NVIDIA's device plugin registers MIG slices as mig-PROFILE. A MIG profile such as 1c.2g.10gb.me consists of compute slices
+// (1c, optional), GPU slices from 1 to 7 (2g), memory (10gb) and attributes (me, optional). NVIDIA's device plugin appends
+// ".shared" to the name of a slice that several pods share. Sources: MigProfile in go-nvlib, and AddMIGResource in
+// k8s-device-plugin.
 var (
 	migSlice = regexp.MustCompile(`^mig-([1-7]c\.)?[1-7]g\.[1-9][0-9]*gb([.-](me|me\.all|gfx))*(\.shared)?$`)
-	// likeMIG matches names that begin like a MIG slice, whatever follows.
+	// likeMIG matches every name that begins like the name of a MIG slice.
 	likeMIG = regexp.MustCompile(`(?i)^mig(-|[._]?[0-9])`)
 	// almostMIG matches misspelled MIG slices, and captures the prefix, the number of slices, the memory and the attributes.
 	almostMIG = regexp.MustCompile(`(?i)^([a-z]{2,4})[-._]?([1-7])[-._]?g[-._]?([1-9][0-9]*)[gib]{0,3}((?:[.-](?:me|me\.all|gfx|shared))*)$`)
@@ -32,7 +32,8 @@ var (
 // maxDeviceName is the maximum length of a device's name in Kubernetes: a domain, "/" and a label.
 const maxDeviceName = 253 + 1 + 63
 
-// Correct returns the common name of a device that an author has probably misspelled, or the name itself.
+// Correct returns the corrected name of a device if the given name is probably misspelled, and otherwise
+// the given name.
 func Correct(name string) string {
 	if len(name) > maxDeviceName {
 		return name
@@ -40,9 +41,9 @@ func Correct(name string) string {
 	return cmp.Or(commonDevice(name), name)
 }
 
-// DescribeMisspelling returns a message about the name of a device if it is a misspelling of a common name, or an invalid
-// MIG slice of NVIDIA. All other names get an empty message, because administrators and vendors can choose the names of
-// their devices.
+// DescribeMisspelling returns a message if a device name is a misspelling of a common name, or names an invalid MIG slice
+// of NVIDIA. For all other names, DescribeMisspelling returns an empty message, because administrators and vendors can
+// choose the names of their devices.
 func DescribeMisspelling(name string) string {
 	if len(name) > maxDeviceName { // comparing long names with each common name takes long
 		return ""
@@ -57,8 +58,9 @@ func DescribeMisspelling(name string) string {
 	return ""
 }
 
-// commonDevice returns the name that an author has probably misspelled, or "". Vendors have many names that differ by a
-// few letters, such as gpu and npu, so commonDevice accepts only the errors below as misspellings.
+// commonDevice returns the common device name that an author has probably misspelled, or "" if there is none. Device
+// names of different vendors often differ by only a few letters, such as gpu and npu. Therefore commonDevice treats
+// only certain differences between names as spelling mistakes.
 func commonDevice(name string) string {
 	if slices.Contains(commonDevices, name) {
 		return ""
@@ -79,19 +81,21 @@ func commonDevice(name string) string {
 	return ""
 }
 
-// minDomain is the minimum length of a domain in which one typing error counts as a misspelling. Shorter domains, such
-// as amd.com, differ by one letter from domains of other vendors.
+// minDomain is the minimum length of a domain in which one typing error counts as a misspelling. A shorter domain,
+// such as amd.com, can differ by only one letter from the domain of another vendor.
 const minDomain = 8
 
-// isMisspelledDomain reports whether a domain lacks the ending ".com" of the domain "meant", or differs from "meant" by one
-// typing error. For a typing error, "meant" must have at least minDomain characters.
+// isMisspelledDomain compares a domain with the domain "meant". The result is true if the domain lacks only the ending
+// ".com", or if the two domains differ by one typing error. One typing error counts only if the domain "meant" has at least
+// minDomain characters.
 func isMisspelledDomain(domain, meant string) bool {
 	return domain+".com" == meant || len(meant) >= minDomain && message.Typos(domain, meant) == 1
 }
 
-// isMisspelled reports whether a word has the letters of another word in another order or in another case, repeats one of
-// these letters, or has an additional s at the end. For gpu, every other typing error counts too, except in the first
-// letter, because vgpu, pgpu and npu are names of other devices.
+// isMisspelled reports whether a word is a misspelling of another word. A misspelling has the same letters in another
+// order or case, repeats a letter, or has an additional s at the end. If the other word is gpu, every typing error after
+// the first letter also counts as a misspelling. A word with an error in the first letter is not a misspelling of gpu,
+// because vgpu, pgpu and npu are names of other devices.
 func isMisspelled(word, meant string) bool {
 	word = strings.ToLower(word)
 	if meant == "gpu" && strings.HasPrefix(word, "g") && message.Typos(word, meant) == 1 {
@@ -106,8 +110,8 @@ func sortLetters(word string) string {
 	return string(letters)
 }
 
-// migSliceIn returns the correct spelling of a MIG slice, such as mig-1g.5gb for "mig1g5gb". It returns "" if the name does
-// not look like a MIG slice.
+// migSliceIn returns the correct spelling of a MIG slice, such as mig-1g.5gb for "mig1g5gb". The result is "" if the name
+// does not look like a MIG slice.
 func migSliceIn(device string) string {
 	if migSlice.MatchString(device) {
 		return device
@@ -126,8 +130,8 @@ func migSliceIn(device string) string {
 // rdma is the part before "/" in the names that the RDMA shared device plugin registers, such as rdma/hca.
 const rdma = "rdma"
 
-// isMisspelledRDMA reports whether the part of a name before "/" is probably meant to be "rdma". A part with a dot is the
-// domain of a vendor, and no misspelling.
+// isMisspelledRDMA reports whether the part of a name before "/" is probably meant to be "rdma". If the part before "/"
+// contains a dot, it is the domain of a vendor, and not a misspelling.
 func isMisspelledRDMA(domain string) bool {
 	return domain != rdma && !strings.Contains(domain, ".") && (message.Typos(domain, rdma) == 1 || sortLetters(domain) == sortLetters(rdma))
 }

@@ -4,9 +4,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// partialTypes have only the fields that trainyard uses. The modules of grafana-operator and Perses contain the
-// complete Go types of these objects. These two modules also import Kubernetes clients, which would slow down every
-// start of trainyard. Tests in test/controlplane check objects against the complete types.
+// partialTypes contains Go types that declare only the fields that trainyard uses. The complete Go types of
+// GrafanaDashboard and PersesDashboard are in the modules of grafana-operator and Perses. The modules of
+// grafana-operator and Perses also import Kubernetes clients, which would slow down every start of trainyard. Tests
+// in test/controlplane check generated objects against the complete Go types.
 var partialTypes = constructors{
 	{Group: "grafana.integreatly.org", Version: "v1beta1", Kind: "GrafanaDashboard"}: empty[grafanaDashboard],
 	{Group: "perses.dev", Version: "v1alpha1", Kind: "PersesDashboard"}:              empty[persesDashboard],

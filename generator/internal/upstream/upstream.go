@@ -1,6 +1,6 @@
-// Package upstream has the Go types of the objects that trainyard generates. Upstream projects define these types, except
-// for the types of trainyard's own kinds. The verify stage decodes generated objects into the Go types. The Go types are not
-// used to build objects, because CUE builds all objects.
+// Package upstream has the Go types of the objects that trainyard generates. Upstream projects define the Go types of
+// generated objects, except for the types of trainyard's own kinds. The verify stage decodes generated objects into the Go
+// types of this package. The Go types are not used to build objects, because CUE builds all objects.
 package upstream
 
 import (
@@ -23,7 +23,8 @@ type constructors map[schema.GroupVersionKind]func() any
 
 func empty[T any]() any { return new(T) }
 
-// completeTypes are types that the Go modules of upstream projects define, and trainyard's own types.
+// completeTypes contains the Go types that upstream projects define in their modules, and trainyard's
+// own Go types.
 var completeTypes = constructors{
 	trainer.GroupVersion.WithKind("ClusterTrainingRuntime"):                     empty[trainer.ClusterTrainingRuntime],
 	trainer.GroupVersion.WithKind("TrainingRuntime"):                            empty[trainer.TrainingRuntime],

@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/upstream"
 )
 
-// openshiftDocument describes a platform on OpenShift that Argo CD delivers. Some kinds of
-// objects exist only on OpenShift, so only there does the generated AppProject allow every kind that trainyard generates.
+// openshiftDocument describes a platform on OpenShift that Argo CD delivers. Some kinds of objects exist only on
+// OpenShift. Only an AppProject that is generated for OpenShift allows all kinds of objects that trainyard generates.
 const openshiftDocument = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform

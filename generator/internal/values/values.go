@@ -4,7 +4,7 @@ package values
 
 import "strconv"
 
-// Mapping returns the mapping at a path of keys, or nil.
+// Mapping returns the mapping at a path of keys, or nil if there is no mapping at this path.
 func Mapping(from map[string]any, keys ...string) map[string]any {
 	for _, key := range keys {
 		from, _ = from[key].(map[string]any)
@@ -12,8 +12,8 @@ func Mapping(from map[string]any, keys ...string) map[string]any {
 	return from
 }
 
-// Mappings reads the list at a key of a mapping, and returns the items that are mappings. All other items are left
-// out.
+// Mappings reads the list at a key of a mapping, and returns the items that are mappings. Mappings omits the items
+// that are not mappings.
 func Mappings(from map[string]any, key string) []map[string]any {
 	list, _ := from[key].([]any)
 	var items []map[string]any
@@ -25,7 +25,8 @@ func Mappings(from map[string]any, key string) []map[string]any {
 	return items
 }
 
-// Texts returns a copy of the mapping at a path of keys. A value that is not a string becomes "" in the copy.
+// Texts follows a path of keys to a mapping, and returns a copy of this mapping. A value that is not a string
+// becomes "" in the copy.
 func Texts(from map[string]any, keys ...string) map[string]string {
 	texts := map[string]string{}
 	for key, value := range Mapping(from, keys...) {

@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// FuzzVet checks that Vet never panics, and never reports a position outside of the text. Vet must report unknown
-// fields and wrong types if and only if strict decoding does.
+// FuzzVet checks that Vet never panics, and never reports a position outside of the text. Vet must report an
+// unknown field or a wrong type exactly if a strict decoder also reports an unknown field or a wrong type.
 func FuzzVet(f *testing.F) {
 	f.Add(false, goodRuntime)
 	f.Add(false, plainGood)
@@ -28,7 +28,8 @@ func FuzzVet(f *testing.F) {
 		f.Add(false, text)
 	}
 	f.Fuzz(func(t *testing.T, asJSON bool, text string) {
-		// If Vet hangs, only a panic can end the test. After the panic, the fuzzer stores the input.
+		// If Vet hangs, only a panic can end the test. After the panic, the fuzzer stores the input
+		// that made Vet hang.
 		timer := time.AfterFunc(20*time.Second, func() { panic("one input took more than 20s") }) //nolint:forbidigo // see above
 		defer timer.Stop()
 		name := "a.yaml"
@@ -107,8 +108,8 @@ func check(t *testing.T, name, text string) {
 	}
 }
 
-// compareWithDecoder checks that Vet reports wrong types and unknown fields if and only if Kubernetes' strict decoder
-// does.
+// compareWithDecoder checks that Vet and Kubernetes' strict decoder find wrong types and unknown fields in the same
+// runtimes.
 func compareWithDecoder(t *testing.T, name, text string) {
 	t.Helper()
 	documents, _ := document.ParseStream(name, []byte(text))

@@ -8,8 +8,8 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// manyLaunchers refuses mlPolicy.numNodes above 1. Trainer would start numNodes launchers, because it applies numNodes to
-// the launcher, which is the ReplicatedJob with the label trainjob-ancestor-step: trainer.
+// manyLaunchers refuses mlPolicy.numNodes above 1. Trainer applies mlPolicy.numNodes to the launcher, so Trainer would
+// start numNodes launchers. The launcher is the ReplicatedJob with the label trainjob-ancestor-step: trainer.
 func manyLaunchers(p *pass) {
 	v := p.root.get("spec", "mlPolicy", "numNodes")
 	if number, ok := v.readInteger(); ok && number > 1 && p.launcher.isSet() {
@@ -32,8 +32,9 @@ func unsupportedMPI(p *pass) {
 }
 
 // launcherNotANode finds runtimes in which the variables and resources of a TrainJob do not reach the nodes. Trainer
-// adds the variables and resources of a TrainJob to the ReplicatedJob that has the ancestor label. If the launcher is
-// also a node, Trainer adds the variables and resources to the nodes too.
+// adds the variables and resources of a TrainJob to the ReplicatedJob that has the label trainjob-ancestor-step:
+// trainer. If the launcher is also a node, Trainer adds the variables and resources of a TrainJob to all other nodes
+// as well.
 func launcherNotANode(p *pass) {
 	v := p.mpi.get("runLauncherAsNode")
 	if v.isSet() && !v.isFalse() || !p.launcher.isSet() || !p.node.isSet() || p.isGenerated() {
@@ -89,8 +90,8 @@ func gpusPerNode(r runtime) int {
 	return 0
 }
 
-// countGPUs returns the amount of the resource with "gpu" in its name. If several resources match, Trainer chooses one
-// at random, and countGPUs returns the largest amount.
+// countGPUs returns the amount of the resource whose name contains "gpu". If the names of several resources contain
+// "gpu", Trainer chooses one resource at random, and countGPUs returns the largest amount.
 func countGPUs(resources value) int {
 	most := 0
 	for _, v := range resources.fields() {

@@ -30,9 +30,9 @@ func reservedVolume(p *pass) {
 	}
 }
 
-// reservedVariables always get their value from Trainer. Trainer also sets the variable
-// OMPI_MCA_orte_set_default_slots. Runtimes may list OMPI_MCA_orte_set_default_slots too, because the position of this
-// variable in the list can matter.
+// reservedVariables lists environment variables that always get their value from Trainer. Trainer also sets the
+// variable OMPI_MCA_orte_set_default_slots. Runtimes may still list OMPI_MCA_orte_set_default_slots, because
+// the position of this variable in the list can matter.
 var reservedVariables = []string{"OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_plm_rsh_args"}
 
 func reservedVariable(p *pass) {

@@ -6,9 +6,9 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// missingLauncher reports runtimes without a ReplicatedJob called "launcher". The problem has the position of the
-// ReplicatedJob that is probably the launcher. If no ReplicatedJob is likely to be the launcher, the problem has the
-// position of the list of ReplicatedJobs.
+// missingLauncher reports runtimes without a ReplicatedJob called "launcher". missingLauncher reports the problem at
+// the ReplicatedJob that is probably the launcher. If no ReplicatedJob is likely to be the launcher, missingLauncher
+// reports the problem at the list of ReplicatedJobs.
 func missingLauncher(p *pass) {
 	if p.launcher.isSet() {
 		return
@@ -23,8 +23,8 @@ func missingLauncher(p *pass) {
 	p.addProblem(p.jobs, "no pod gets the host file, because Trainer gives it only to a ReplicatedJob called launcher: add a ReplicatedJob called launcher that runs mpirun")
 }
 
-// missingNode finds runtimes that have a ReplicatedJob "launcher" but no ReplicatedJob "node". Only TrainJobs with numNodes 1
-// can use these runtimes.
+// missingNode finds runtimes that have a ReplicatedJob "launcher" but no ReplicatedJob "node". Only TrainJobs with numNodes
+// 1 can use a runtime without the ReplicatedJob "node".
 func missingNode(p *pass) {
 	if !p.launcher.isSet() || p.node.isSet() {
 		return
@@ -76,8 +76,9 @@ func wrongReplicaCount(p *pass) {
 	}
 }
 
-// wrongSuccessPolicy checks that a TrainJob succeeds when the launcher completes. The operator Any without targets is
-// allowed, because it needs only one completed ReplicatedJob, and only the launcher completes.
+// wrongSuccessPolicy checks that a TrainJob succeeds when the launcher completes. The operator Any is allowed if the
+// policy lists no targets. With the operator Any, one completed ReplicatedJob is enough, and only the launcher
+// completes.
 func wrongSuccessPolicy(p *pass) {
 	if !p.launcher.isSet() {
 		return
@@ -113,8 +114,8 @@ func impossibleDependency(p *pass) {
 	}
 }
 
-// checkDependency checks one dependency of a job. The argument "earlier" contains the names of the jobs before this
-// job.
+// checkDependency checks one dependency of a job. The argument "earlier" contains the names of the jobs that
+// precede this job in the list of ReplicatedJobs.
 func (p *pass) checkDependency(job, dependency value, earlier map[string]bool) {
 	target, status := dependency.get("name"), dependency.get("status")
 	name, isText := target.node.Scalar.(string)

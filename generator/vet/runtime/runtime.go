@@ -42,9 +42,8 @@ func newRuntime(v value) runtime {
 	}
 }
 
-// isGenerated reports whether trainyard generated the runtime. In a generated runtime, some settings are intentional,
-// because the author of the document has chosen these settings. In other runtimes, the same settings are probably
-// mistakes.
+// isGenerated reports whether trainyard generated the runtime. Some settings are probably mistakes in other
+// runtimes. In a generated runtime, the author of the document has chosen these settings.
 func (r runtime) isGenerated() bool {
 	return r.root.get("metadata", "labels", v1alpha1.RuntimeLabel).isSet()
 }

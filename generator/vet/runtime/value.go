@@ -8,8 +8,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// value is a part of a document. If the document does not contain the value, the field "node" is empty, and the value
-// gets the position of its nearest parent in the document.
+// value is a part of a document, such as a scalar or a list item. The field "node" is empty if the document does
+// not contain the value. A value that the document does not contain gets the position of its nearest parent in the
+// document.
 type value struct {
 	node *document.Node
 	at   problem.Position // position of a scalar or list item; for any other value, position of its key
@@ -18,9 +19,10 @@ type value struct {
 
 func rootValue(n *document.Node) value { return value{node: n, at: n.Position} }
 
-// childValue returns the value of the node n, which is a child of v. The argument "step" is the key or index of n in
-// v. A scalar has its own position. For any other node, the caller passes a position, such as the position of the
-// node's key.
+// childValue returns the value of the node n, which is a child of v. The argument "step" is the key or the list
+// index under which v contains n. If the node n is a scalar, the position of the value is the position of n. If the
+// node n is not a scalar, the argument "at" is the position of the value, for example the position of the node's
+// key.
 func (v value) childValue(step string, n *document.Node, at problem.Position) value {
 	if n.Kind == document.Scalar && n.Scalar != nil {
 		at = n.Position
@@ -28,7 +30,8 @@ func (v value) childValue(step string, n *document.Node, at problem.Position) va
 	return value{n, at, append(slices.Clip(v.path), step)}
 }
 
-// isSet reports whether the document sets the value. A null counts as a value that is not set, as in the cluster.
+// isSet reports whether the document sets the value. isSet returns false for null, because the cluster also
+// treats null as a value that is not set.
 func (v value) isSet() bool { return !v.node.Empty() }
 
 func (v value) get(keys ...string) value {
@@ -88,7 +91,7 @@ func (v value) listTexts() []string {
 	return all
 }
 
-// readInteger returns an integer, which can be written as 2 or 2.0.
+// readInteger returns the value as an integer. A document can write an integer as 2 or as 2.0.
 func (v value) readInteger() (number int64, ok bool) {
 	switch scalar := v.node.Scalar.(type) {
 	case int64:

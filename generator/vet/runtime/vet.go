@@ -13,7 +13,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Report is the result for a file of runtimes. Problems and Notes are in the order of the text.
+// Report is the result for a file of runtimes. Problems and Notes are sorted by their positions in
+// the text.
 type Report struct {
 	Runtimes int          // number of runtimes in the file
 	Problems problem.List // values that break jobs, or that the cluster refuses
@@ -40,8 +41,8 @@ func Vet(name string, text []byte) (Report, error) {
 			vetRuntime(v, &report)
 		}
 	}
-	// The calls of Err only sort the lists. The returned errors are not used, because the report already contains the
-	// problems.
+	// Err is called only to sort the lists Problems and Notes. The errors that Err returns are not used, because the
+	// report already contains the problems.
 	_, _ = report.Problems.Err(), report.Notes.Err()
 	return report, nil
 }
@@ -63,8 +64,8 @@ func isEmptyList(n *document.Node) bool {
 
 func isList(n *document.Node) bool { return strings.HasSuffix(n.Get("kind").AsString(), "List") }
 
-// listRuntimes returns the document itself if the document is a runtime, or the runtimes in it if the document is a
-// List.
+// listRuntimes returns the document itself if the document is a runtime. If the document is a List, listRuntimes
+// returns the runtimes in the List.
 func listRuntimes(v value) []value {
 	apiGroup, _, _ := strings.Cut(v.get("apiVersion").text(), "/")
 	kind := v.get("kind").text()
@@ -110,8 +111,8 @@ func vetRuntime(v value, report *Report) {
 	}
 }
 
-// addProblem reports a value that breaks jobs, or that the cluster refuses. The message names the effect, then its
-// cause, then what to write instead.
+// addProblem reports a value that breaks jobs, or that the cluster refuses. Each message states the effect, then
+// the cause of the effect, and then what to write instead.
 func (p *pass) addProblem(v value, format string, args ...any) {
 	p.add(&p.report.Problems, v, fmt.Sprintf(format, args...))
 }
@@ -132,8 +133,8 @@ func (p *pass) add(list *problem.List, v value, message string) {
 	})
 }
 
-// hasWrongType reports whether the value at a path has a wrong type, or is inside a value with a wrong type. Rules
-// about other mistakes ignore values with a wrong type.
+// hasWrongType reports whether the value at a path has a wrong type, or is inside a value with a wrong type. If a
+// value has a wrong type, rules about other mistakes ignore the value.
 func (p *pass) hasWrongType(path []string) bool {
 	for end := range path {
 		if p.wrongTypes[pathKey(path[:end+1])] {

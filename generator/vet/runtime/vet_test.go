@@ -107,7 +107,7 @@ func TestVetPassesGoodRuntimes(t *testing.T) {
 	}
 }
 
-// findingMark stands before each value that Vet must report.
+// findingMark is the mark that a test text contains before each value that Vet must report.
 const findingMark = "»"
 
 type edited struct {
@@ -118,7 +118,8 @@ type edited struct {
 	says  string   // text that the first message must contain, for rules with several messages
 }
 
-// applyEdits applies the edits. The old text of each edit must occur exactly once.
+// applyEdits replaces parts of the text of a runtime, as the edits describe. The old text of each
+// edit must occur exactly once.
 func (b edited) applyEdits(t testing.TB) string {
 	t.Helper()
 	text := b.base
@@ -134,7 +135,7 @@ func (b edited) applyEdits(t testing.TB) string {
 	return text
 }
 
-// unmark removes the marks from a text and returns their positions.
+// unmark removes each findingMark from a text, and returns the positions of the removed marks.
 func unmark(text string) (plain string, places []string) {
 	var b strings.Builder
 	for rest := text; ; {
@@ -150,7 +151,8 @@ func unmark(text string) (plain string, places []string) {
 	}
 }
 
-// messageForm matches a message: the rule, the effect and its cause, and what to write instead.
+// messageForm matches a message that consists of the rule, the effect and its cause, and the text
+// that tells the user what to write instead.
 var messageForm = regexp.MustCompile(`^([a-z0-9-]+): [^:].+: .+[^.]$`)
 
 func summary(t *testing.T, p problem.Problem) string {
@@ -205,7 +207,7 @@ func TestVetFindsTraps(t *testing.T) {
 	}
 }
 
-// TestMPIRulesNeedMPI replaces the MPI policy of each case with another policy. After this replacement, the rules for
+// TestMPIRulesNeedMPI replaces the MPI policy of each case with another policy. Without an MPI policy, the rules for
 // MPI must report nothing.
 func TestMPIRulesNeedMPI(t *testing.T) {
 	general := []string{"wrong-type", "unknown-field", "impossible-dependency", "gang-deadlock", "missing-scheduler-name", "two-gang-schedulers", "invalid-name", "invalid-resource-name", "unknown-device-limit", "missing-framework-label"}

@@ -104,7 +104,8 @@ func (r *caseReader) checkComplete(n *document.Node, c cases.Case) {
 	}
 }
 
-// checkAddress reports a TrainJob to which the rules of the tenant do not apply.
+// checkAddress reports a TrainJob if the rules of the tenant do not apply to it, for example
+// because its namespace is wrong.
 func (r *caseReader) checkAddress(job *document.Node, tenant string) {
 	for _, field := range []struct {
 		value     *document.Node

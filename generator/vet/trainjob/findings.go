@@ -9,14 +9,14 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// newProblem returns a problem of a TrainJob. The argument "path" is written as in messages of the API server, such as
-// spec.trainer.env[0].name.
+// newProblem returns a problem of a TrainJob. The argument "path" has the same form as a path in messages of the API
+// server, such as spec.trainer.env[0].name.
 func newProblem(job *document.Node, path string, rule problem.Rule, message string) problem.Problem {
 	return problem.Problem{Position: locate(job, path), Rule: rule, Path: path, Message: rule.Name + ": " + message}
 }
 
-// locate returns the position of the value at a path. If the value is not set, locate returns the position of the
-// nearest key above.
+// locate returns the position of the value at a path. If the value is missing, locate returns the position of its
+// nearest parent that exists.
 func locate(job *document.Node, path string) problem.Position { return job.Locate(splitPath(path)...) }
 
 // splitPath splits a path such as spec.env[0].name or labels[acme.example/team] into keys and indexes.
@@ -75,7 +75,8 @@ func (f *findings) add(environment string, p problem.Problem) {
 	}
 }
 
-// listProblems returns the problems. If only some environments have a problem, its message names these environments.
+// listProblems returns the problems of all environments. If only some environments have a problem, its message names
+// these environments.
 func (f *findings) listProblems() problem.List {
 	for i, p := range f.problems {
 		if environments := f.foundIn[p]; len(environments) < f.environments {

@@ -26,8 +26,8 @@ func readJob(job *document.Node, reader guard.Reader) (guard.Job, field.ErrorLis
 	return read, withoutConsequences(errs)
 }
 
-// withoutConsequences keeps only the type error of a field with a wrong type, and removes all other errors about this field
-// or the values in it.
+// withoutConsequences removes errors that follow from a wrong type. If a field has a wrong type, withoutConsequences keeps
+// only the type error of this field.
 func withoutConsequences(errs field.ErrorList) field.ErrorList {
 	c := newConsequences(errs)
 	return slices.DeleteFunc(errs, func(err *field.Error) bool { return err.Type != field.ErrorTypeTypeInvalid && c.cover(err.Field) })
@@ -49,7 +49,8 @@ func newConsequences(errs field.ErrorList) consequences {
 	return c
 }
 
-// cover reports whether a path is the path of a value with a wrong type, or of a value below it.
+// cover reports whether a path leads to a value with a wrong type, or to a part of a value with a
+// wrong type.
 func (c consequences) cover(path string) bool {
 	return slices.ContainsFunc(c.wrongTypes, func(wrong string) bool {
 		rest, ok := strings.CutPrefix(path, wrong)
@@ -57,7 +58,7 @@ func (c consequences) cover(path string) bool {
 	})
 }
 
-// contain reports whether a TrainJob breaks an admission rule only because of a value that the API server refuses.
+// contain reports whether a value that the API server refuses is the only reason for a denial.
 func (c consequences) contain(d guard.Denial, job guard.Job) bool {
 	return c.misspelled[d.Path] || c.cover(d.Path) || d.Rule == guard.RuleUnlistedRuntime && job.Runtime.Name == ""
 }
@@ -90,8 +91,7 @@ func nodeAt(n *document.Node, path string) *document.Node {
 }
 
 // invalidValues returns the values of a TrainJob that the API server refuses, and the consequences of these values. If a
-// required field is missing, and a field next to it is probably a misspelling of it, the result contains only the misspelled
-// field.
+// required field is missing because its name is probably misspelled, the result contains only the misspelled field.
 func invalidValues(job *document.Node, read guard.Job, errs field.ErrorList) (found problem.List, c consequences) {
 	c = newConsequences(errs)
 	for _, err := range errs {
@@ -105,8 +105,8 @@ func invalidValues(job *document.Node, read guard.Job, errs field.ErrorList) (fo
 	return found, c
 }
 
-// misspellingOf returns the path of the unknown field that is probably a misspelling of the field that the error reports as
-// missing, or "".
+// misspellingOf returns the path of an unknown field that is probably a misspelling of the missing field in the error.
+// misspellingOf returns "" if no unknown field is probably a misspelling.
 func misspellingOf(err *field.Error, unknown []guard.DisallowedField) string {
 	if err.Type != field.ErrorTypeRequired {
 		return ""

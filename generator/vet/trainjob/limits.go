@@ -19,7 +19,7 @@ var overCapacity = problem.Rule{Name: "trainjob-over-capacity", Doc: "A TrainJob
 const defaultQueue = "default"
 
 // describeShortage describes the first of the tenant's limits that a TrainJob would exceed even if no other job ran. The
-// result is empty if the TrainJob fits, or if its runtime is unknown. The argument "unlimited" states that the cluster does
+// result is empty if the TrainJob fits, or if its runtime is unknown. The argument "unlimited" is true if the cluster does
 // not enforce the maximum number of nodes.
 func describeShortage(tenant string, c *capacity.Result, job guard.Job, unlimited bool) string {
 	demand, nodes, known := demandOf(c, job, unlimited)
@@ -42,7 +42,8 @@ func describeShortage(tenant string, c *capacity.Result, job guard.Job, unlimite
 	return ""
 }
 
-// describeLimit describes the limit of a ClusterQueue that a larger TrainJob would exceed.
+// describeLimit describes the limit of a ClusterQueue that prevents a TrainJob from having more
+// nodes.
 func describeLimit(s sizing.Shortage) string {
 	switch {
 	case s.Missing && s.Resource == "":
@@ -60,8 +61,9 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// demandOf returns the requests of a TrainJob, and its number of nodes. The result "known" is false if the document has
-// no such runtime, or if amounts of the TrainJob or its number of nodes are invalid.
+// demandOf returns the requests of a TrainJob, and its number of nodes. The result "known" is false if the document
+// does not contain the runtime of the TrainJob. The result "known" is also false if an amount or the number of nodes of
+// the TrainJob is invalid.
 func demandOf(c *capacity.Result, job guard.Job, unlimited bool) (demand sizing.Job, nodes int, known bool) {
 	demand, known = c.Jobs[job.Runtime.Name]
 	if !known || job.UnknownAmounts {
@@ -85,7 +87,8 @@ func demandOf(c *capacity.Result, job guard.Job, unlimited bool) (demand sizing.
 }
 
 // requestsOf returns the requests that a TrainJob sets. If the TrainJob's resources replace all resources of the runtime,
-// Kubernetes uses a limit without a request also as the request. Otherwise, the pods keep the request of the runtime.
+// a limit without a request also counts as the request, as in Kubernetes. If the TrainJob's resources do not replace all
+// resources of the runtime, a limit without a request does not change the request of the runtime.
 func requestsOf(job guard.Job) map[string]resource.Quantity {
 	requests := map[string]resource.Quantity{}
 	if job.Replaces != "" {
@@ -95,8 +98,8 @@ func requestsOf(job guard.Job) map[string]resource.Quantity {
 	return requests
 }
 
-// applyRequests returns the requests of a pod whose container gets the requests of a TrainJob. The requests of the TrainJob
-// replace either all requests of the runtime, or only the requests for the same resources.
+// applyRequests returns the requests of a pod after a TrainJob has set the requests of the pod's container. The requests of
+// the TrainJob replace either all requests of the runtime, or only the requests for the same resources.
 func applyRequests(of sizing.Amounts, own map[string]resource.Quantity, replaceAll bool) sizing.Amounts {
 	amounts := maps.Clone(of)
 	if replaceAll {

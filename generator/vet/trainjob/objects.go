@@ -20,10 +20,11 @@ var (
 	duplicateTrainJob  = problem.Rule{Name: "duplicate-trainjob", Doc: "A file contains only one TrainJob with the same name and namespace"}
 )
 
-// trainerKinds lists the kinds of Trainer.
+// trainerKinds lists the kinds of objects that Trainer defines.
 var trainerKinds = []string{cases.TrainJobKind, "TrainJobList", "TrainingRuntime", "TrainingRuntimeList", "ClusterTrainingRuntime", "ClusterTrainingRuntimeList"}
 
-// listJobs returns the document itself if the document is a TrainJob, or the TrainJobs in it if the document is a List.
+// listJobs returns the document itself if the document is a TrainJob. If the document is a List, listJobs returns the
+// TrainJobs in the List.
 func listJobs(n *document.Node) []*document.Node {
 	return slices.DeleteFunc(listObjects(n), func(object *document.Node) bool { return !isTrainJob(object) })
 }
@@ -53,7 +54,7 @@ func listObjects(n *document.Node) []*document.Node {
 	return found
 }
 
-// findUnrecognized reports each object of a document that vet would skip although it is probably meant to be a TrainJob.
+// findUnrecognized reports objects that are probably meant to be TrainJobs, but that vet would skip.
 func findUnrecognized(n *document.Node) problem.List {
 	var found problem.List
 	for _, object := range listObjects(n) {
@@ -95,7 +96,7 @@ func describeMisspellings(object *document.Node, kind string) (found problem.Lis
 // names holds the position of each TrainJob of a file, by namespace and name.
 type names map[[2]string]problem.Position
 
-// add reports a TrainJob if an earlier TrainJob of the file has the same name and namespace. The argument "tenant" is the
+// add returns a problem if an earlier TrainJob of the file has the same name and namespace. The argument "tenant" is the
 // namespace of TrainJobs that set no namespace.
 func (n names) add(job *document.Node, tenant string) problem.List {
 	metadata := job.Get("metadata")

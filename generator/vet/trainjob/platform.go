@@ -41,7 +41,8 @@ func Platforms(ctx context.Context, p *generator.Pipeline, r generator.Request) 
 }
 
 // WithRules reads the rules of each generated platform. If spec.admission.enforce is none, a platform has no rules.
-// WithRules then generates the rules that the platform would have with spec.admission.enforce: audit.
+// For a platform without rules, WithRules generates the rules that the platform would have with
+// spec.admission.enforce: audit.
 func WithRules(ctx context.Context, p *generator.Pipeline, r generator.Request, generated []generator.Platform) ([]Platform, error) {
 	platforms, err := readAll(generated)
 	if err != nil || !slices.ContainsFunc(platforms, Platform.hasNoRules) {
@@ -169,7 +170,7 @@ func (e *TenantError) Error() string {
 	return fmt.Sprintf("%s: want --tenant, one of %s", text, strings.Join(e.Known, ", "))
 }
 
-// describeNoRules describes a namespace that is no tenant. The argument "environment" can be empty.
+// describeNoRules returns a message about a namespace that is not a tenant.
 func describeNoRules(namespace, environment string) string {
 	text := "namespace " + message.Quote(namespace) + " has no rules for TrainJobs"
 	if environment != "" {

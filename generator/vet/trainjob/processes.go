@@ -13,7 +13,8 @@ import (
 	"github.com/trainyard/trainyard/policies/guard"
 )
 
-// Rules about the processes of a TrainJob. Rules with the same names check the runtimes of documents.
+// Rules about the processes of a TrainJob. Rules about the runtimes of platform documents also use
+// the names more-processes-than-cpus and more-processes-than-gpus.
 var (
 	moreThanCPUs = problem.Rule{Name: "more-processes-than-cpus", Doc: "Each process of a TrainJob without GPUs has a CPU of its own"}
 	moreThanGPUs = problem.Rule{Name: "more-processes-than-gpus", Doc: "Each process of a TrainJob with GPUs has a GPU of its own"}
@@ -21,8 +22,10 @@ var (
 
 const processesPath = "spec.trainer.numProcPerNode"
 
-// findResourceProblems reports devices, amounts and numbers of processes with which a TrainJob would not run as intended. A
-// wrong device also changes the number of GPUs, so the processes are compared with GPUs only if all devices are right.
+// findResourceProblems checks the devices, the amounts of resources and the number of processes of a TrainJob.
+// findResourceProblems reports each value with which the TrainJob would not run as intended. A wrong device also makes the
+// number of GPUs wrong. Therefore findResourceProblems compares the number of processes with the number of GPUs only if it
+// finds no wrong device.
 func (p Platform) findResourceProblems(job guard.Job, runtime guard.Runtime) (devices, others []violation) {
 	object, known := p.runtimes[job.Runtime.Name]
 	known = known && object.kind == job.Runtime.Kind && runtime.Kind == job.Runtime.Kind
@@ -41,7 +44,8 @@ func (p Platform) findResourceProblems(job guard.Job, runtime guard.Runtime) (de
 	return devices, others
 }
 
-// adjustedPods returns the runtime's limits for each pod to which Trainer applies the amounts of a TrainJob.
+// adjustedPods returns the limits of pods in the runtime. The list contains each pod to which Trainer
+// applies the amounts of a TrainJob.
 func (r runtimeObject) adjustedPods() []map[string]resource.Quantity {
 	if r.launcherIsNode {
 		return []map[string]resource.Quantity{r.launcher, r.node}
@@ -49,9 +53,10 @@ func (r runtimeObject) adjustedPods() []map[string]resource.Quantity {
 	return []map[string]resource.Quantity{r.launcher}
 }
 
-// findTooManyProcesses reports a TrainJob that starts more processes on a host than the host has GPUs or, if the preflight
-// check counts CPUs, more than it has CPUs. The preflight check, which runs in the launcher before mpirun, would fail this
-// TrainJob, or the processes would share GPUs.
+// findTooManyProcesses reports a TrainJob that starts more processes on a host than the host has GPUs. If the preflight
+// check counts CPUs, findTooManyProcesses also compares the number of processes with the number of CPUs. If a TrainJob
+// starts too many processes, the preflight check fails, or several processes share a GPU. The preflight check runs in the
+// launcher before mpirun.
 func findTooManyProcesses(job guard.Job, runtime guard.Runtime, r runtimeObject) []violation {
 	processes := processesOf(job, runtime)
 	if r.oversubscribes || job.UnknownAmounts || processes > runtime.MaxProcPerNode { // another rule checks MaxProcPerNode
@@ -73,8 +78,8 @@ func findTooManyProcesses(job guard.Job, runtime guard.Runtime, r runtimeObject)
 	return nil
 }
 
-// processesOf returns the number of processes on each host, or 0 if the number is unknown. The result is also 0 if the
-// number is 1, because Trainer then starts one process for each GPU, which is never too many.
+// processesOf returns the number of processes on each host, or 0 if the number is unknown. The result is also 0 if
+// the number is 1: Trainer then starts one process for each GPU, which is never too many.
 func processesOf(job guard.Job, runtime guard.Runtime) int64 {
 	n := runtime.NumProcPerNode
 	if job.Processes != nil {
@@ -103,8 +108,8 @@ func (h host) remedy(what string) string {
 	return "lower numProcPerNode, or request more " + what + " in resourcesPerNode"
 }
 
-// hostsOf returns the pods that run ranks, with the limits that they would have. If the launcher is not a node, the nodes
-// keep the limits of the runtime.
+// hostsOf returns the pods in which ranks of a TrainJob would run, with the limits of each pod. If the launcher is not a
+// node, the nodes keep the limits of the runtime.
 func hostsOf(job guard.Job, r runtimeObject) []host {
 	if !r.launcherIsNode {
 		return []host{{"each node", false, r.node}}
@@ -135,8 +140,9 @@ func countGPUs(limits map[string]resource.Quantity) int64 {
 	return gpus
 }
 
-// countCPUs returns the number of CPUs that the preflight check counts: the limit rounded down, and at least 1. The result
-// "limited" is false if the pod has no limit, and can use all CPUs of its cluster node.
+// countCPUs returns the number of CPUs that the preflight check counts. The preflight check rounds the CPU limit of the
+// pod down to an integer, and counts at least 1 CPU. The result "limited" is false if the pod has no CPU limit. A pod
+// without a CPU limit can use all CPUs of its cluster node.
 func countCPUs(limits map[string]resource.Quantity) (cpus int64, limited bool) {
 	amount, limited := limits["cpu"]
 	return max(1, amount.MilliValue()/1000), limited

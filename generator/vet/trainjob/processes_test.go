@@ -18,8 +18,8 @@ func amountsOf(pairs ...string) map[string]resource.Quantity {
 	return amounts
 }
 
-// platformWith returns a platform with one runtime, and the properties of this runtime that a tenant's parameters
-// contain.
+// platformWith returns a platform with one runtime. platformWith also returns the properties of this runtime that
+// a tenant's parameters contain.
 func platformWith(r runtimeObject, processes int64) (Platform, guard.Runtime) {
 	r.kind = "ClusterTrainingRuntime"
 	return Platform{runtimes: map[string]runtimeObject{"mpi": r}}, guard.Runtime{Kind: r.kind, NumProcPerNode: processes, MaxProcPerNode: 8}
@@ -85,7 +85,8 @@ func TestResourceProblems(t *testing.T) {
 }
 
 // TestUnknownRuntimesHaveNoResourceProblems checks that vet does not compare processes with GPUs if the platform does
-// not contain the runtime, or contains only a runtime of another kind with the same name.
+// not contain the runtime of the TrainJob. A runtime of another kind with the same name does not count as the runtime
+// of the TrainJob.
 func TestUnknownRuntimesHaveNoResourceProblems(t *testing.T) {
 	p, runtime := platformWith(runtimeObject{launcherIsNode: true, node: amountsOf("nvidia.com/gpu", "1")}, 1)
 	processes := intstr.FromInt32(8)

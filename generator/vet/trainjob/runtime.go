@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// runtimeObject holds the properties of a runtime that vet reads from the object of the runtime, because the parameters of
-// the tenant do not contain them.
+// runtimeObject holds the properties of a runtime that the parameters of the tenant do not contain. vet reads the
+// properties in a runtimeObject from the object of the runtime.
 type runtimeObject struct {
 	kind           string
 	launcherIsNode bool                         // whether ranks run in the launcher
@@ -38,14 +38,15 @@ func readRuntime(o object.Object) (r runtimeObject, ok bool) {
 			r.node = limitsIn(job)
 		}
 	}
-	// Without a preflight check, nothing compares the number of processes with the CPUs or GPUs, so MPI starts all of them.
+	// Without a preflight check, MPI starts all processes, because nothing compares their number with the number of CPUs or
+	// GPUs.
 	r.oversubscribes = preflightVariable(launcher, "PREFLIGHT_OVERSUBSCRIBE") != "false"
 	r.countsCPUs = strings.Contains(preflightVariable(launcher, "PREFLIGHT_SLOTS_COMMAND"), "/cpus")
 	return r, launcher != nil
 }
 
-// limitsIn returns the limits of the container "node" of a ReplicatedJob. Trainer calls this container node in all pods
-// that run ranks, also in the launcher. Invalid quantities are left out.
+// limitsIn returns the limits of the container "node" of a ReplicatedJob. Trainer uses the container name "node" in all
+// pods that run ranks, including the launcher. limitsIn omits invalid quantities.
 func limitsIn(job any) map[string]resource.Quantity {
 	limits := map[string]resource.Quantity{}
 	for _, container := range listAt(job, "template", "spec", "template", "spec", "containers") {

@@ -14,7 +14,8 @@ import (
 	"github.com/trainyard/trainyard/policies/guard"
 )
 
-// Report is the result for a file of TrainJobs. All lists are in the order of the text.
+// Report is the result for a file of TrainJobs. Each list in a Report is sorted by position in the
+// text.
 type Report struct {
 	TrainJobs  int          // number of TrainJobs in the file
 	Invalid    problem.List // values that the API server refuses even without rules
@@ -32,10 +33,11 @@ var (
 
 const namespacePath = "metadata.namespace"
 
-// Vet checks every TrainJob in a text against the rules of all platforms that have its tenant. The text is a YAML stream,
-// a JSON file, or a List from kubectl get, and can contain other documents. The argument "tenant" selects the rules. If
-// this argument is empty, the namespace of each TrainJob selects the rules. The error is a problem.List if the text cannot
-// be read or has problems but no TrainJobs, and a *TenantError if no TrainJob has a tenant.
+// Vet checks every TrainJob in a text against the rules of its tenant, on all platforms that have this tenant. The text is
+// a YAML stream, a JSON file, or a List from kubectl get, and can contain other documents. The argument "tenant" names the
+// tenant whose rules Vet checks. If the argument "tenant" is empty, the namespace of each TrainJob names its tenant. The
+// error is a problem.List if the text cannot be read, or if the text has problems but contains no TrainJobs. The error is
+// a *TenantError if no TrainJob has a tenant.
 func Vet(name string, text []byte, tenant string, platforms []Platform) (Report, error) {
 	documents, err := document.ParseStream(name, text)
 	if err != nil {
@@ -61,8 +63,8 @@ func Vet(name string, text []byte, tenant string, platforms []Platform) (Report,
 	if len(withoutTenant) == report.TrainJobs {
 		return Report{}, withoutTenant[0]
 	}
-	// The calls of Err only sort the lists. The returned errors are not used, because the report already contains the
-	// problems.
+	// Err is called only to sort the lists Invalid, Denied and Unenforced. The errors that Err returns are not used,
+	// because the report already contains the problems.
 	_, _, _ = report.Invalid.Err(), report.Denied.Err(), report.Unenforced.Err()
 	return report, nil
 }
@@ -82,7 +84,8 @@ func FindMisplaced(name string, text []byte) problem.List {
 	return found
 }
 
-// vet checks a TrainJob on each platform that has its tenant. The error is a *TenantError.
+// vet checks a TrainJob on each platform that has its tenant. Each returned error is a
+// *TenantError.
 func (r *Report) vet(job *document.Node, tenant string, platforms []Platform) error {
 	if job.Get("apiVersion").AsString() != v1alpha1.TrainerAPIVersion {
 		r.Invalid = append(r.Invalid, newProblem(job, "apiVersion", wrongType, "want "+v1alpha1.TrainerAPIVersion+", the only version that Trainer has"))
@@ -106,8 +109,8 @@ func (r *Report) vet(job *document.Node, tenant string, platforms []Platform) er
 	return nil
 }
 
-// tenantOf returns the tenant of a TrainJob. If its namespace is wrong, tenantOf reports the namespace. The result is empty
-// if the namespace is no tenant. The error is a *TenantError.
+// tenantOf returns the tenant of a TrainJob. If the TrainJob has a wrong namespace, tenantOf reports a problem. If the
+// namespace of the TrainJob is not a tenant, the result is empty. Each returned error is a *TenantError.
 func (r *Report) tenantOf(job *document.Node, requested string, platforms []Platform) (string, error) {
 	known := listTenants(platforms)
 	namespace := job.Get("metadata").Get("namespace").AsString()
@@ -138,8 +141,8 @@ func (r *Report) tenantByNamespace(job *document.Node, known []string, environme
 	return "", nil
 }
 
-// failsAnyway holds the rules that must be met even if the cluster does not enforce rules, because a TrainJob that breaks
-// them always fails.
+// failsAnyway lists the rules that every TrainJob must meet, even if the cluster does not enforce rules. A TrainJob that
+// breaks a rule in failsAnyway always fails.
 var failsAnyway = map[guard.Rule]bool{guard.RuleUnreadableHostfile: true}
 
 func (p Platform) vet(job *document.Node, tenant string, rules tenantRules, found *results) {
@@ -171,12 +174,13 @@ func (p Platform) vet(job *document.Node, tenant string, rules tenantRules, foun
 }
 
 // findViolations reports values that make Kubernetes refuse the pods of a TrainJob, or make the TrainJob run differently
-// than intended. Unlike the rules of package "guard", these rules do not depend on spec.admission.
+// than intended. The rules that findViolations checks do not depend on spec.admission, unlike the rules of package
+// "guard".
 func (p Platform) findViolations(read guard.Job, tenant string, rules tenantRules) []violation {
 	devices, found := p.findResourceProblems(read, rules.Runtimes[read.Runtime.Name])
 	found = slices.Concat(devices, found)
-	// Skip the check of quotas if a device is wrong: a wrong device often has no quota, so one mistake would be reported
-	// twice.
+	// If the TrainJob has a problem with a device, the check of quotas is skipped. If the name of a device is wrong,
+	// the tenant often has no quota for it, so vet would report the same mistake twice.
 	if p.capacity != nil && len(devices) == 0 {
 		if shortage := describeShortage(tenant, p.capacity, read, p.unenforced); shortage != "" {
 			found = append(found, violation{overCapacity, "spec.trainer.numNodes", shortage})

@@ -74,8 +74,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestTrainJobsAreSuspendedAndResumed checks the actions "suspend" and "resume". Both actions are disabled for
-// TrainJobs that have ended.
+// TestTrainJobsAreSuspendedAndResumed checks the actions "suspend" and "resume". The actions "suspend" and
+// "resume" are disabled for TrainJobs that have ended.
 func TestTrainJobsAreSuspendedAndResumed(t *testing.T) {
 	running := trainJob("{}")
 	suspended := strings.Replace(running, "suspend: false", "suspend: true", 1)

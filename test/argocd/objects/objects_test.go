@@ -22,8 +22,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
 
-// versions lists the oldest and the newest version of Argo CD that bundles support. A key is the folder below tools/ that
-// pins the version, and the value is Argo CD's Go module.
+// versions lists the oldest and the newest version of Argo CD that bundles support. Each key is the folder below tools/
+// that pins the version of Argo CD, and the value is the path of Argo CD's Go module.
 var versions = map[string]string{
 	"argocd-2.14": "github.com/argoproj/argo-cd/v2",
 	"argocd":      "github.com/argoproj/argo-cd/v3",
@@ -104,8 +104,9 @@ func settingsFolders(t *testing.T) []string {
 	return folders
 }
 
-// TestArgoCD2RejectsFieldsOfLaterVersions checks that the CRDs of Argo CD 2.14 reject fields of later versions. Otherwise,
-// TestArgoCDTakesAllObjects would not notice such fields in a bundle.
+// TestArgoCD2RejectsFieldsOfLaterVersions checks that the CRDs of Argo CD 2.14 reject fields of later versions. If the
+// CRDs of Argo CD 2.14 accepted fields of later versions, TestArgoCDTakesAllObjects would not notice such fields in a
+// bundle.
 func TestArgoCD2RejectsFieldsOfLaterVersions(t *testing.T) {
 	cp := startWithCRDs(t, "argocd-2.14")
 	for name, text := range map[string]string{

@@ -8,7 +8,8 @@ import (
 )
 
 // Resolved returns the document of one environment as YAML. The document contains only the given number of tenants. The
-// environment's patch is already merged into the document, because the compared programs do not support environments.
+// environment's patch is already merged into the document, because the other programs of the benchmarks do not support
+// environments.
 func (s Size) Resolved(environment, tenants int) ([]byte, error) {
 	whole := s.spec()
 	patch := whole.Environments[Environment(environment)]
@@ -24,7 +25,7 @@ func (s Size) Resolved(environment, tenants int) ([]byte, error) {
 }
 
 // merge merges a patch into a spec according to RFC 7386. trainyard merges layers in the same way, except for lists
-// whose items have names. No environment of a workload changes a list whose items have names.
+// whose items have names. No environment of a workload changes a list with named items.
 func merge(below, patch spec) (spec, error) {
 	a, err := json.Marshal(below)
 	if err != nil {

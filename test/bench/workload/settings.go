@@ -8,7 +8,7 @@ import (
 // catalogueNames lists the entries of trainyard's catalogue of runtimes.
 var catalogueNames = []string{"openmpi-cpu", "horovod", "openmpi-gpu", "intel-mpi", "deepspeed-mpi", "mpich", "horovod-cpu"}
 
-// usesGPUs is true for the bases that use GPUs.
+// usesGPUs contains the bases that use GPUs.
 var usesGPUs = map[string]bool{"horovod": true, "openmpi-gpu": true, "deepspeed-mpi": true}
 
 // imageName returns the image of runtime i in a registry. Every fourth image has a digest.
@@ -20,8 +20,8 @@ func imageName(registry string, i, version int) string {
 	return fmt.Sprintf("%s:%d.%d", name, 1+i%5, version)
 }
 
-// runtimeSettings returns the settings of runtime i. Each setting repeats its values after a different number of
-// runtimes, so that few runtimes have equal settings.
+// runtimeSettings returns the settings of runtime i. Each setting repeats its values with its own period, so
+// few runtimes have equal settings.
 func runtimeSettings(i int) mapping {
 	base := catalogueNames[i%len(catalogueNames)]
 	all := mapping{

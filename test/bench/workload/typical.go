@@ -13,8 +13,8 @@ type typicalSpec struct {
 	Grafana  mapping            `json:"grafana"`
 }
 
-// TypicalDocument returns the document of workload W2 as YAML. The document has no environments, so its objects are
-// those of one cluster.
+// TypicalDocument returns the document of workload W2 as YAML. The document has no environments, so trainyard
+// generates the objects of only one cluster from this document.
 func (s Size) TypicalDocument() ([]byte, error) {
 	all := typicalSpec{
 		Target:   mapping{"kubernetes": "1.33", "trainer": "2.3"},

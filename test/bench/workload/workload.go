@@ -18,7 +18,7 @@ type Size struct {
 	Environments int // each environment changes a few values
 }
 
-// W is the workload to which most speed targets apply. It has 2,000 TrainingRuntimes.
+// W is the workload to which most speed targets apply. Workload W has 2,000 TrainingRuntimes.
 var W = Size{Runtimes: 20, Tenants: 25, Environments: 4}
 
 // Sizes returns the size of each workload, keyed by the name of the workload.
@@ -35,10 +35,12 @@ func Sizes() map[string]Size {
 	}
 }
 
-// perTenant is the number of objects that each tenant has in addition to its runtimes: a ResourceQuota.
+// perTenant is the number of objects that each tenant has in addition to its runtimes. The object
+// that perTenant counts is a ResourceQuota.
 const perTenant = 1
 
-// Objects returns the number of objects of the document, in all environments together.
+// Objects returns the number of objects that trainyard generates from the document, in all
+// environments together.
 func (s Size) Objects() int { return s.OfTenant() * s.Tenants * s.Environments }
 
 // OfTenant returns the number of objects of one tenant in one environment.
@@ -61,8 +63,8 @@ type mapping = map[string]any
 // atMost returns settings that limit a TrainJob to the given number of nodes.
 func atMost(nodes int) mapping { return mapping{"maxNodes": nodes} }
 
-// Document returns the document as YAML. Revision 0 is the workload itself. Each later revision differs from revision
-// 0 in one value: the image of one runtime in one environment.
+// Document returns the document as YAML. Revision 0 of the document is the workload without changes. Each later
+// revision differs from revision 0 in one value: the image of one runtime in one environment.
 func (s Size) Document(revision int) ([]byte, error) {
 	spec := s.spec()
 	if revision != 0 {
@@ -86,8 +88,8 @@ func write(spec any) ([]byte, error) {
 	return text, nil
 }
 
-// spec is the content of the field "spec" in a document. For an environment, the type "spec" contains only the values
-// that the environment changes.
+// spec is the content of the field "spec" in a document. For an environment, a value of the type "spec" contains only
+// the settings that the environment changes.
 type spec struct {
 	Target       mapping                  `json:"target,omitempty"`
 	Ceilings     mapping                  `json:"ceilings"`
@@ -123,8 +125,8 @@ func (s Size) spec() spec {
 	for i := range s.Tenants {
 		whole.Tenants[Tenant(i)] = minimalTenant{names, quota, "none"}
 	}
-	// Outside of the environments, the first tenant lists only half of the runtimes. In each environment, the first tenant
-	// lists all runtimes.
+	// At the top level of the spec, outside of the environments, the first tenant lists only half of the runtimes. In each
+	// environment, the first tenant lists all runtimes.
 	whole.Tenants[Tenant(0)] = minimalTenant{names[:(len(names)+1)/2], quota, "none"}
 	for i := range s.Environments {
 		whole.Environments[Environment(i)] = s.environmentChanges(i, names)

@@ -35,8 +35,9 @@ func generateFrom(t *testing.T, text []byte) []generator.Platform {
 	return platforms
 }
 
-// expectedNotes lists the rules that the workload breaks on purpose. Queues, or a quota for GPUs, would change the generated
-// objects, so that new figures could not be compared with earlier figures.
+// expectedNotes lists the rules that the workload breaks on purpose. The workload has no queues and no quota for GPUs.
+// Queues and a quota for GPUs would change the generated objects, and new figures could not be compared with earlier
+// figures.
 var expectedNotes = []string{"kueue-without-queues", "unlimited-device", "setting-without-effect"}
 
 func TestWorkloadDocument(t *testing.T) {
@@ -103,7 +104,8 @@ func TestTypicalDocument(t *testing.T) {
 			t.Errorf("the document has no %s", kind)
 		}
 	}
-	// Parameters of admission rules are ConfigMaps too, so the kind alone does not prove that there are dashboards.
+	// Dashboards and parameters of admission rules are both ConfigMaps, so a ConfigMap alone does not prove that
+	// the document generates dashboards.
 	for _, dashboard := range []string{"trainyard-overview", "trainyard-tenant"} {
 		if !configMaps[dashboard] {
 			t.Errorf("the document has no Grafana dashboard %s, only the ConfigMaps %v", dashboard, slices.Sorted(maps.Keys(configMaps)))

@@ -22,9 +22,9 @@ func TestMain(m *testing.M) { os.Exit(podrunner.Main(m)) }
 // scriptPath is the path of the script that these tests run.
 const scriptPath = "examples/images/check-image.sh"
 
-// check runs the script as a user without a passwd entry. In the parameter "fakes", each key is the name of a program,
-// and each value is a shell script that runs in place of this program. The parameter "missing" lists programs that the
-// script must not find.
+// check executes check-image.sh as a user without a passwd entry. In the parameter "fakes", each key is the name of a
+// program, and each value is a shell script that runs in place of this program. The parameter "missing" lists programs
+// that the script must not find.
 func check(t *testing.T, fakes map[string]string, missing []string, args ...string) podrunner.Result {
 	t.Helper()
 	text, err := os.ReadFile(repo.Path(t, scriptPath))
@@ -67,7 +67,8 @@ func programPath(t *testing.T, name string) string {
 	return path
 }
 
-// These fake programs make the script recognize another MPI implementation.
+// Each of these variables contains fake programs that make check-image.sh recognize a certain MPI
+// implementation.
 var (
 	hydra = map[string]string{"mpirun": "echo HYDRA build details:", "hydra_pmi_proxy": "exit 1"}
 	intel = map[string]string{
@@ -138,8 +139,8 @@ func TestCheckImageReportsMissingPrograms(t *testing.T) {
 	}
 }
 
-// failedChecks parses the output of the script, and returns the failed checks. Each line of the output must be a note or
-// the result of a check.
+// failedChecks parses the output of the script, and returns the failed checks. Each line that the script prints must be
+// a note or the result of a check.
 func failedChecks(t *testing.T, log string) []string {
 	t.Helper()
 	var failed []string

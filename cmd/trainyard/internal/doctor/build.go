@@ -23,7 +23,7 @@ spec:
     mpi: {from: openmpi-cpu, image: localhost/mpi}
 `
 
-// generatedLine is a line in the output of a build. The output contains this line only if the function ran.
+// generatedLine is a line that a kustomize build prints only if the function trainyard-fn ran.
 const generatedLine = "kind: ClusterTrainingRuntime"
 
 const kustomization = `apiVersion: kustomize.config.k8s.io/v1beta1
@@ -36,8 +36,8 @@ const replacements = `replacements:
   targets: [{select: {kind: FunctionRun, name: doctor}, fieldPaths: [function]}]
 `
 
-// guardedFolder returns the folder of the kustomization that has replacements. The replacements fail if the function
-// does not run.
+// guardedFolder returns the folder of the kustomization that has replacements. The replacements make the kustomize
+// build fail if the function trainyard-fn does not run.
 func guardedFolder(dir string) string { return filepath.Join(dir, "guarded") }
 
 // plainFolder returns the folder of the kustomization that has no replacements.
@@ -69,7 +69,8 @@ func checkBuilds(ctx context.Context, dir string) []Check {
 	return []Check{both, checkSkipped(ctx, dir, "without "+execFlag, alphaFlag), checkSkipped(ctx, dir, "without flags")}
 }
 
-// checkSkipped checks that a build without permission to run the function fails, instead of skipping the function.
+// checkSkipped starts a kustomize build without permission to run the function. checkSkipped checks that the
+// build fails. The build must not succeed without the function.
 func checkSkipped(ctx context.Context, dir, name string, flags ...string) Check {
 	if _, err := output(ctx, "kustomize", append([]string{"build", plainFolder(dir)}, flags...)...); err != nil {
 		return Check{name, OK, "kustomize refuses to build"}
@@ -82,7 +83,8 @@ func checkSkipped(ctx context.Context, dir, name string, flags ...string) Check 
 
 const programTimeout = time.Minute
 
-// programError is the error of a program together with what the program wrote to standard error.
+// programError contains the error of a program, and the text that the program wrote to standard
+// error.
 type programError struct {
 	error
 	stderr string
@@ -106,7 +108,8 @@ func isNotFound(err error) bool {
 	return errors.As(err, &failed) && errors.Is(failed.error, exec.ErrNotFound)
 }
 
-// firstLine returns the first line of a program's standard error, or of the error if standard error is empty.
+// firstLine returns the first line that a failed program wrote to standard error. If the program wrote
+// nothing, firstLine returns the first line of the error.
 func firstLine(err error) string {
 	text := err.Error()
 	if failed := (*programError)(nil); errors.As(err, &failed) && strings.TrimSpace(failed.stderr) != "" {

@@ -25,8 +25,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestMain runs the command gitops instead of the tests if the test program is started under the name gitops. The commands
-// on the documentation pages can therefore call the test program as gitops.
+// TestMain runs the command gitops instead of the tests if the test program is started under the name gitops. When a
+// command on a documentation page runs gitops, it can therefore run the test program.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "gitops" {
 		main()
@@ -36,12 +36,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The commands on the page "readme" start a sandbox and run a TrainJob. The commands on the page "guide" continue after the
-// section "Push a TrainJob" of the readme.
+// The commands on the page "readme" start a sandbox and run a TrainJob. The commands on the page "guide" continue where the
+// section "Push a TrainJob" of the readme ends.
 const readme, guide = "examples/gitops/README.md", "docs/gitops.md"
 
-// TestPagesOfGitOps checks that commands on two pages print the documented output on a sandbox without pods: the commands of
-// the README that need no pods, and the commands of the guide.
+// TestPagesOfGitOps checks that commands on two pages print the documented output on a sandbox without pods. The test runs
+// the commands of the README that need no pods, and the commands of the guide.
 func TestPagesOfGitOps(t *testing.T) {
 	if os.Getenv("TRAINYARD_GITOPS") == "" {
 		t.Skip("takes a minute, most of which Kubernetes needs to find out about TrainJobs: run `make gitops`")
@@ -106,8 +106,9 @@ func newReader(t *testing.T, dir string, level cluster.Level) reader {
 	return r
 }
 
-// usePrograms replaces `go run` in the commands of the pages with compiled programs. The new commands contain environment
-// variables instead of the programs' paths, because doctest.Reader would replace /tmp in the paths.
+// usePrograms replaces `go run` in the commands of the pages with compiled programs. The changed commands contain
+// environment variables instead of the paths of the compiled programs, because doctest.Reader would replace /tmp in the
+// paths.
 func (r *reader) usePrograms(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()
@@ -220,7 +221,8 @@ func (r reader) pushLargeFile(t *testing.T) {
 	}
 }
 
-// volatile lists the parts of an output that differ from run to run, with a name for each.
+// volatile lists patterns for the parts of an output that differ from run to run, with a
+// placeholder for each pattern.
 var volatile = []struct {
 	pattern *regexp.Regexp
 	name    string
@@ -234,8 +236,8 @@ var volatile = []struct {
 	{regexp.MustCompile(` +`), " "},
 }
 
-// normalize replaces the parts of an output that differ from run to run. It also replaces several spaces by one, because the
-// widths of columns depend on these parts.
+// normalize replaces each part of an output that differs from run to run with a placeholder. normalize also replaces several
+// spaces with one space, because the widths of columns differ from run to run.
 func normalize(text string) string {
 	for _, v := range volatile {
 		text = v.pattern.ReplaceAllString(text, v.name)
@@ -243,7 +245,7 @@ func normalize(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// matches reports whether a text matches a pattern, in which the line "..." matches any number of lines.
+// matches compares a text with a pattern. In a pattern, the line "..." matches any number of lines.
 func matches(pattern, text string) bool {
 	quoted := strings.ReplaceAll(regexp.QuoteMeta("\n"+pattern), "\n"+regexp.QuoteMeta("..."), `(\n.*)*`)
 	return regexp.MustCompile("^" + quoted + "$").MatchString("\n" + text)
@@ -258,7 +260,7 @@ func readPage(t *testing.T, page string) string {
 	return string(text)
 }
 
-// before returns the text before a heading.
+// before cuts a text at the given heading, and returns the part above the heading.
 func before(t *testing.T, text, heading string) string {
 	t.Helper()
 	first, _, found := strings.Cut(text, heading)

@@ -1,4 +1,5 @@
-// Command gitserver serves one Git repository over HTTP until it is stopped. It runs beside a sandbox, see test/gitops.
+// Command gitserver serves one Git repository over HTTP until it is stopped. The command gitserver runs beside a
+// sandbox, see test/gitops.
 package main
 
 import (
@@ -69,8 +70,8 @@ func serve(ctx context.Context, dir, name, address, passwordFile string) (err er
 	if err != nil {
 		return err
 	}
-	// Git's HTTP server refuses pushes by default. Pushes are allowed here, because the server accepts only requests with
-	// the password.
+	// Git's HTTP server refuses pushes by default. The server of this program allows pushes, because it accepts only
+	// requests with the password.
 	if err := repository.Configure("http.receivepack", "true"); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-// command is the program for one repository and a list of lanes.
+// command holds the repository, the list of lanes and the output writer of the program.
 type command struct {
 	repository lanes.Repository
 	lanes      []lanes.Lane
@@ -65,8 +65,8 @@ type row struct {
 	Stale  bool          `json:"stale"`
 }
 
-// describe returns the state of a lane, and the commit, date and duration of the last run in which the lane passed,
-// separated by tabs.
+// describe returns the state of a lane, and the commit, date and duration of the last run in which the lane passed.
+// Tabs separate the state, the commit, the date and the duration.
 func (r row) describe() string {
 	if r.Record == nil {
 		return "never passed\t\t\t"
