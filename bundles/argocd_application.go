@@ -11,8 +11,8 @@ import (
 )
 
 // syncOptions are the sync options of Argo CD for platforms and TrainJobs. The option FailOnSharedResource must not be
-// set. With this option, Argo CD refuses to sync objects that several platforms of a cluster share: some ClusterRoles,
-// and the namespace trainyard-system.
+// set. With the option FailOnSharedResource, Argo CD refuses to sync objects that several platforms of a cluster
+// share: some ClusterRoles, and the namespace trainyard-system.
 var syncOptions = []string{
 	"ServerSideApply=true",    // Argo CD owns only the fields that the bundle sets
 	"ApplyOutOfSyncOnly=true", // skips unchanged objects, because a platform has thousands of objects
@@ -30,8 +30,8 @@ func (a argocdWriter) buildApplication() fields {
 func (a argocdWriter) applicationSpec() fields {
 	policy := fields{
 		// The Application does not set the option PruneLast, because the option would also apply to RoleBindings, which Argo
-		// CD must delete first. The package policies/delivery sets PruneLast in annotations instead: on all objects that
-		// Argo CD prunes, except RoleBindings and ClusterRoleBindings.
+		// CD must delete first. The package policies/delivery sets PruneLast in the annotations of objects. All objects that
+		// Argo CD prunes have the annotation, except RoleBindings and ClusterRoleBindings.
 		"syncOptions": syncOptions,
 		// A sync can fail in the first minutes, while Trainer's webhooks and the CRDs of other projects are not available
 		// yet.

@@ -6,9 +6,9 @@ import (
 	"io"
 )
 
-// Content is the content of a file, split into pieces. Objects of the same shape, which differ only in the values of
-// parameters, share most pieces. Therefore a bundle needs far less memory than the total size of its files. Callers must
-// not modify the pieces of a Content.
+// Content is the content of a file, split into pieces. Objects of the same shape differ only in the values of
+// parameters, so the files of these objects share most pieces. Therefore a bundle needs far less memory than the total
+// size of its files. Callers must not modify the pieces of a Content.
 type Content [][]byte
 
 // Text returns a Content that consists of one piece.

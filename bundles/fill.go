@@ -17,8 +17,8 @@ import (
 // files (files that the manifest does not list), fill creates hard links. fill writes every file that is neither
 // unchanged nor unknown as a new file. Existing files and folders keep their modes.
 //
-// fill does not flush files to the disk. If fill flushed files to the disk, a run with 3,000 files would take two to
-// eight times as long. After a power failure, lost files can be generated again.
+// fill does not flush files to the disk. If the function "fill" flushed files to the disk, a run with 3,000 files
+// would take two to eight times as long. After a power failure, lost files can be generated again.
 func (p *Plan) fill(ctx context.Context, s *staging) error {
 	folders := p.listFolders()
 	for _, folder := range folders {
@@ -81,7 +81,8 @@ func (p *Plan) listFolders() []string {
 	return append([]string{"."}, slices.Sorted(maps.Keys(folders))...)
 }
 
-// put adds a file to the staging folder. If the file system allows it, an unchanged file becomes a hard link.
+// put adds a file to the staging folder. If the file system allows it, an unchanged file
+// becomes a hard link.
 func (p *Plan) put(s *staging, f hashedFile) error {
 	before := p.present[f.Path]
 	if before.generated && before.digest == f.digest {

@@ -15,10 +15,10 @@ type boundCheck struct {
 	sums  []int // the numbers N of the template variables $sN that must not exceed the limit
 }
 
-// addBounds adds bounds to the chart. A bound is a limit that one or more sums of values must not exceed. If a bound
-// compares a whole number with a constant, the bound becomes a minimum or a maximum in the schema. A template checks all
-// other bounds, for example a bound that compares two values of the chart, because JSON Schema cannot express such a
-// comparison.
+// addBounds adds checks of bounds to the chart. A bound is a limit that one or more sums of values must not exceed.
+// If a bound compares a whole number with a constant, the bound becomes a minimum or a maximum in the schema. A
+// template checks each bound that JSON Schema cannot express, for example a bound that compares two values of the
+// chart.
 func (c *helmChart) addBounds(bounds []object.Bound) {
 	for _, bound := range bounds {
 		limit, check := c.values.valueAt(bound.Limit.Path), boundCheck{limit: bound.Limit}
@@ -38,8 +38,8 @@ func (c *helmChart) addBounds(bounds []object.Bound) {
 	}
 }
 
-// sumVariable returns the number of the template variable that contains a sum. If several bounds have the same
-// sum, they share one variable.
+// sumVariable returns the number of the template variable that contains a sum. If several bounds use the same
+// sum, the template contains only one variable for the sum.
 func (c *helmChart) sumVariable(sum *object.Sum) int {
 	i := slices.Index(c.sums, sum)
 	if i < 0 {

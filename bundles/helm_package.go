@@ -25,8 +25,8 @@ type HelmPackage struct {
 }
 
 // PackHelm packs the chart of a bundle. PackHelm adds the annotations in the parameter "annotations" to the artifact,
-// and replaces annotations that have the same key. PackHelm never replaces the annotations with the chart's name and
-// version, because Helm finds the chart by its name and version.
+// and replaces annotations that have the same key. PackHelm never replaces the two annotations that contain the
+// chart's name and the chart's version, because Helm finds the chart by its name and version.
 func PackHelm(ctx context.Context, b Bundle, annotations map[string]string) (p HelmPackage, err error) {
 	c, err := newHelmChart(ctx, b)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// decidedByAuthor is the description of a chart's schema. The description tells users why other settings of the platform
-// are not values of the chart.
+// decidedByAuthor is the description text in the schema of a chart. The description tells users why other settings of
+// the platform are not values of the chart.
 const decidedByAuthor = "Settings without a value here are decisions of the author of the platform document, " +
 	"such as namespaces, isolation, the runtimes of a tenant, and quotas of GPUs and pods."
 

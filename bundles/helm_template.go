@@ -44,7 +44,8 @@ func (c *helmChart) addObjects(ctx context.Context) error {
 // includeCondition returns an empty condition. Helm creates RoleBindings before admission policies. Without a condition, a
 // new tenant would have rights before the tenant's admission policy is in force. For this reason, a release contains the
 // tenant's RoleBindings only if the tenant's ValidatingAdmissionPolicyBinding already exists in the cluster. The condition
-// reads the template variable $inForce, which each template of a component sets.
+// reads the template variable $inForce. The template of a component sets $inForce if the template contains such a
+// condition.
 func (c *helmChart) includeCondition(o object.Object) string {
 	tenant := o.Label(v1alpha1.TenantLabel)
 	if !o.ID().GrantsRights() || !c.restricted[tenant] {
@@ -122,8 +123,8 @@ func keepAnnotation(o object.Object) string {
 	return ""
 }
 
-// metadataText matches the start of the metadata in the YAML of an object. metadataText matches the annotations, the
-// labels, and the key "name".
+// metadataText matches the start of the field "metadata" in the YAML of an object: the annotations, the labels, and
+// the key "name".
 var metadataText = regexp.MustCompile(`(?ms)^metadata:\n(?:^  annotations:\n(.*?))?(?:^  labels:\n(.*?))?^  name:`)
 
 // withMetadata adds an annotation to the text of an object, and also adds templates for the values commonLabels and

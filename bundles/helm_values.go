@@ -53,9 +53,9 @@ func (v helmValues) valueAt(path string) (value *helmValue) {
 	return value
 }
 
-// add adds a parameter to the chart's values. The argument "value" is the value that the parameter has in an object
-// of the component. If the parameter is a number, but the object contains this number as a string, the method
-// converts the string to a number.
+// add adds a parameter to the chart's values. The argument "value" is the value that the
+// parameter has in an object of the component. If the parameter is a number, but the object contains this number as
+// a string, the method converts the string to a number.
 func (v helmValues) add(p object.Parameter, value any, component string) error {
 	keys := splitKeys(p.Key)
 	last := len(keys) - 1

@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// Entry describes one object on which TrainJobs or tenants depend. The entries are stored in the manifest, because
-// every format has a manifest, and because users can edit or lose the other files.
+// Entry describes one object on which TrainJobs or tenants depend. The manifest contains the entries of the
+// inventory. Every format has a manifest, but users can edit or lose other files of the bundle.
 type Entry struct {
 	Object  string            // kind and name, such as ClusterTrainingRuntime/mpi
 	Runtime string            // key of the runtime; empty for other objects
@@ -23,8 +23,8 @@ type Entry struct {
 	Fixed   map[string]string // digests of the immutable fields, by the path of the field
 }
 
-// Parts returns the runtime, the tenant and the queue to which the object belongs, such as runtime/mpi, tenant/team-a
-// and queue/team-a/default.
+// Parts returns the runtime, the tenant and the queue to which the object belongs, such as
+// runtime/mpi, tenant/team-a and queue/team-a/default.
 func (e Entry) Parts() []string {
 	var parts []string
 	if queue := e.queueName(); queue != "" {

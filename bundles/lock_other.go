@@ -7,5 +7,6 @@ import (
 	"os"
 )
 
-// tryLock returns errors.ErrUnsupported, because this system has no file locks. The writer then runs without a lock.
+// tryLock returns errors.ErrUnsupported, because this system has no file locks. On this system, the writer runs
+// without a lock.
 func tryLock(*os.File) error { return errors.ErrUnsupported }

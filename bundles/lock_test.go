@@ -10,8 +10,6 @@ import (
 	"time"
 )
 
-// TestSecondRunWaits checks that a second run in the same directory prints a note, and waits until the
-// first run has ended.
 func TestSecondRunWaits(t *testing.T) {
 	base := t.TempDir()
 	one := &Writer{}
@@ -62,8 +60,7 @@ func TestLockTimeout(t *testing.T) {
 	}
 }
 
-// TestLockIsUnsupported checks that a run continues if the directory cannot be locked, as on NFS. If locks are not
-// supported, a run must not wait for another run.
+// TestLockIsUnsupported checks that a run continues if the directory cannot be locked, as on NFS.
 func TestLockIsUnsupported(t *testing.T) {
 	dir, err := os.Open(t.TempDir())
 	if err != nil {
@@ -81,8 +78,8 @@ func TestLockIsUnsupported(t *testing.T) {
 	}
 }
 
-// TestOneWriterManyFolders checks that one Writer can write several folders in the same parent directory, and
-// that it locks this directory only once.
+// TestOneWriterManyFolders: for several folders in the same parent directory, one Writer locks this directory
+// only once.
 func TestOneWriterManyFolders(t *testing.T) {
 	base := t.TempDir()
 	w := &Writer{}

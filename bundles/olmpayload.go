@@ -54,11 +54,12 @@ const (
 	olmOperator = olmBundle * 15 / 100
 )
 
-// manifestsFolder is the folder that OLM reads. OLM does not read the subfolders of this folder.
+// manifestsFolder is the folder that OLM reads. OLM does not read the subfolders of the folder
+// manifests.
 const manifestsFolder = "manifests"
 
-// Render writes an object as a separate manifest if spec.delivery.olm.manifests lists the object's kind. If
-// spec.delivery.olm.manifests does not list the object's kind, Render writes the object to a ConfigMap.
+// Render writes an object as a separate manifest if spec.delivery.olm.manifests lists the object's kind.
+// Render writes all other objects to ConfigMaps, as parts of one compressed stream.
 func (olmPayload) Render(ctx context.Context, b Bundle) (Tree, error) {
 	isManifest := func(o object.Object) bool { return slices.Contains(b.Delivery.OLM.Manifests, o.ID().Kind) }
 	var files []File

@@ -18,8 +18,6 @@ func randomText(seed byte, size int) string {
 	return base64.StdEncoding.EncodeToString(bytes)
 }
 
-// TestSizeOfPayloads checks that a payload is split into several ConfigMaps if it is too large for one. A payload that
-// is too large for an OLM bundle must be refused.
 func TestSizeOfPayloads(t *testing.T) {
 	cases := map[string]struct {
 		size, want int

@@ -38,7 +38,8 @@ func (w *Writer) open(ctx context.Context, path string) (*parentDir, error) {
 	return p, nil
 }
 
-// openParentDir opens and locks a directory. openParentDir creates the directory unless the Writer is read-only.
+// openParentDir opens and locks a directory. If the directory does not exist, openParentDir creates the
+// directory, unless the Writer is read-only.
 func openParentDir(ctx context.Context, path string, w *Writer, timeout lockTimeout) (*parentDir, error) {
 	p := &parentDir{path: path, exchange: exchangeNames, link: (*os.Root).Link}
 	var err error

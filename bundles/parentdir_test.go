@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestRefusedFolders checks that Write refuses folders that it cannot replace. Each
-// error must be one line, and no file may change.
+// TestRefusedFolders: each error must be one line, and no file may change.
 func TestRefusedFolders(t *testing.T) {
 	cases := map[string]struct {
 		at   func(t *testing.T, dir string) string // dir contains a bundle; the result is the folder to write
@@ -96,8 +95,8 @@ func symlink(t *testing.T, to, at string) string {
 	return at
 }
 
-// TestWorkingDirectoryCanBeCompared checks that a run can compare the working directory with a tree. Write refuses to
-// replace the working directory, but a comparison replaces nothing, so the comparison is allowed.
+// TestWorkingDirectoryCanBeCompared: Write refuses to replace the working directory, but a comparison replaces
+// nothing.
 func TestWorkingDirectoryCanBeCompared(t *testing.T) {
 	files := map[string]string{"a": "1"}
 	t.Chdir(writeBundle(t, files))
@@ -124,9 +123,8 @@ func TestParentMayBeALink(t *testing.T) {
 	checkFiles(t, dir, withManifest(t, map[string]string{"a": "2"}))
 }
 
-// TestLinksAreNotFollowed checks the case that somebody replaces a generated folder by a symbolic link. A symbolic link
-// in the place of a generated folder counts as an unknown file. Even with the field Force, a run does not write to the
-// target of the link.
+// TestLinksAreNotFollowed: a symbolic link in the place of a generated folder counts as an unknown file. Even with the
+// field Force, a run does not write to the target of the link.
 func TestLinksAreNotFollowed(t *testing.T) {
 	dir := writeBundle(t, map[string]string{"deep/a": "1"})
 	replaceByLink("deep")(t, dir)
@@ -140,9 +138,8 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	}
 }
 
-// TestGitIsNotEntered checks that a run does not read the folder .git. A Git
-// repository can be large, and can contain files that the owner of the repository
-// cannot read.
+// TestGitIsNotEntered: a Git repository can be large, and can contain files that its owner cannot
+// read.
 func TestGitIsNotEntered(t *testing.T) {
 	dir := writeBundle(t, map[string]string{"a": "1"})
 	edit(".git/objects/pack")(t, dir)
@@ -153,8 +150,7 @@ func TestGitIsNotEntered(t *testing.T) {
 	}
 }
 
-// TestReadOnlyWriter compares a missing folder with a tree. The read-only Writer must not create directories, and must
-// refuse to write its plan.
+// TestReadOnlyWriter: a read-only Writer must not create directories, and must refuse to write its plan.
 func TestReadOnlyWriter(t *testing.T) {
 	base := t.TempDir()
 	w := &Writer{ReadOnly: true}

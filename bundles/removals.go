@@ -23,7 +23,7 @@ type Change struct {
 }
 
 // Check returns a *RemovalError if an immutable field would change. Check also returns a *RemovalError if a runtime,
-// tenant or queue would be removed, and the field Removed does not list it. The result "used" contains some entries of
+// tenant or queue would be removed that the field Removed does not list. The result "used" contains some entries of
 // the field Removed: the entries that allow the removal of at least one object.
 func (c Change) Check() (used []string, err error) {
 	next := c.next()

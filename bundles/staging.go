@@ -22,9 +22,9 @@ import (
 // The next run reads the content of the staging folder to find out at which step an earlier run was killed. Without
 // an atomic exchange, the target folder is missing for a moment. While the target folder is missing, the staging
 // folder contains both the folder "new" and the folder "old". If a run is killed while the target folder is missing,
-// the next run moves the folder "old" back to the target. If a run is killed before or after the swap of the folders,
-// the target folder is complete, or did not exist before the run. If the target folder needs no recovery, the next
-// run only removes the staging folder.
+// the next run moves the folder "old" back to the target. If a run is killed before the swap or after the swap, the
+// target folder is complete. The target folder may also be missing if it did not exist before the run. If the target
+// folder needs no recovery, the next run only removes the staging folder.
 const (
 	stagedPrefix = ".trainyard-staged-"
 	savedPrefix  = ".trainyard-saved-" // prefix of staging folders that no run removes, because a rollback failed
@@ -66,7 +66,8 @@ func (p *parentDir) stage(target string) (*staging, error) {
 	return s, nil
 }
 
-// remove removes the staging folder, unless it contains the only copy of the previous folder.
+// remove deletes the staging folder, unless the staging folder contains the only
+// copy of the previous folder.
 func (s *staging) remove() error {
 	_ = s.root.Close() // closing a directory cannot lose data
 	if s.rollbackFailed {
@@ -115,7 +116,8 @@ func (p *parentDir) recoverFrom(w *Writer, staged, target string) error {
 }
 
 // removeStaged removes a staging folder, and fails if the folder contains files that trainyard did not write.
-// removeStaged removes .gitignore last, so that Git ignores the remaining files if the run is killed meanwhile.
+// removeStaged removes .gitignore last. If the run is killed before the end, Git therefore ignores the
+// remaining files.
 func (p *parentDir) removeStaged(staged string) error {
 	for _, name := range []string{newName, oldName, ignoreName} {
 		if err := removeAll(p.root, path.Join(staged, name)); err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// createFiles creates files below a folder. If the text of a file is "-> TO", createFiles creates a symbolic link to TO
-// instead. If the name of a file ends in "/", createFiles creates a folder instead.
+// createFiles creates a symbolic link to TO if the text of a file is "-> TO". createFiles creates a folder if the name
+// of a file ends in "/".
 func createFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -31,7 +31,6 @@ func createFiles(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// staged and staged2 are the names of staging folders for the folder "dir".
 const (
 	staged  = stagedPrefix + "dir-abcdefghij/"
 	staged2 = stagedPrefix + "dir-klmnopqrst/"
@@ -133,8 +132,6 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// TestReadOnlyFoldersAreRemoved checks that a run removes the previous bundle even
-// if somebody made a folder in it read-only.
 func TestReadOnlyFoldersAreRemoved(t *testing.T) {
 	dir := writeBundle(t, first)
 	if err := os.Chmod(filepath.Join(dir, "sub"), 0o500); err != nil {
@@ -146,8 +143,7 @@ func TestReadOnlyFoldersAreRemoved(t *testing.T) {
 	noSiblings(t, dir)
 }
 
-// TestRollbackFails checks the error of a failed rollback. The error must name the folder that contains the changes of
-// another program. No later run may remove this folder, because it contains the changes of another program.
+// TestRollbackFails: no later run may remove the folder that contains the changes of another program.
 func TestRollbackFails(t *testing.T) {
 	dir, times := writeBundle(t, first), 0
 	p := newSwapPlan(t, &Writer{}, dir, func(string) error {

@@ -51,9 +51,9 @@ func (s *staging) restore() error {
 	return s.keepPrevious(s.parent.root.Rename(path.Join(s.name, oldName), s.target))
 }
 
-// keepPrevious adds advice to the error of a failed rollback, and renames the staging folder. Later runs do not
-// remove the renamed staging folder, which contains the previous folder. If there is no error, keepPrevious does
-// nothing.
+// keepPrevious adds advice to the error of a failed rollback, and renames the staging folder. The renamed
+// staging folder contains the previous folder of the bundle. Later runs do not remove the renamed staging
+// folder. If there is no error, keepPrevious does nothing.
 func (s *staging) keepPrevious(err error) error {
 	if err == nil {
 		return nil

@@ -12,9 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// newSwapPlan returns a plan that replaces the files in a folder by the files in the variable "second". Before each
-// swap of folders, the plan calls the function in the argument "with". The function gets the path of the staging
-// folder.
+// newSwapPlan calls the argument "with" before each swap of folders, with the path of the staging folder.
 func newSwapPlan(t *testing.T, w *Writer, dir string, with func(string) error) *Plan {
 	t.Helper()
 	t.Cleanup(w.Close)
@@ -84,8 +82,7 @@ func TestSwap(t *testing.T) {
 	}
 }
 
-// TestConcurrentChangesAreNotLost changes the folder after the plan has read it. Write must return an error, and must
-// not undo the change.
+// TestConcurrentChangesAreNotLost changes the folder after the plan has read it.
 func TestConcurrentChangesAreNotLost(t *testing.T) {
 	changes := map[string]struct {
 		do   func(*testing.T, string)
@@ -151,7 +148,6 @@ func filesAround(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// failsUnchanged checks that a write failed and changed nothing.
 func failsUnchanged(t *testing.T, dir string, want map[string]string, err error, message string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), message) {

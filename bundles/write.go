@@ -46,7 +46,7 @@ type Plan struct {
 	listing  hashedFile       // the new manifest
 }
 
-// Plan is the method that compares a folder with a tree of files. If an earlier run was killed,
+// Plan compares a folder with a tree of files. If an earlier run was killed,
 // Plan first recovers the folder.
 func (w *Writer) Plan(ctx context.Context, tree Tree, dir string) (*Plan, error) {
 	dir = filepath.Clean(dir)
@@ -71,8 +71,8 @@ func (w *Writer) Plan(ctx context.Context, tree Tree, dir string) (*Plan, error)
 }
 
 // split returns the parent directory and the name of a folder. The function first resolves a path that ends with "."
-// or "..", because the last part of this path is not the folder's name. The operating system resolves the path in
-// the same way.
+// or "..", because the last part of this path is not the folder's name. The function split resolves the path in the
+// same way as the operating system does.
 func split(dir string) (parent, name string, err error) {
 	if base := filepath.Base(dir); base == "." || base == ".." {
 		if dir, err = filepath.EvalSymlinks(dir); err == nil {

@@ -9,7 +9,7 @@ import (
 
 // BenchmarkReplace writes 3,000 files of 4 KB to a folder in TMPDIR. On ext4, creating files is many times slower
 // shortly after other files were deleted. The benchmark cases that delete files come last, so that they do not slow
-// down the other cases. The benchmark deletes its own files at the end.
+// down the other cases.
 func BenchmarkReplace(b *testing.B) {
 	parent, folders := b.TempDir(), 0
 	another := func() string { folders++; return filepath.Join(parent, fmt.Sprint(folders)) }
@@ -43,8 +43,8 @@ func BenchmarkReplace(b *testing.B) {
 
 const synthetic = 3000
 
-// syntheticTree returns a tree of 3,000 files of 4 KB. Each file repeats the letter a. If the argument "every" is 0, all
-// files repeat the letter a. If "every" is 3, every third file repeats the argument "letter" instead of the letter a.
+// syntheticTree returns a tree of 3,000 files of 4 KB. Each file repeats the letter a. If the argument "every" is 3,
+// every third file repeats the argument "letter" instead.
 func syntheticTree(b *testing.B, letter byte, every int) Tree {
 	b.Helper()
 	var files []File

@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// edit returns a function that creates or overwrites a file.
 func edit(path string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()
@@ -38,8 +37,7 @@ func removeFile(path string) func(*testing.T, string) {
 }
 
 // padFile returns a function that inserts a comment of maxManifest bytes at the start of a file. A run reads at most
-// maxManifest bytes of a manifest. If a manifest begins with a comment of maxManifest bytes, a run reads only the
-// comment, and not the list of files.
+// maxManifest bytes of a manifest, so it does not find the list of files after the comment.
 func padFile(path string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()
@@ -67,7 +65,6 @@ func link(path string) func(*testing.T, string) {
 	}
 }
 
-// takeSnapshot returns the contents of all files below a folder, and the targets of links.
 func takeSnapshot(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -104,7 +101,6 @@ func noSiblings(t *testing.T, dir string) {
 	}
 }
 
-// writeBundle writes a bundle to a new folder, and returns the path of the folder.
 func writeBundle(t *testing.T, files map[string]string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "parent", "bundle")
@@ -114,7 +110,6 @@ func writeBundle(t *testing.T, files map[string]string) (dir string) {
 	return dir
 }
 
-// withManifest returns files and their manifest.
 func withManifest(t *testing.T, files map[string]string) map[string]string {
 	t.Helper()
 	want := map[string]string{ManifestName: string(tree(t, files).buildManifest())}
@@ -122,7 +117,6 @@ func withManifest(t *testing.T, files map[string]string) map[string]string {
 	return want
 }
 
-// checkFiles checks that a folder contains exactly the files in the argument "want".
 func checkFiles(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
 	if diff := cmp.Diff(want, takeSnapshot(t, dir)); diff != "" {
@@ -130,7 +124,7 @@ func checkFiles(t *testing.T, dir string, want map[string]string) {
 	}
 }
 
-// write plans and writes files with a Writer, and then closes the Writer.
+// write calls Plan and Write of a Writer, and then closes the Writer.
 func write(t *testing.T, w *Writer, dir string, files map[string]string) error {
 	t.Helper()
 	defer w.Close()

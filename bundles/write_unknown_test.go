@@ -108,8 +108,8 @@ func TestKeepUnknown(t *testing.T) {
 	}
 }
 
-// TestNoHardLinks checks a run on a file system without hard links. The run must write unchanged files
-// again, and must refuse unknown files.
+// TestNoHardLinks: without hard links, a run must write unchanged files again, and must refuse unknown
+// files.
 func TestNoHardLinks(t *testing.T) {
 	cases := map[string]struct {
 		before []func(*testing.T, string)
@@ -160,8 +160,7 @@ func TestNoHardLinks(t *testing.T) {
 	}
 }
 
-// TestUnknownFilesAreTheSame checks that a run does not change unknown files and folders if the field KeepUnknown is
-// true. The test compares the inode, mode and time of files, and the mode of folders.
+// TestUnknownFilesAreTheSame compares the inode, mode and time of files, and the mode of folders.
 func TestUnknownFilesAreTheSame(t *testing.T) {
 	dir := writeBundle(t, map[string]string{"a": "1"})
 	edit("own/sub/file")(t, dir)
@@ -185,7 +184,6 @@ func TestUnknownFilesAreTheSame(t *testing.T) {
 	}
 }
 
-// fileStates returns the modes of all files and folders below a folder, and the inodes and times of the files.
 func fileStates(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -234,8 +232,6 @@ func TestModesAreKept(t *testing.T) {
 	noSiblings(t, dir)
 }
 
-// TestUnchangedFilesAreNotTouched checks that unchanged files keep their time and inode. The test covers a write that
-// changes no file, and a write that changes one of two files.
 func TestUnchangedFilesAreNotTouched(t *testing.T) {
 	files := map[string]string{"a": "1", "sub/b": "1"}
 	dir := writeBundle(t, files)
@@ -275,8 +271,8 @@ func TestUnchangedFilesAreNotTouched(t *testing.T) {
 
 func does(all ...func(*testing.T, string)) []func(*testing.T, string) { return all }
 
-// replaceByLink returns a function that moves a file or folder elsewhere. The function then creates a symbolic link in
-// the old place, which leads to the moved file or folder.
+// replaceByLink returns a function that moves a file or folder to another place. The function then creates a symbolic
+// link from the original path to the new place.
 func replaceByLink(path string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()

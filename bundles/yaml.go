@@ -20,8 +20,8 @@ import (
 //
 // Objects of the same shape differ only in the values of their parameters. The renderer writes the text of a shape only
 // once, and cuts the text at the parameters. The content of an object consists of the pieces of its shape, with the values
-// of its parameters between the pieces. All objects of the same shape share the pieces of the shape's text, so no text is
-// copied.
+// of its parameters between the pieces. All objects of the same shape share the pieces of the shape's text, so the
+// renderer copies no text.
 type renderer struct {
 	scalars scalarCache
 	blocks  blockCache
@@ -126,7 +126,8 @@ func (w *writer) writeMapping(fields map[string]any, indent int) {
 	}
 }
 
-// longKey is the maximum length of a simple key in bytes. Longer keys begin with a question mark, as YAML requires.
+// longKey is the maximum length of a simple key in bytes. A key with more than longKey bytes begins with a question
+// mark, as YAML requires.
 const longKey = 1000
 
 func (w *writer) key(key string, indent int) {

@@ -204,8 +204,8 @@ func newScheme() (*runtime.Scheme, error) {
 }
 
 // newCaches returns the settings of the caches. The caches hold only the objects that the controllers read, such as the
-// TrainJobSources of the shard, all TrainJobs, and the pods of JobSets. The settings contain only the kinds of objects that
-// a running controller reads. If the cluster lacks a kind in the settings, the manager does not start.
+// TrainJobSources of the shard, all TrainJobs, and the pods of JobSets. The settings of the caches contain only the kinds
+// of objects that a running controller reads. If the cluster lacks a kind in the settings, the manager does not start.
 func newCaches(o Options) (cache.Options, error) {
 	objects := map[client.Object]cache.ByObject{&trainer.TrainJob{}: {Transform: strip}}
 	if o.runs(TrainJobSources) {

@@ -6,7 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestControllersThatRun checks the running controllers and the name of their lease for different settings.
 func TestControllersThatRun(t *testing.T) {
 	for name, tc := range map[string]struct {
 		options Options

@@ -12,8 +12,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// shortDocuments holds short documents, by name. Together, the short documents contain every mapping that has a field
-// with a default.
+// shortDocuments contains every mapping that has a field with a default.
 var shortDocuments = map[string]string{
 	"no queues": `
   target: {}
@@ -43,8 +42,6 @@ var shortDocuments = map[string]string{
 `,
 }
 
-// TestWritingDefaultsChangesNothing writes every default explicitly into documents, and checks that the generated
-// objects stay the same.
 func TestWritingDefaultsChangesNothing(t *testing.T) {
 	fields, err := New(trainyard.CUE).Fields()
 	if err != nil {
@@ -82,8 +79,8 @@ func readPlain(t *testing.T, spec string) map[string]any {
 	return document
 }
 
-// put writes a value at every position that matches a path and has no value yet. In the argument "path", NAME matches
-// every key, and [] matches every item of a list. The result is true if the value was written at least once.
+// put writes a value to each position that matches a path and has no value yet. In the argument
+// "path", NAME matches every key, and [] matches every item of a list.
 func put(node any, path []string, value any) (done bool) {
 	switch node := node.(type) {
 	case []any:

@@ -15,14 +15,13 @@ import (
 )
 
 // Limits for one document. The limits of the fuzz tests are high, because the machine that runs the fuzzer may
-// be busy. On an idle machine, a document needs far less time and memory than the limits allow.
+// be busy.
 const (
 	fuzzTime   = 20 * time.Second
 	fuzzMemory = 1 << 30 // heap memory of the process after one document, in bytes
 )
 
-// FuzzGenerate runs the whole pipeline on any text, as YAML or as JSON. The pipeline must end in time without a panic,
-// and every returned problem must be well-formed.
+// FuzzGenerate checks that the pipeline ends in time without a panic, and that every returned problem is well-formed.
 func FuzzGenerate(f *testing.F) {
 	for _, text := range seedDocuments(f) {
 		f.Add(false, text)
@@ -42,8 +41,8 @@ func FuzzGenerate(f *testing.F) {
 	})
 }
 
-// FuzzLayers merges any two texts as a document and a layer. All problems must be well-formed. If trainyard can
-// read both texts, the origin of each merged value must be in one of the two texts.
+// FuzzLayers: if trainyard can read the document and the layer, the origin of each merged value must be in one
+// of them.
 func FuzzLayers(f *testing.F) {
 	all := seedDocuments(f)
 	small := slices.MinFunc(all[:3], func(a, b string) int { return len(a) - len(b) }) // the shortest of three examples
@@ -72,8 +71,7 @@ func FuzzLayers(f *testing.F) {
 
 // runBounded fails the test if a function takes too long, or if it leaves too much memory in use. A function that hangs
 // cannot be stopped, so runBounded ends the process with a panic. The fuzzer stores the input that caused the panic, but
-// discards the output of the process. The fuzzer discards the output of the process, so runBounded writes the stacks of
-// all goroutines to a temporary file.
+// discards the output of the process. Therefore runBounded writes the stacks of all goroutines to a temporary file.
 func runBounded(t *testing.T, run func()) {
 	t.Helper()
 	timer := time.AfterFunc(fuzzTime, func() {

@@ -61,8 +61,8 @@ func New(definitions fs.FS) *Pipeline {
 }
 
 // EvaluateWith returns a pipeline that uses the given evaluator for CUE documents. For example, the evaluator can
-// start a child process with limits. By default, trainyard evaluates CUE documents in its own process, which has
-// no limits on time and memory.
+// start a child process with limits. Without EvaluateWith, the pipeline evaluates CUE documents in the current
+// process, without limits on time and memory.
 func (p *Pipeline) EvaluateWith(evaluator load.CUEEvaluator) *Pipeline {
 	copied := *p
 	copied.loader.CUE = evaluator
@@ -86,7 +86,8 @@ type documents struct {
 // Generate generates the objects of each environment. Generate returns the environments in the order of their names. If the
 // document has problems, the error is a problem.List. If the check stage finds problems, the result of Generate still lists
 // the environments without problems, but contains no objects. For an unknown environment, the error is a
-// load.EnvironmentError. Any other error of Generate is a fault, which is a mistake of trainyard itself.
+// load.EnvironmentError. Each error of Generate that is neither a problem.List nor a load.EnvironmentError is a fault,
+// which is a mistake of trainyard itself.
 func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {
@@ -127,8 +128,8 @@ func (p *Pipeline) load(ctx context.Context, request Request) (*documents, error
 	return &documents{all, evaluate.NewPool(loader.Definitions), len(all) * source.Runtimes()}, err
 }
 
-// plan runs the check stage and then the plan stage on each document. The same evaluator checks and plans a
-// document, so that CUE evaluates the document only once.
+// plan runs two stages on each document: the check stage, and then the plan stage. The
+// same evaluator checks and plans a document, so that CUE evaluates the document only once.
 func (d *documents) plan(ctx context.Context) ([]*plan.Plan, error) {
 	plans := make([]*plan.Plan, len(d.all))
 	err := d.check(ctx, func(e *evaluate.Evaluator, checked *check.Checked, i int) (err error) {
@@ -138,7 +139,8 @@ func (d *documents) plan(ctx context.Context) ([]*plan.Plan, error) {
 	return plans, err
 }
 
-// check runs the check stage on each document, and calls the function "do" for each document without problems.
+// check runs the check stage on each document. It calls the function "do" for each document
+// without problems.
 func (d *documents) check(ctx context.Context, do func(*evaluate.Evaluator, *check.Checked, int) error) error {
 	var c check.Check
 	errs := make([]error, len(d.all))
@@ -228,8 +230,8 @@ func (p *Pipeline) Fields() ([]schema.Field, error) {
 	return schema.Fields(e), nil
 }
 
-// Schema returns the schema of documents. If the argument "layers" is true, Schema returns the schema of layers
-// instead. The argument "format" must be one of schema.Formats.
+// Schema returns the schema of documents. If the argument "layers" is true, Schema returns the schema of
+// layers, and not the schema of documents. The argument "format" must be one of schema.Formats.
 func (p *Pipeline) Schema(format string, layers bool) ([]byte, error) {
 	e, err := evaluate.New(p.loader.Definitions)
 	if err != nil {

@@ -55,9 +55,8 @@ func TestObjectsHaveOrigins(t *testing.T) {
 	}
 }
 
-// TestParametersCanBeFilledIn gives each parameter a new value in a generated object. The test writes the value
-// at all paths of the parameter. The test then generates an object from a document that contains the new value.
-// The two objects must be equal.
+// TestParametersCanBeFilledIn gives each parameter a new value in a generated object. The object must equal the
+// object that is generated from a document with the new value.
 func TestParametersCanBeFilledIn(t *testing.T) {
 	values := map[string]struct{ document, leaf any }{
 		"spec.runtimes.mpi.image":            {"quay.io/acme/other:2", "quay.io/acme/other:2"},
@@ -150,8 +149,8 @@ func normal(t *testing.T, fields map[string]any) any {
 	return value
 }
 
-// TestVerifyReportsFaults puts mistakes into trainyard's own CUE. Mistakes in trainyard's CUE must be reported as
-// faults, and never as problems of the user's document.
+// TestVerifyReportsFaults: mistakes in trainyard's own CUE must be reported as faults, and never as problems of
+// the user's document.
 func TestVerifyReportsFaults(t *testing.T) {
 	cases := map[string]struct{ file, old, replacement, want string }{
 		"a field that is not in the upstream type": {"runtimes/training_runtime.cue", "numNodes: 1", "numNodez: 1", `unknown field "spec.mlPolicy.numNodez"`},
@@ -226,8 +225,7 @@ spec:
 	}
 }
 
-// TestInterruptDoesNotWaitForCUE checks that an interrupted run ends soon, even while CUE evaluates a large document.
-// CUE itself cannot be interrupted.
+// TestInterruptDoesNotWaitForCUE: CUE itself cannot be interrupted.
 func TestInterruptDoesNotWaitForCUE(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: a}\nspec:\n  runtimes:\n")

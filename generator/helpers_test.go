@@ -15,11 +15,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// maxShared is the maximum number of documents for which the tests use the same evaluators. The limit is necessary
-// because an evaluator never frees memory.
+// maxShared limits how many documents use the same evaluators, because an evaluator never frees memory.
 const maxShared = 100
 
-// sharedPool lets tests generate up to maxShared documents with the same evaluators.
 type sharedPool struct {
 	pool *evaluate.Pool
 	uses int
@@ -54,7 +52,7 @@ var (
 
 // showsInternals reports whether a message contains internals of Go or CUE. Quoted parts of the message are not checked,
 // because quotes can contain any text of the user's input. Messages do not quote numbers. A number such as 0x3ecccccc8 looks
-// like a pointer. If a layer contains the same text, the number comes from the user's input.
+// like a pointer. If a layer contains the same number, the number in the message comes from the user's input.
 func showsInternals(message string, layers []Input) bool {
 	for _, match := range dump.FindAllString(quoted.ReplaceAllString(message, ""), -1) {
 		isInLayer := func(layer Input) bool { return bytes.Contains(layer.Text, []byte(match)) }
@@ -100,7 +98,7 @@ func wellFormed(t testing.TB, err error, layers ...Input) problem.List {
 	return list
 }
 
-// containsPosition reports whether a position is in the text of a layer. The end of a line is also a valid position.
+// containsPosition also accepts the end of a line.
 func containsPosition(layer Input, p problem.Position) bool {
 	if p.File != layer.Name {
 		return false

@@ -14,9 +14,8 @@ import (
 )
 
 // TestOneMistakeIsOneProblem puts one mistake at a time into valid documents: a value that no field admits, or a
-// misspelled key. Each mistake must be reported as one problem, without further problems that only follow from the
-// mistake. One run tries only a quarter of the mistakes. The environment variable TRAINYARD_SEED selects which
-// quarter of the mistakes one run tries.
+// misspelled key. One run tries only a quarter of the mistakes, which the environment variable TRAINYARD_SEED
+// selects.
 func TestOneMistakeIsOneProblem(t *testing.T) {
 	var shared sharedPool
 	for _, layers := range rightDocuments(t)[:3] {
@@ -48,15 +47,15 @@ func reportedOnce(t *testing.T, shared *sharedPool, wrong any) {
 		return one.Rule == problem.UnknownKey || strings.Contains(one.Message, "U+202E")
 	})
 	// Every mistake is refused, except a misspelling in a name that the author chooses, such as the name of a
-	// runtime. A misspelled name is valid, because a name can be any text. However, if a name is misspelled, each
-	// reference to the correctly spelled name can cause a problem.
+	// runtime. However, if a name is misspelled, each reference to the correctly spelled name can cause a
+	// problem.
 	if refused && len(problems) != 1 || !refused && strings.Contains(string(text), "\u202e") {
 		t.Errorf("want one problem for one mistake, got %d:\n%v", len(problems), problems)
 	}
 }
 
-// copiesWithMistakes returns copies of a value, each with one mistake. The keys of the returned map consist of the
-// path of the mistake and the word "refused" or "mistyped".
+// copiesWithMistakes returns a map whose keys consist of the path of the mistake and the word "refused" or
+// "mistyped".
 func copiesWithMistakes(value any) map[string]any {
 	all := map[string]any{"refused": "\u202e"}
 	switch value := value.(type) {

@@ -18,10 +18,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// mutationCount is the number of changes that the test tries. A failed test reports the seed and the number of the
-// change. One change may cause problems at no more than maxProblems positions, because a user cannot find the mistake
-// in a long list. trainyard may take at most changeTimeout for a changed document. A valid document takes far less
-// time.
+// One change may cause problems at no more than maxProblems positions, because a user cannot find the mistake in a
+// long list. changeTimeout is far above the time that trainyard takes for a valid document.
 const (
 	mutationCount = 2000
 	maxProblems   = 15
@@ -47,11 +45,11 @@ const (
 	renameKey    = "rename a key"
 )
 
-// TestMutationsAreReported tries many random changes of valid documents, one change at a time. The pipeline must not panic.
-// If a change causes problems, the number of problems must be small, and at least one problem must refer to the change. If
-// the change replaces a value or renames a key, a problem must be in the changed line, or in the line of the enclosing
-// mapping or list. The method isReported lists the exceptions. If the change neither replaces a value nor renames a key,
-// the test passes if a problem names a changed word.
+// TestMutationsAreReported tries many random changes of valid documents, one change at a time. If a change causes problems,
+// the number of problems must be small, and at least one problem must refer to the change. If the change replaces a value
+// or renames a key, a problem must be in the changed line, or in the line of the enclosing mapping or list. The method
+// isReported lists the exceptions to the rules about the line of a problem. If the change neither replaces a value nor
+// renames a key, the test passes if a problem names a changed word.
 func TestMutationsAreReported(t *testing.T) {
 	seed, tries := readSeed(t), mutationCount
 	if testing.Short() {
@@ -93,8 +91,8 @@ func TestMutationsAreReported(t *testing.T) {
 	}
 }
 
-// countPositions returns the number of positions with problems. There can be more problems than positions: one wrong
-// reference causes several problems if the allowed names differ between environments.
+// countPositions does not count problems, because one wrong reference causes several problems if the allowed names
+// differ between environments.
 func countPositions(problems problem.List) int {
 	positions := map[problem.Position]bool{}
 	for _, p := range problems {
@@ -103,7 +101,6 @@ func countPositions(problems problem.List) int {
 	return len(positions)
 }
 
-// readSeed returns the seed of the random numbers: TRAINYARD_SEED, or 1 if that variable is not set.
 func readSeed(t *testing.T) uint64 {
 	t.Helper()
 	text := os.Getenv("TRAINYARD_SEED")
@@ -125,7 +122,7 @@ func tryMutant(t *testing.T, shared *sharedPool, layers []Input) problem.List {
 	return wellFormed(t, err, layers...)
 }
 
-// rightDocuments returns valid documents: three examples, and one of the examples again with a second layer.
+// rightDocuments returns three examples, and one of these examples with a second layer.
 func rightDocuments(t *testing.T) [][]Input {
 	t.Helper()
 	var all [][]Input
@@ -158,9 +155,9 @@ func pick(random *rand.Rand, weights []int) int {
 }
 
 // isReported reports whether one of the problems refers to the change. If a change replaces a value or renames a key,
-// the author can correct the mistake only in the changed line. If the change replaces a value or renames a key, at
-// least one problem must have the file and the line of the change. A problem may be at another position only in the
-// cases that isStopped, isCompared and isReference describe.
+// the author can correct the mistake only in the changed line. After such a change, at least one problem must have
+// the file and the line of the change. A problem may be outside the changed line only in the cases that isStopped,
+// isCompared and isReference describe.
 func (m mutant) isReported(kind, file string, problems problem.List) bool {
 	isException := func(problem.Problem) bool { return false }
 	switch kind {
@@ -190,16 +187,15 @@ func (m mutant) isStopped(file string, p problem.Problem) bool {
 	return p.Line == next || m.namesLine(p)
 }
 
-// isReference reports whether a problem is about the old name of a renamed entry, such as a runtime that a tenant lists. If
-// an entry was renamed, a problem about its old name is at the position of the field that refers to the old name. The
-// renamed entry itself is valid. The message about the old name must suggest the new name.
+// isReference reports whether a problem is about the old name of a renamed entry, such as a runtime that a tenant lists.
+// Such a problem is at the position of the field that refers to the old name, because the renamed entry itself is valid.
+// The message must suggest the new name.
 func (m mutant) isReference(p problem.Problem) bool {
 	return m.renamed != "" && strings.Contains(p.Message, message.Quote(m.renamed))
 }
 
-// isCompared reports whether a problem is not at the changed value, but at another value that a rule compares with the
-// changed value. For example, a rule compares numProcPerNode with launcher.resources.cpu. The result is true if the
-// problem's message names the key of the changed value.
+// isCompared reports whether the problem is at another value than the changed value, because a rule compares the two
+// values. For example, a rule compares numProcPerNode with launcher.resources.cpu.
 func (m mutant) isCompared(p problem.Problem) bool {
 	return regexp.MustCompile(`(^|[^\w-])` + regexp.QuoteMeta(m.key) + `($|[^\w-])`).MatchString(p.Message)
 }
@@ -210,7 +206,6 @@ func (m mutant) namesLine(p problem.Problem) bool {
 	})
 }
 
-// isNamed reports whether one of the problems names the changed line or a changed word.
 func (m mutant) isNamed(file string, problems problem.List) bool {
 	for _, p := range problems {
 		if p.File == file && slices.Contains(m.at, p.Line) {
@@ -244,7 +239,6 @@ var (
 	garbage     = []string{"[x]", "{a: b}", "true", "-1", "0", "null", `""`, "1e9", "*", "&", "@x", "é", "!!binary aGk=", "~", "x: y", "'", `"`, "[", "}", "#", "%", "\u202ex", "9999999999999999999999", ".nan", "0x1F", "017", "${X}", "{{ x }}"}
 )
 
-// mutate makes one change of a random kind, and returns the name of that kind.
 func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 	m.lines = strings.Split(text, "\n")
 	line := 0
@@ -257,7 +251,7 @@ func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 	key := m.lines[line][pair[2]:pair[3]]
 	m.key = key
 	// The change can move the key of the changed line, and the key of the next line, to another mapping. Therefore a
-	// problem may name either of the two keys: the key of the changed line, or the key of the next line.
+	// problem may name either of the two keys.
 	for _, text := range m.lines[line:min(line+2, len(m.lines))] {
 		for _, found := range keyAndValue.FindAllStringSubmatch(text, -1) {
 			m.words = append(m.words, found[1])
@@ -334,8 +328,7 @@ func (m *mutant) replace(line, from, to int, by string) {
 	}
 }
 
-// allowNeighbors lets the test accept a problem in the line before or after the change. For some changes, it is
-// unclear which line contains the mistake.
+// allowNeighbors is for changes after which it is unclear which line contains the mistake.
 func (m *mutant) allowNeighbors(line int) { m.at = append(m.at, line, line+2) }
 
 func (m *mutant) indent(line int, by string) {
@@ -367,8 +360,7 @@ func misspell(random *rand.Rand, word string) string {
 	return word[:at] + strings.ToUpper(word[at:])
 }
 
-// findParent returns the index of the nearest line above that has less indentation than the given
-// line, or 0 if there is none.
+// findParent returns the index of the nearest line above with less indentation, or 0.
 func findParent(lines []string, line int) int {
 	indent := func(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
 	for above := line - 1; above >= 0; above-- {
@@ -379,7 +371,6 @@ func findParent(lines []string, line int) int {
 	return 0
 }
 
-// isComment reports whether a line is empty or a comment.
 func isComment(line string) bool {
 	text := strings.TrimSpace(line)
 	return text == "" || text[0] == '#'

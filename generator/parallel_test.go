@@ -15,9 +15,7 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// TestParallelEvaluatorsAgree generates a document first with one evaluator and then with several evaluators. The run
-// with one evaluator and the run with several evaluators must return the same platforms. `make race` runs this test
-// with the race detector.
+// TestParallelEvaluatorsAgree also runs with the race detector, in `make race`.
 func TestParallelEvaluatorsAgree(t *testing.T) {
 	bases := []string{"openmpi-cpu", "mpich", "intel-mpi", "horovod-cpu"}
 	var b strings.Builder
@@ -42,9 +40,10 @@ func TestParallelEvaluatorsAgree(t *testing.T) {
 	}
 }
 
-// describePlatform returns the content of a platform, but omits the fields of shapes. A shape is a template for objects
-// that differ only in the values of parameters. The fields of a shape contain the values of the first object that was
-// composed. The first object can belong to another environment.
+// describePlatform returns the content of a platform without the fields of its shapes. A shape is a template for
+// objects that differ only in the values of parameters. The fields of a shape contain the values of the first object
+// that was composed. The first object of a shape can belong to an environment other than the environment of the
+// platform.
 func describePlatform(t *testing.T, p generator.Platform) map[string]any {
 	t.Helper()
 	delivery, err := json.Marshal(p.Delivery)

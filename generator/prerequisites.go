@@ -8,8 +8,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Prerequisite is a requirement of the generated objects, such as a program or a namespace, that the objects
-// themselves do not provide.
+// Prerequisite is something that the generated objects need but do not contain, such as a program or a
+// namespace.
 type Prerequisite struct {
 	Need   problem.Phrase `json:"need"`   // such as: namespace team-a
 	Reason problem.Phrase `json:"reason"` // the objects that need it, or the task of the admin

@@ -44,7 +44,7 @@ func isReferenceKey(key string) bool { return referenceKeys[key] != "" }
 
 func isPriorityClass(key string) bool { return key == "priorityClassName" }
 
-// derivedKey is a key under which a shape stores the results of the function "find".
+// derivedKey is the type of the keys under which a shape stores the results of the function "find".
 type derivedKey string
 
 const (
@@ -52,10 +52,11 @@ const (
 	priorityClassesKey derivedKey = "priority classes"
 )
 
-// find searches an object for the keys that the function "wanted" accepts. For each name at a wanted key, find calls the
-// function "describe", and returns the results. A platform can have thousands of large runtimes, but only a few shapes.
-// Objects of the same shape differ only in the values of parameters. If the parameters cannot change the results, find
-// searches each shape only once. find stores the results in the shape, under the key in the argument "derived".
+// find searches an object for the keys that the function "wanted" accepts. For each name at a wanted key, the function
+// find calls the function "describe", and returns the results. A platform can have thousands of large runtimes, but only
+// a few shapes. Objects of the same shape differ only in the values of parameters. If the parameters cannot change the
+// results, the function find searches each shape only once. The function then stores the results in the shape, under the
+// key in the argument "derived".
 func find(o object.Object, derived derivedKey, wanted func(key string) bool, describe func(key, name string) string) []string {
 	search := func(fields map[string]any) []string {
 		var found []string
@@ -129,9 +130,9 @@ func (p Platform) needShared() []Prerequisite {
 	return needs
 }
 
-// sharedReferences returns the ClusterQueue of a LocalQueue, the Secrets of a TrainJobSource, or the PriorityClasses of
-// the pods of a runtime. The result omits PriorityClasses whose names begin with "system-", because Kubernetes itself
-// defines them.
+// sharedReferences returns the ClusterQueue if the object is a LocalQueue, and the Secrets if the object is a
+// TrainJobSource. If the object is a runtime, sharedReferences returns the PriorityClasses of the runtime's pods. The
+// result omits PriorityClasses whose names begin with "system-", because Kubernetes itself defines them.
 func sharedReferences(o object.Object) []string {
 	switch id := o.ID(); {
 	case id.Kind == "LocalQueue":

@@ -8,9 +8,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// TestReferencesOfSharedShapes checks that podReferences returns the right PersistentVolumeClaim for two objects of the
-// same shape. The two objects of a test case differ in only one value: the namespace, the name of the claim, or the
-// volume that contains this name.
+// TestReferencesOfSharedShapes compares two objects that differ in only one value: the namespace, the name of the
+// claim, or the volume that contains the claim's name.
 func TestReferencesOfSharedShapes(t *testing.T) {
 	volume := func(claim string) map[string]any {
 		return map[string]any{"persistentVolumeClaim": map[string]any{"claimName": claim}}

@@ -23,8 +23,8 @@ import (
 	"github.com/trainyard/trainyard/generator/schema"
 )
 
-// compileExported returns the exported JSON Schema in compiled form. The compiler also checks the schema against the
-// meta-schema of JSON Schema, and fails if the schema refers to another document.
+// compileExported also checks the schema against the meta-schema of JSON Schema, and fails if the schema refers to
+// another document.
 func compileExported(t *testing.T, layers bool) *jsonschema.Schema {
 	t.Helper()
 	text, err := New(trainyard.CUE).Schema("jsonschema", layers)
@@ -59,9 +59,8 @@ func newComparison(t *testing.T) *comparison {
 	return &comparison{whole: compileExported(t, false), layer: compileExported(t, true)}
 }
 
-// TestJSONSchemaAgreesWithCUE checks that the exported JSON Schema admits the same documents as trainyard's CUE
-// schema. The test compares the JSON Schema and the CUE schema on all documents of the repository, and on a thousand
-// documents with one random change each.
+// TestJSONSchemaAgreesWithCUE compares the schemas on all documents of the repository, and on a thousand documents
+// with one random change each.
 func TestJSONSchemaAgreesWithCUE(t *testing.T) {
 	schemas := newComparison(t)
 	for name, layers := range scriptLayers(t) {
@@ -104,8 +103,8 @@ func inSchema(p problem.Problem) bool {
 	return p.Rule == problem.UnknownKey || p.Rule == problem.MissingKey || p.Rule == problem.WrongValue
 }
 
-// compare validates each environment of a document with the CUE schema and with the JSON Schema, and returns
-// the first difference between the results. compare ignores documents that cannot be read.
+// compare returns the first difference between the results of the CUE schema and of the JSON Schema. compare
+// ignores documents that cannot be read.
 func (j *comparison) compare(t *testing.T, layers ...Input) string {
 	t.Helper()
 	d, err := j.load(t.Context(), layers...)
@@ -131,8 +130,9 @@ func (j *comparison) compare(t *testing.T, layers ...Input) string {
 		if disagreement := j.disagree(j.whole, plain, problems); disagreement != "" {
 			return disagreement
 		}
-		// The comparison treats a document with notes as invalid. The schema for editors refuses a null that removes
-		// nothing, because the schema does not know the key of the null. trainyard reports only a note.
+		// The comparison treats a document with notes as invalid. If a null removes nothing, the schema for editors
+		// refuses the null, because the schema does not know its key. For a null that removes nothing, trainyard
+		// reports only a note.
 		valid = valid && len(problems)+len(document.Notes) == 0
 	}
 	if !valid {
@@ -141,8 +141,7 @@ func (j *comparison) compare(t *testing.T, layers ...Input) string {
 	return j.admitsAll(t, layers)
 }
 
-// admitsAll checks that the schemas for editors admit each layer of a valid document. The layers are checked
-// separately, as the user wrote them.
+// admitsAll checks each layer of a valid document separately, as the user wrote it.
 func (j *comparison) admitsAll(t *testing.T, layers []Input) string {
 	t.Helper()
 	for _, input := range layers {
@@ -163,8 +162,7 @@ func (j *comparison) admitsAll(t *testing.T, layers []Input) string {
 	return ""
 }
 
-// disagree compares two results for a value: the result of a JSON Schema, and the problems that the CUE schema
-// found. If the JSON Schema and the CUE schema disagree about the value, disagree describes the difference.
+// disagree describes the difference if the JSON Schema and the CUE schema disagree about a value.
 func (j *comparison) disagree(schema *jsonschema.Schema, value any, problems problem.List) string {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -184,9 +182,8 @@ func (j *comparison) disagree(schema *jsonschema.Schema, value any, problems pro
 	return ""
 }
 
-// TestLayerSchemaRefuses checks which layers the JSON Schema of layers admits. A layer may omit the fields that a
-// document requires, and may contain null. A layer with any other mistake must fail the schema of layers, as a
-// document with the same mistake fails the schema of documents.
+// TestLayerSchemaRefuses: a layer may omit the fields that a document requires, and may contain null. Apart from
+// missing fields and null, the schema of layers must refuse the same mistakes as the schema of documents.
 func TestLayerSchemaRefuses(t *testing.T) {
 	schemas := newComparison(t)
 	cases := map[string]struct {
@@ -221,8 +218,8 @@ func TestLayerSchemaRefuses(t *testing.T) {
 	}
 }
 
-// TestJSONSchemaHasRelations checks the rules that compare several fields of a document. If JSON Schema can express
-// a rule, the exported JSON Schema must contain the rule.
+// TestJSONSchemaHasRelations: if JSON Schema can express a rule about several fields, the exported JSON Schema must
+// contain the rule.
 func TestJSONSchemaHasRelations(t *testing.T) {
 	schemas := newComparison(t)
 	const head = "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: p}\nspec:\n"
@@ -282,8 +279,7 @@ func TestJSONSchemaHasRelations(t *testing.T) {
 	}
 }
 
-// TestCUESchemaIsOneFile checks that the exported CUE schema is one file that works without a module. The exported
-// CUE schema must admit valid documents and refuse invalid documents.
+// TestCUESchemaIsOneFile checks that the exported CUE schema is one file that works without a module.
 func TestCUESchemaIsOneFile(t *testing.T) {
 	text, err := New(trainyard.CUE).Schema("cue", false)
 	if err != nil {
@@ -305,8 +301,8 @@ func TestCUESchemaIsOneFile(t *testing.T) {
 
 var requirement = regexp.MustCompile(`\b(FR|NFR|SC)-([A-Z]+-)?[0-9]{3}\b|\bRequirement: `)
 
-// TestSchemasNameNoRequirements checks that no format contains the numbers of trainyard's own requirements. Only the
-// comments in schemas/platform contain the numbers of trainyard's requirements.
+// TestSchemasNameNoRequirements checks that no format contains the numbers of trainyard's own requirements.
+// trainyard's own requirements have numbers, which only the comments in schemas/platform mention.
 func TestSchemasNameNoRequirements(t *testing.T) {
 	for _, format := range schema.Formats() {
 		text, err := New(trainyard.CUE).Schema(format.Name, false)
@@ -324,7 +320,7 @@ func TestSchemasNameNoRequirements(t *testing.T) {
 var fileFlag = regexp.MustCompile(`-f (\S+)`)
 
 // scriptLayers returns the layers of each document in the scripts of cmd/trainyard. Each key of the result consists
-// of two parts: the name of the script, and the command that reads the document.
+// of the name of the script and the command that reads the document.
 func scriptLayers(t *testing.T) map[string][]Input {
 	t.Helper()
 	found := map[string][]Input{}
@@ -346,8 +342,7 @@ func scriptLayers(t *testing.T) map[string][]Input {
 	return found
 }
 
-// readLayers returns the layers that a command of a script reads. The result "ok" is false if a layer is not in the
-// script, or is written in CUE.
+// readLayers returns false if the script does not contain the file of a layer, or if a layer is written in CUE.
 func readLayers(archive *txtar.Archive, command string) (layers []Input, ok bool) {
 	for _, m := range fileFlag.FindAllStringSubmatch(command, -1) {
 		i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == m[1] })

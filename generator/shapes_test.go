@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// settingValues lists values for each setting of a runtime. For each setting, a random runtime has one of the listed
-// values or omits the setting.
+// settingValues lists values for each setting of a runtime. A random runtime has one of the listed values, or omits
+// the setting.
 var settingValues = map[string][]string{
 	"numNodes":               {"1", "3", "8"},
 	"numProcPerNode":         {"2", "4"},
@@ -47,8 +47,8 @@ var settingValues = map[string][]string{
 }
 
 // TestRuntimesShareShapes generates many runtimes from one document, so that their objects share shapes. Objects of the
-// same shape differ only in the values of parameters. For comparison, each runtime is also generated from a document
-// without other runtimes. The objects of a runtime must be the same with and without other runtimes in the document.
+// same shape differ only in the values of parameters. The objects of a runtime must be the same with and without the
+// other runtimes in the document.
 func TestRuntimesShareShapes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	runtimes := map[string]string{}
@@ -70,8 +70,8 @@ func TestRuntimesShareShapes(t *testing.T) {
 	}
 }
 
-// tenantChoices lists values for each setting of a tenant. For each setting, a random tenant has one of the listed
-// values or omits the setting.
+// tenantChoices lists values for each setting of a tenant. A random tenant has one of the listed values, or omits
+// the setting.
 var tenantChoices = map[string][]string{
 	"quota":             {"{cpu: 8}", "{cpu: 500m, memory: 3Gi}", "{pods: 7, nvidia.com/gpu: 2}", "{cpu: 16, memory: 2048Mi, pods: 9}"},
 	"containerDefaults": {"{cpu: 1}", "{cpu: 2, memory: 1Gi}", "{memory: 2Gi}"},
@@ -121,8 +121,7 @@ func tenantsOf(tenants map[string]string) string {
 	return b.String()
 }
 
-// TestSizeIsPerObject generates a large and a small object that share a shape. trainyard must report that the large
-// object is too large, and must not report the small object.
+// TestSizeIsPerObject: of two objects that share a shape, trainyard must report only the object that is too large.
 func TestSizeIsPerObject(t *testing.T) {
 	values := map[string]string{"large": strings.Repeat("x", 30_000), "small": "x"}
 	for name, order := range map[string][]string{"the large one first": {"large", "small"}, "the small one first": {"small", "large"}} {
@@ -166,7 +165,6 @@ func TestSizeIncludesComponents(t *testing.T) {
 	}
 }
 
-// randomRuntime returns a runtime with its own image and, at random, other settings.
 func randomRuntime(random *rand.Rand, i int) string {
 	bases := []string{"openmpi-cpu", "openmpi-gpu", "intel-mpi"}
 	base := bases[random.IntN(len(bases))]
@@ -188,10 +186,8 @@ func randomRuntime(random *rand.Rand, i int) string {
 	return "{" + strings.Join(settings, ", ") + "}"
 }
 
-// newDocument returns a document with the given runtimes and two tenants. Each tenant of the returned document lists
-// all runtimes. The returned document has no admission rules. Tests compare objects from documents with different
-// runtimes. With admission rules, the objects of different documents would differ, because the parameters of
-// admission rules depend on all runtimes of a document.
+// newDocument returns a document without admission rules, with two tenants that list all runtimes. The parameters of
+// admission rules depend on all runtimes of a document, so the objects of different documents would differ.
 func newDocument(name string, runtimes map[string]string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: %s}\nspec:\n  admission: {enforce: none}\n  runtimes:\n", name)

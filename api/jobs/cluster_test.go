@@ -67,8 +67,7 @@ func TestExplainOnCluster(t *testing.T) {
 	}
 }
 
-// TestExplainWithFewPermissions checks Explain for a user who may read TrainJobs and pods, but neither events nor logs.
-// Explain must find the cause in the status of the pod, and must report that events and logs are missing.
+// TestExplainWithFewPermissions: without events and logs, Explain must find the cause in the status of the pod.
 func TestExplainWithFewPermissions(t *testing.T) {
 	cp := controlplane.Start(t)
 	key := createFailure(t, cp)
@@ -90,7 +89,8 @@ func TestExplainWithFewPermissions(t *testing.T) {
 	}
 }
 
-// allow gives permissions in a namespace to the user whose name equals the name of the namespace.
+// allow creates a Role and a RoleBinding in a namespace, for the user whose name equals the name of
+// the namespace.
 func allow(t *testing.T, cp *controlplane.ControlPlane, namespace string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: "own"}

@@ -82,9 +82,9 @@ func (s Snapshot) concerns(e corev1.Event) bool {
 var startReasons = []string{"Failed", "BackOff", "ErrImageNeverPull", "InspectFailed", "FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox"}
 
 // isOver reports whether the problem that an event describes is solved. A problem is solved if the training started after
-// the event that describes the problem. A problem of a pod is also solved when the pod is scheduled, has started or is
-// ready, depending on the reason of the event. The status of a deleted pod is unknown, so isOver checks whether later events
-// of the pod show that the problem is solved.
+// the event that describes the problem. A problem of a pod can also be solved in another way: the pod is scheduled, has
+// started or is ready. The reason of the event decides which of the three conditions counts. The status of a deleted pod is
+// unknown, so isOver checks whether later events of the pod show that the problem is solved.
 func (s Snapshot) isOver(e corev1.Event, progress map[podEvent]time.Time) bool {
 	if started := s.startedAt(); !started.IsZero() && lastSeen(e).Before(started) {
 		return true
@@ -107,8 +107,8 @@ type podEvent struct {
 	reason string
 }
 
-// progressOf returns, for each pod, the times of the latest event Scheduled and of the latest event
-// Started.
+// progressOf returns two times for each pod: the time of the latest event Scheduled, and the time
+// of the latest event Started.
 func progressOf(events []corev1.Event) map[podEvent]time.Time {
 	latest := map[podEvent]time.Time{}
 	for _, e := range events {

@@ -56,12 +56,12 @@ type Cause struct {
 	// Cause is a sentence that explains the failure, and Remedy says what to do about it.
 	Cause  string `json:"cause"`
 	Remedy string `json:"remedy"`
-	// Pod is the pod in which the failure was seen, if any. Source names the text in which the failure was seen, such as
-	// "log of container node of pod a".
+	// Pod is the pod in which the failure was seen, if any. The field Source describes the text in which the failure was
+	// seen, such as "log of container node of pod a".
 	Pod    string `json:"pod,omitempty"`
 	Source string `json:"source"`
 	// Line is the number of the line that shows the failure. Lines are counted from 1, and the first line is the
-	// start of the text that was read. Evidence is this line.
+	// start of the text that was read. Evidence is the line that shows the failure.
 	Line     int    `json:"line"`
 	Evidence string `json:"evidence"`
 	// Count is the number of texts in which the failure was recognized.

@@ -20,7 +20,6 @@ func logText(lines ...string) []diagnosis.Text {
 	return []diagnosis.Text{{Source: diagnosis.Log, From: "log of container node of pod bert-node-0-0-abcde", Pod: "bert-node-0-0-abcde", Message: strings.Join(lines, "\n")}}
 }
 
-// describe returns the codes of an explanation, and the lines of its excerpts.
 func describe(e Explanation) string {
 	var all []string
 	for _, c := range e.Causes {
@@ -61,8 +60,6 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestEventsOfTheTrainJob checks which events are about the TrainJob bert, and which events are about problems that are
-// solved.
 func TestEventsOfTheTrainJob(t *testing.T) {
 	placed := newPod(Node, "a", waiting)
 	placed.UID = "1"
@@ -115,7 +112,7 @@ func TestEventsOfTheTrainJob(t *testing.T) {
 	}
 }
 
-// TestLatestEventOfASubjectCounts checks that only the latest of several events with the same object and reason is reported.
+// TestLatestEventOfASubjectCounts: events with the same object and reason have the same subject.
 func TestLatestEventOfASubjectCounts(t *testing.T) {
 	event := func(minute int, object, message string) corev1.Event {
 		return corev1.Event{

@@ -1,4 +1,3 @@
 package jobs
 
-// Watch makes the unexported method "watch" of Jobs available to tests.
 var Watch = Jobs.watch

@@ -40,7 +40,6 @@ func connect(t *testing.T, cp *controlplane.ControlPlane, as string) jobs.Jobs {
 	return all
 }
 
-// deliver applies the runtime that the tests use.
 func deliver(t *testing.T, cp *controlplane.ControlPlane) {
 	t.Helper()
 	objects, err := controlplane.ReadObjects("../../bundles/rendered/minimal/plain/manifests.yaml")
@@ -52,8 +51,8 @@ func deliver(t *testing.T, cp *controlplane.ControlPlane) {
 	}
 }
 
-// deliverOwn creates two TrainingRuntimes in a namespace. One of the two TrainingRuntimes has the name
-// runtimeName. The function deliver applies a ClusterTrainingRuntime with the same name.
+// deliverOwn creates two TrainingRuntimes in a namespace. One TrainingRuntime has the name of the
+// ClusterTrainingRuntime that the function deliver applies.
 func deliverOwn(t *testing.T, cp *controlplane.ControlPlane, namespace string) {
 	t.Helper()
 	var shared trainer.ClusterTrainingRuntime
@@ -108,9 +107,8 @@ func TestForbiddenRuntimes(t *testing.T) {
 	}
 }
 
-// TestHiddenRuntime: a user who may list only one of the two kinds of runtimes gets a Forbidden error for an unknown
-// name. The error must not say that the runtime is missing. A runtime with this name can exist among the runtimes
-// that the user may not list.
+// TestHiddenRuntime: a user who may list only one kind of runtimes gets a Forbidden error for an unknown name. A
+// runtime with this name can exist among the runtimes that the user may not list.
 func TestHiddenRuntime(t *testing.T) {
 	cp := controlplane.Start(t)
 	namespace := cp.Namespace(t)
@@ -127,8 +125,8 @@ func TestHiddenRuntime(t *testing.T) {
 	}
 }
 
-// otherGroup replaces the API group in the path of each request with a group that the API server does not
-// serve.
+// otherGroup simulates a cluster without Trainer's CRDs: each request goes to an API group that the API
+// server does not serve.
 type otherGroup struct{ http.RoundTripper }
 
 func (t otherGroup) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -137,8 +135,8 @@ func (t otherGroup) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.RoundTripper.RoundTrip(r)
 }
 
-// TestClusterWithoutTrainer: if a cluster lacks Trainer's CRDs, Runtime returns ErrNoTrainer. If the cluster has
-// Trainer's CRDs but no runtimes, Runtime must not return ErrNoTrainer.
+// TestClusterWithoutTrainer: if the cluster has Trainer's CRDs but no runtimes, Runtime must not return
+// ErrNoTrainer.
 func TestClusterWithoutTrainer(t *testing.T) {
 	cp := controlplane.Start(t)
 	config := cp.Config()
@@ -152,8 +150,8 @@ func TestClusterWithoutTrainer(t *testing.T) {
 	}
 }
 
-// TestOrderOfPods: in a Snapshot, the launcher comes first, and the nodes follow in the order of their indexes.
-// The order of pods in a Snapshot does not depend on the names or the creation times of the pods.
+// TestOrderOfPods: the order of pods in a Snapshot does not depend on the names or the creation times of the
+// pods.
 func TestOrderOfPods(t *testing.T) {
 	cp := controlplane.Start(t)
 	deliver(t, cp)
@@ -180,8 +178,7 @@ func TestOrderOfPods(t *testing.T) {
 	}
 }
 
-// submit creates a TrainJob. submit retries for a while, because the cache of Trainer's webhook may not yet contain
-// a new runtime.
+// submit retries for a while, because the cache of Trainer's webhook may not yet contain a new runtime.
 func submit(t *testing.T, all jobs.Jobs, job *trainer.TrainJob) {
 	t.Helper()
 	controlplane.Eventually(t, func(ctx context.Context) error { return all.Submit(ctx, job.DeepCopy()) })
@@ -203,8 +200,7 @@ func createPod(t *testing.T, cp *controlplane.ControlPlane, namespace, name, rol
 	return pod
 }
 
-// TestVerdict: the verdict is read from the termination message of the launcher's preflight. Termination messages of
-// other containers are ignored. If the message of preflight is not a verdict, Verdict returns an error.
+// TestVerdict: the verdict is read from the termination message of the launcher's preflight.
 func TestVerdict(t *testing.T) {
 	for name, tc := range map[string]struct {
 		container, message string
@@ -234,8 +230,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestWatch checks that Watch reports changes of a TrainJob and of its pods. Watch must not report changes of other
-// TrainJobs.
+// TestWatch: Watch must not report changes of other TrainJobs.
 func TestWatch(t *testing.T) {
 	cp := controlplane.Start(t)
 	deliver(t, cp)

@@ -110,8 +110,9 @@ func failureOf(c corev1.ContainerStatus) (ended *corev1.ContainerStateTerminated
 	return nil, false
 }
 
-// limit cuts a list down to n containers. The function removes containers from the end of the list. The function
-// removes a container of the launcher only if the list contains no other containers.
+// limit shortens a list to at most n containers. The function removes containers from the
+// end of the list. The function removes a container of the launcher only if the list contains no other
+// containers.
 func limit(all []candidate, n int) []candidate {
 	for len(all) > max(n, 0) {
 		last := len(all) - 1

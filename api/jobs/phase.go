@@ -20,8 +20,8 @@ const (
 	// Initializing means that all pods are assigned to cluster nodes, but mpirun has not started. In the phase
 	// Initializing, images are pulled, and the launcher waits until sshd listens on the nodes.
 	Initializing Phase = "Initializing"
-	// Running means that mpirun has started or, if the TrainJob has no launcher, that the programs on all nodes have
-	// started.
+	// Running means that mpirun has started. If the TrainJob has no launcher, Running means that the programs on all
+	// nodes have started.
 	Running Phase = "Running"
 	// Succeeded means that the TrainJob has ended without a failure.
 	Succeeded Phase = "Succeeded"

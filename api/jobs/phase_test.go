@@ -11,11 +11,8 @@ import (
 	"github.com/trainyard/trainyard/api/jobs/diagnosis"
 )
 
-// created is the creation time of the TrainJobs in these tests.
 var created = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// newSnapshot returns a Snapshot of the TrainJob team/bert with the given pods. If the function "change" is not nil,
-// newSnapshot calls this function to change the TrainJob.
 func newSnapshot(change func(*trainer.TrainJob), pods ...Pod) Snapshot {
 	v := Snapshot{Pods: pods}
 	v.Job.Namespace, v.Job.Name, v.Job.CreationTimestamp = "team", "bert", metav1.NewTime(created)
@@ -25,7 +22,7 @@ func newSnapshot(change func(*trainer.TrainJob), pods ...Pod) Snapshot {
 	return v
 }
 
-// newPod returns a pod whose main container has the given state. An empty host means that the pod is not scheduled.
+// newPod returns a pod that is not scheduled if the host is empty.
 func newPod(role Role, host string, main corev1.ContainerState) Pod {
 	p := Pod{Role: role}
 	p.Name, p.Spec.NodeName = "bert-"+string(role)+"-0-0-abcde", host
@@ -34,7 +31,6 @@ func newPod(role Role, host string, main corev1.ContainerState) Pod {
 	return p
 }
 
-// secondNode returns the node with index 1.
 func secondNode(host string, main corev1.ContainerState) Pod {
 	p := newPod(Node, host, main)
 	p.Index = 1

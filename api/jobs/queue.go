@@ -39,8 +39,8 @@ type Workload struct {
 	// TrainJob is not admitted.
 	Conditions []metav1.Condition
 	// Ahead is the number of Workloads of the same queue that Kueue tries to admit before this Workload. Ahead is nil if
-	// the Workload does not wait. If Kueue uses admission fair sharing, Kueue can admit Workloads in another order than
-	// Ahead says.
+	// the Workload does not wait. If Kueue uses admission fair sharing, the order in which Kueue admits Workloads can
+	// differ from the order that the field Ahead assumes.
 	Ahead *int
 }
 
@@ -93,9 +93,9 @@ func compareWaiting(a, b workloadItem) int {
 	return cmp.Or(cmp.Compare(b.Spec.Priority, a.Spec.Priority), a.waitsSince().Compare(b.waitsSince()), cmp.Compare(a.UID, b.UID))
 }
 
-// waitsSince returns the time at which a Workload began to wait. A Workload usually waits from its creation. A Workload
-// waits from its eviction if Kueue evicted it for one of two reasons: its pods were not ready in time, or an admission
-// check caused the eviction.
+// waitsSince returns the time at which a Workload began to wait. In most cases, a Workload began to wait when it was
+// created. A Workload waits from its eviction if Kueue evicted it for one of two reasons: its pods were not ready in
+// time, or an admission check caused the eviction.
 func (w workloadItem) waitsSince() time.Time {
 	c := meta.FindStatusCondition(w.Status.Conditions, "Evicted")
 	if c != nil && c.Status == metav1.ConditionTrue && slices.Contains([]string{"PodsReadyTimeout", "AdmissionCheck"}, c.Reason) {
@@ -133,7 +133,8 @@ func (s Snapshot) WithWorkload(ctx context.Context, reader Reader) (Snapshot, er
 	return s, err
 }
 
-// obstacles returns the conditions that say why a TrainJob is not admitted, or why it was stopped.
+// obstacles returns the conditions that say why a TrainJob is not admitted, or
+// why the TrainJob was stopped.
 func (w *Workload) obstacles() []metav1.Condition {
 	if w == nil {
 		return nil

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestCompareWaiting checks the order of Workloads by priority, by time, and by UID if the times are equal.
 func TestCompareWaiting(t *testing.T) {
 	workload := func(name string, priority int32, second int, uid types.UID) workloadItem {
 		w := workloadItem{ObjectMeta: metav1.ObjectMeta{Name: name, UID: uid, CreationTimestamp: metav1.NewTime(created.Add(time.Duration(second) * time.Second))}}

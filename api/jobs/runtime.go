@@ -53,7 +53,8 @@ func (e *UnknownRuntimeError) Error() string {
 // AmbiguousRuntimeError reports that a ClusterTrainingRuntime and a TrainingRuntime both have the requested name.
 type AmbiguousRuntimeError struct{ Name string }
 
-// Error returns a message with the names of both runtimes, each qualified by its kind.
+// Error returns a message that identifies the two runtimes by kind and name, such as
+// trainingruntime/mpi.
 func (e *AmbiguousRuntimeError) Error() string {
 	return fmt.Sprintf("both a ClusterTrainingRuntime and a TrainingRuntime are named %q: use clustertrainingruntime/%[1]s or trainingruntime/%[1]s", e.Name)
 }

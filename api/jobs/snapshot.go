@@ -169,7 +169,7 @@ type Outcome struct {
 	Reason, Message string
 }
 
-// Outcome reads the outcome from the conditions of the TrainJob.
+// Outcome reads the outcome of a TrainJob from the conditions of the TrainJob.
 func (s Snapshot) Outcome() Outcome {
 	for _, name := range []string{trainer.TrainJobComplete, trainer.TrainJobFailed} {
 		if c := meta.FindStatusCondition(s.Job.Status.Conditions, name); c != nil && c.Status == "True" {

@@ -55,8 +55,8 @@ func (s Snapshot) stateTexts(now time.Time) []diagnosis.Text {
 	return texts
 }
 
-// describeDelay says why a TrainJob has no pods, or returns an empty string if there is no problem
-// to report.
+// describeDelay says why a TrainJob has no pods. describeDelay returns an empty string if there is
+// no problem to report, or if stateTexts itself adds the reason.
 func (s Snapshot) describeDelay(now time.Time) string {
 	phase, age := s.Phase(), s.pendingTime(now)
 	queue := s.Queue()
@@ -103,7 +103,7 @@ func (s Snapshot) hasActiveJobs() bool {
 }
 
 // lostLauncher reports whether the launcher's Job failed and no pod of the launcher exists. Kubernetes keeps failed
-// pods, so a missing pod of a failed launcher was deleted.
+// pods. If the launcher has failed and its pod is missing, somebody or something has deleted the pod.
 func (s Snapshot) lostLauncher() bool {
 	failed := slices.ContainsFunc(s.Job.Status.JobsStatus, func(j trainer.JobStatus) bool {
 		return j.Name == string(Launcher) && ptr.Deref(j.Failed, 0) > 0

@@ -11,8 +11,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// Times says when a TrainJob reached the stages of its life. A time is zero if the TrainJob has not reached the stage, or if
-// the pods whose status contained the time no longer exist.
+// Times contains the times at which a TrainJob reached the stages of its life. A time is zero if the TrainJob has not
+// reached the stage, or if the pods whose status contained the time no longer exist.
 type Times struct {
 	// Created is the time at which the TrainJob was created. Resumed is the time from which Trainer should create pods: the
 	// creation of the TrainJob, or the time at which it was last resumed. Resumed is zero while the TrainJob is suspended.
@@ -115,8 +115,9 @@ func Strip(job *trainer.TrainJob) {
 	job.ManagedFields, job.Spec = creation(job.ManagedFields), kept
 }
 
-// creation returns the oldest entry of metadata.managedFields, without the list of fields in this entry. The field
-// "manager" of the oldest entry names the program that created the object.
+// creation returns the oldest entry of metadata.managedFields that belongs to no subresource, without the list of
+// fields in this entry. In the oldest entry of metadata.managedFields, the field "manager" is the name of the
+// program that created the object.
 func creation(fields []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	var oldest []metav1.ManagedFieldsEntry
 	for _, f := range fields {
@@ -128,7 +129,8 @@ func creation(fields []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 }
 
 // Creator returns the name of the program that created the TrainJob, such as "kubectl-create", or an empty string if it is
-// unknown. If somebody changes the TrainJob later, Creator can return the name of another program.
+// unknown. After a later change of the TrainJob, Creator can return the name of a program that did not create the
+// TrainJob.
 func (s Snapshot) Creator() string {
 	for _, f := range creation(s.Job.ManagedFields) {
 		return f.Manager

@@ -40,8 +40,8 @@ type HostFailure struct {
 // String returns the host, the cause and the detail, separated by colons.
 func (f HostFailure) String() string { return fmt.Sprintf("%s: %s: %s", f.Host, f.Cause, f.Detail) }
 
-// Text describes the failure as a text of the source State. The catalogue of package diagnosis recognizes the
-// description.
+// Text describes the failure. The failure catalogue of package diagnosis contains patterns that recognize
+// the description in texts of the source "State".
 func (f HostFailure) Text() string { return "preflight of host " + f.String() }
 
 // Verdict reads the verdict from the termination message of the launcher's preflight. The verdict is nil until

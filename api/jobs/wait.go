@@ -60,9 +60,9 @@ func (j Jobs) watch(ctx context.Context, key types.NamespacedName) <-chan struct
 	return changes
 }
 
-// notify watches objects, and sends a value to the channel "changes" after each change, until the context ends. The function
-// "request" returns the request that lists the objects. If the user has no permission to watch the objects, notify returns
-// at once.
+// notify watches objects, and sends a value to the channel "changes" after each change, until the
+// context ends. The function "request" returns the request that lists the objects. If the user has no permission to watch
+// the objects, notify returns at once.
 func notify(ctx context.Context, changes chan<- struct{}, request func() *rest.Request) {
 	for ctx.Err() == nil {
 		events, err := request().Param("watch", "true").Watch(ctx)

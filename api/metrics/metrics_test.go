@@ -68,7 +68,6 @@ func readContract(t *testing.T) (c contract) {
 	return c
 }
 
-// readConstants returns the values of all constants of package "metrics", separately for metrics and labels.
 func readConstants(t *testing.T) (names, labels []string) {
 	t.Helper()
 	p, err := importer.ForCompiler(token.NewFileSet(), "source", nil).Import("github.com/trainyard/trainyard/api/metrics")

@@ -10,9 +10,9 @@ import (
 // breaks. A private key that spans several lines is replaced as a whole.
 func Text(text string) string { return message.Printable(replaceSecrets(plain(text))) }
 
-// Line is like Text, but returns one line. Line replaces line breaks with spaces, and shortens the line to the given number
-// of characters. Line replaces secrets before it shortens the line, because a secret that was cut off could not be
-// recognized.
+// Line is like Text, but returns one line. Line puts a space in place of each line break, and shortens the text to the
+// given number of characters. Line replaces secrets before it shortens the line, because a secret that was cut off could
+// not be recognized.
 func Line(text string, length int) string {
 	return message.Shorten(message.PrintableLine(replaceSecrets(plain(text))), length)
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// The following constants are the alphabets of the secrets in secretKinds.
 const (
 	lettersAndDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	upperAndDigits   = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -65,9 +64,8 @@ var secretKinds = []struct {
 	{"-----BEGIN OPENSSH PRIVATE KEY-----\n%s\n-----END OPENSSH PRIVATE KEY-----", "", base64Digits, 70},
 }
 
-// TestSecretsAreReplaced checks 200 log lines with random secrets. Each line in secretKinds is tested in five formats
-// in which programs print log lines. After the replacement, a log line must not contain eight consecutive characters
-// of its secret.
+// TestSecretsAreReplaced tests each line in secretKinds in five formats in which programs print log lines. After the
+// replacement, a log line must not contain eight consecutive characters of its secret.
 func TestSecretsAreReplaced(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	decorations := []string{"%s", "2026-11-27T10:00:00Z stderr F %s", "\x1b[31m%s\x1b[0m", "[1,3]<stderr>:%s", "INFO trainer.py:12 - %s (step 3)"}
@@ -93,8 +91,6 @@ func TestSecretsAreReplaced(t *testing.T) {
 	}
 }
 
-// remaining returns the first eight consecutive characters of a secret that the text also contains, or an empty string if
-// the text contains none.
 func remaining(text, secret string) string {
 	const length = 8
 	for i := 0; i+length <= len(secret); i++ {
@@ -105,8 +101,7 @@ func remaining(text, secret string) string {
 	return ""
 }
 
-// TestSecretsInUnusualPlacesAreReplaced checks secrets in lists, objects, shell traces, escaped texts and encodings. In
-// each test case, the secret is the text between << and >>.
+// TestSecretsInUnusualPlacesAreReplaced: in each test case, the secret is the text between << and >>.
 func TestSecretsInUnusualPlacesAreReplaced(t *testing.T) {
 	for _, marked := range []string{
 		`{"name":"WANDB_API_KEY","value":"<<0123456789abcdef>>"}`,
@@ -135,8 +130,6 @@ func TestSecretsInUnusualPlacesAreReplaced(t *testing.T) {
 	}
 }
 
-// TestHarmlessTextStays checks that texts without secrets are not changed, even if they contain words such as
-// "token" or "password".
 func TestHarmlessTextStays(t *testing.T) {
 	for _, text := range []string{
 		"epoch 3: loss=0.123, tokens_per_second=15231.2, max_tokens: 2048, token=512",
@@ -184,8 +177,7 @@ func TestSecretsInSeveralLines(t *testing.T) {
 	}
 }
 
-// TestControlSequencesAreRemoved checks that a text cannot change the terminal, and that a control sequence inside a secret
-// does not hide the secret.
+// TestControlSequencesAreRemoved also checks that a control sequence inside a secret does not hide the secret.
 func TestControlSequencesAreRemoved(t *testing.T) {
 	for text, want := range map[string]string{
 		"a\x1b[2J\x1b]0;title\x07b\r\nc":             "ab\nc",
@@ -201,7 +193,6 @@ func TestControlSequencesAreRemoved(t *testing.T) {
 	}
 }
 
-// TestSanitizingTwiceChangesNothing checks that Text does not change a text that is already sanitized.
 func TestSanitizingTwiceChangesNothing(t *testing.T) {
 	for _, kind := range secretKinds {
 		once := Text(fmt.Sprintf(kind.line, kind.prefix+strings.Repeat("Ab1", 20)))

@@ -8,12 +8,12 @@ import (
 )
 
 // secret defines how to recognize one kind of secret. A scanner for repositories, such as gitleaks, reports only texts that
-// are secrets with a high probability. The expressions in this package also match texts that may not be secrets, because a
-// replaced word in a log does little harm.
+// are secrets with a high probability. The expressions in this package also match texts that may not be secrets. Replacing
+// a harmless word in a log does little harm.
 type secret struct {
-	// hints is a list of lower-case texts. If a text matches the expression, the match in lower case contains at
-	// least one hint. The function mayContain searches a text for the hints, because this search is many times faster
-	// than matching the expression.
+	// hints lists texts in lower case that help to find a secret quickly. Each match of the expression, converted to
+	// lower case, contains at least one hint. The function mayContain searches a text for the hints, because this
+	// search is many times faster than matching the expression.
 	hints []string
 	// expression is a regular expression that matches the secret. If the expression has groups whose names begin with
 	// "value", only the text of these groups is replaced.
@@ -25,7 +25,7 @@ type secret struct {
 
 // The following expressions match the names of settings and flags whose values are secrets. The value of "HF_TOKEN"
 // is a secret, because the name ends with "token". The values of "tokenizer" and "max_tokens" are not secrets,
-// because these names only contain "token".
+// because these names do not end with "token".
 const (
 	passwordNames   = `(?:pass(?:word|wd|phrase|code)|[_-]pass|dbpass|[_-]pwd|secret|(?:api|access|secret|private|account|signing|encryption|storage|subscription|kaggle|openai|auth)[ _.-]?key(?:[ _.-]?id)?|account\.key\.[\w.]+|shared[_.-]?access[_.-]?signature|connection[_.-]?string|client-key-data|tls\.key|dockerconfigjson)`
 	tokenNames      = `token`
@@ -48,7 +48,8 @@ const (
 	linePrefix = `(?:\\n|\s|\[[^\]\s]*\](?:<\w+>)?:?)*`
 )
 
-// secrets returns all kinds of secrets. The first call of secrets compiles the regular expressions.
+// secrets returns the list of all kinds of secrets. The program compiles the
+// regular expressions when the function secrets is called for the first time.
 var secrets = sync.OnceValue(func() []secret {
 	of := func(expression string, isHarmless func(string) bool, hints ...string) secret {
 		return secret{hints, regexp.MustCompile(expression), isHarmless}
@@ -84,8 +85,8 @@ var secrets = sync.OnceValue(func() []secret {
 			of(`(?i)`+names+`(?:[_-]?\d+)?\\*["'][ \t]*,\s*(?:\\*["']?value\\*["']?[ \t]*[:=][ \t]*)?\\*["'](?P<value>[^"'\n]+)`, isHarmless, named...),
 			of(`(?i)name:[ \t]*["']?[\w.-]*`+names+`(?:[_-]?\d+)?["']?\s+value:[ \t]*["']?(?P<value>[^\s"'}]+)`, isHarmless, named...),
 			of(`(?i)`+names+`</name>\s*<value>(?P<value>[^<]+)`, isHarmless, named...),
-			// The next regular expression matches a value that YAML contains on the line below the
-			// name of the value.
+			// The next regular expression matches a value in YAML that is on the line below its
+			// name.
 			of(`(?i)`+names+`["']?:[ \t]*[|>]?[+-]?[ \t]*\n[ \t]+(?:- )?["']?(?P<value>[^\s"']+)`, isHarmless, named...),
 			of(`(?i)(?:^|[^\w-])--?[\w-]*`+names+`[ \t]+(?:"(?P<value1>[^"\n]+)|'(?P<value2>[^'\n]+)|(?P<value3>[^\s"'-]\S*))`, isHarmless, named...),
 		)
@@ -113,7 +114,7 @@ func (s secret) mayContain(lower string) bool {
 	return slices.ContainsFunc(s.hints, func(hint string) bool { return strings.Contains(lower, hint) })
 }
 
-// replace replaces all secrets of this kind in a text.
+// replace returns a text in which a mark stands for each secret of one kind.
 func (s secret) replace(text string) string {
 	var out strings.Builder
 	end := 0

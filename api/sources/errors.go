@@ -34,7 +34,7 @@ func (e *UnknownSourceError) Error() string {
 
 // UnknownJobError reports that a TrainJobSource has no job with the requested name.
 type UnknownJobError struct {
-	// Source is the TrainJobSource, and Job is the requested name.
+	// Source is the TrainJobSource. Job is the requested name of a job.
 	Source types.NamespacedName
 	Job    string
 	// Known contains the names of all jobs of the TrainJobSource.

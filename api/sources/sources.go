@@ -189,8 +189,8 @@ func (s Sources) WaitForSync(ctx context.Context, request SyncRequest) (View, er
 }
 
 // isDone returns true if the requested fetch has ended, and the controller has applied the fetched commit or failed to
-// apply it. If somebody else has replaced the annotation after the request, isDone checks the fetch for the new
-// annotation value, which is later than the requested fetch.
+// apply it. If somebody else has replaced the annotation after the request, isDone checks the later fetch that the new
+// annotation value requests.
 func (r SyncRequest) isDone(source v1alpha1.TrainJobSource) bool {
 	last := source.Status.LastSync
 	replaced := last != "" && last == source.Annotations[v1alpha1.SyncAnnotation] && last != r.before

@@ -45,8 +45,6 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestListHasManyPages checks that List returns all objects if the API server splits the list into
-// several responses.
 func TestListHasManyPages(t *testing.T) {
 	w := newWorld(t)
 	w.create("a")
@@ -57,7 +55,6 @@ func TestListHasManyPages(t *testing.T) {
 	}
 }
 
-// smallPages limits each response to one object.
 type smallPages struct{ http.RoundTripper }
 
 func (t smallPages) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -84,7 +81,6 @@ func TestViewIsCurrent(t *testing.T) {
 	}
 }
 
-// TestViewIsPrintable checks that all texts that can come from Git are safe to print on a terminal.
 func TestViewIsPrintable(t *testing.T) {
 	const hostile, safe = "a\x1b[2J\u202eb\nc", "a�b c"
 	w := newWorld(t)
@@ -150,8 +146,8 @@ func TestForbiddenSource(t *testing.T) {
 	}
 }
 
-// otherGroup replaces the API group in the path of each request with a group that the API server does not
-// serve.
+// otherGroup simulates a cluster without the CRD of TrainJobSource: each request goes to an API group
+// that the API server does not serve.
 type otherGroup struct{ http.RoundTripper }
 
 func (t otherGroup) RoundTrip(r *http.Request) (*http.Response, error) {

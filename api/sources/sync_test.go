@@ -13,8 +13,7 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// waitForSync requests a fetch, calls the function "handle", and returns the result of WaitForSync. The function "handle"
-// plays the role of the controller.
+// waitForSync calls the function "handle", which plays the role of the controller.
 func waitForSync(t *testing.T, w *world, handle func()) (sources.View, error) {
 	t.Helper()
 	all := w.connect("")
@@ -68,7 +67,6 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// TestSyncWaitsForApply checks that WaitForSync does not return while the controller still applies the commit.
 func TestSyncWaitsForApply(t *testing.T) {
 	w := newWorld(t)
 	reconciling := func(reason string) func() {

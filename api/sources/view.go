@@ -50,8 +50,8 @@ type View struct {
 	SyncPending bool `json:"syncPending"`
 	// Fetched is the commit that was fetched last.
 	Fetched *v1alpha1.Revision `json:"fetched,omitempty"`
-	// Jobs and Problems are the lists in the status of the TrainJobSource. The status limits the length of Jobs and
-	// the length of Problems. Summary contains the numbers of all jobs and problems.
+	// Jobs and Problems are the lists in the status of the TrainJobSource. The status of a TrainJobSource contains
+	// only a limited number of jobs and problems. Summary contains the numbers of all jobs and problems.
 	Jobs     []v1alpha1.JobStatus  `json:"jobs"`
 	Problems []v1alpha1.JobProblem `json:"problems"`
 }

@@ -87,7 +87,6 @@ func (w *world) read() v1alpha1.TrainJobSource {
 	return source
 }
 
-// change is a method that updates the status of the TrainJobSource, as the controller does.
 func (w *world) change(set func(*v1alpha1.TrainJobSourceStatus)) {
 	w.t.Helper()
 	source := w.read()
@@ -98,8 +97,8 @@ func (w *world) change(set func(*v1alpha1.TrainJobSourceStatus)) {
 	}
 }
 
-// allow gives a user the rights for the given verbs on TrainJobSources. The user has the same name as the namespace.
-// The list of verbs must contain "get", because the method waits until the user can read a TrainJobSource.
+// allow gives rights to the user who has the same name as the namespace. The list of verbs must contain "get",
+// because the method "allow" waits until the user can read a TrainJobSource.
 func (w *world) allow(verbs ...string) {
 	w.t.Helper()
 	meta := metav1.ObjectMeta{Namespace: w.namespace, Name: "reader"}

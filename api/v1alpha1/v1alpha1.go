@@ -88,7 +88,7 @@ const (
 )
 
 // RuntimeTest is the key of a label on the TrainJobs that "trainyard runtime test" creates. A TrainJob for a
-// runtime test contains runtime patches. In each patch, the field "manager" has the value of RuntimeTest.
+// runtime test can contain a runtime patch. In this patch, the field "manager" has the value of RuntimeTest.
 const RuntimeTest = Group + "/runtime-test"
 
 // Names that Kubeflow Trainer and its SDK define.
@@ -108,6 +108,6 @@ const (
 // tenants.
 const SystemNamespace = "trainyard-system"
 
-// TenantObjectName returns the name of a tenant's cluster-wide objects, and of the ConfigMap with its admission parameters
-// in SystemNamespace.
+// TenantObjectName returns the name of a tenant's cluster-wide objects. In SystemNamespace, the ConfigMap with the
+// tenant's admission parameters has the same name.
 func TenantObjectName(tenant string) string { return "trainyard-" + tenant }

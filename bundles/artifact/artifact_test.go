@@ -18,8 +18,8 @@ func (t text) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// threeFiles returns three files. The path of one file is too long for the oldest tar format. The content of another
-// file needs many blocks.
+// threeFiles returns the three files that the tests pack into an artifact. The path of one file is too long for the
+// oldest tar format. The content of the third file fills many blocks of a tar archive.
 func threeFiles() []artifact.Entry {
 	var long bytes.Buffer
 	for i := range 20_000 {
@@ -33,8 +33,9 @@ func threeFiles() []artifact.Entry {
 }
 
 // TestBytesNeverChange checks that an artifact has the same digest on all machines and with all versions of Go,
-// because people pin the digest. If this test fails, a library packs files differently than before. If the digests
-// of artifacts change, docs/oci.md and the release notes must tell users about the new digests.
+// because people pin the digest. If TestBytesNeverChange fails, a library has changed the way in which it packs
+// files. If the digests of artifacts change, docs/oci.md and the release notes must tell users about the new
+// digests.
 func TestBytesNeverChange(t *testing.T) {
 	a, err := artifact.OfFiles(threeFiles(), map[string]string{"org.opencontainers.image.title": "acme"})
 	if err != nil {

@@ -34,7 +34,8 @@ func Named(repository string, plainHTTP bool) (Repository, error) {
 	return Repository{n}, err
 }
 
-// Below appends a path to the name of the repository, and returns the repository with the resulting name.
+// Below appends a path to the name of the repository. Below returns the repository
+// with the resulting name.
 func (r Repository) Below(path string) (Repository, error) {
 	return Named(r.name.Name()+"/"+path, r.name.Scheme() == "http")
 }
@@ -89,7 +90,7 @@ func (r Repository) Put(ctx context.Context, tag string, p artifact.Packed, repl
 	return err == nil, r.explain(ctx, err)
 }
 
-// image adapts an artifact to the library go-containerregistry.
+// image gives an artifact the methods that the library go-containerregistry needs.
 type image struct{ artifact.Packed }
 
 var _ partial.CompressedImageCore = image{}

@@ -69,8 +69,8 @@ func (c *configFile) refuse(at *yaml.Node, format string, args ...any) {
 	c.problems = append(c.problems, fmt.Errorf("%s:%d:%d: %s", c.path, at.Line, at.Column, fmt.Sprintf(format, args...)))
 }
 
-// read uses each key in the file as the name of a flag, and sets this flag. The method refuses keys
-// that are unknown or repeated.
+// read sets flags from the file. Each key in the file is the name of a flag. The
+// method refuses keys that are unknown or repeated.
 func (c *configFile) read(root *yaml.Node) {
 	if root.Kind != yaml.MappingNode {
 		c.refuse(root, "want a mapping from the names of flags to values, such as workers: 8")
@@ -90,8 +90,8 @@ func (c *configFile) read(root *yaml.Node) {
 	}
 }
 
-// find looks for the flag that has the key's text as its name. If no setting has the name of the key, the
-// method records a problem and returns nil.
+// find returns the flag whose name is the text of the key. If no setting has the name of the key, the
+// method "find" records a problem and returns nil.
 func (c *configFile) find(key *yaml.Node) *pflag.Flag {
 	var names []string
 	c.set.VisitAll(func(flag *pflag.Flag) {

@@ -12,7 +12,6 @@ import (
 	"github.com/trainyard/trainyard/controller"
 )
 
-// parse writes the text to a configuration file, and returns the flags that the arguments and this file set.
 func parse(t *testing.T, text string, args ...string) (*flags, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "controller.yaml")
@@ -32,8 +31,7 @@ func parse(t *testing.T, text string, args ...string) (*flags, error) {
 	return f, err
 }
 
-// TestConfigFileSetsFlags reads a file with settings of all types. Two settings in the file are also flags of the command
-// line, and must keep the values of the command line.
+// TestConfigFileSetsFlags: two settings in the file are also flags of the command line, which take precedence.
 func TestConfigFileSetsFlags(t *testing.T) {
 	f, err := parse(t, `# settings of the controller
 workers: 8
@@ -57,7 +55,6 @@ controllers: [trainjob]
 	}
 }
 
-// TestConfigFileErrors checks files with mistakes. The error must have one line for each mistake, with its position.
 func TestConfigFileErrors(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"an empty file":        {"", ""},

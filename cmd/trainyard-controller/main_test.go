@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// TestCommandLine checks the exit codes and messages of command lines that need no cluster.
 func TestCommandLine(t *testing.T) {
 	for name, tc := range map[string]struct {
 		args []string

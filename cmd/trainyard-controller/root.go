@@ -137,8 +137,8 @@ func (f *flags) newHandler(messages io.Writer) slog.Handler {
 	return slog.NewTextHandler(messages, nil)
 }
 
-// parseNetworks converts texts to networks. The function checkNetwork has already checked the
-// texts.
+// parseNetworks converts texts to networks. The function checkNetwork has already refused invalid
+// texts, so parseNetworks returns no error.
 func parseNetworks(texts []string) (networks []netip.Prefix) {
 	for _, text := range texts {
 		networks = append(networks, netip.MustParsePrefix(text))

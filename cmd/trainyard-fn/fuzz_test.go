@@ -74,8 +74,6 @@ func FuzzRun(f *testing.F) {
 	})
 }
 
-// TestGenerateKeepsOtherItems checks that the function "generate" removes no item from the list
-// except its own functionConfig.
 func TestGenerateKeepsOtherItems(t *testing.T) {
 	var out, messages bytes.Buffer
 	config := strings.Replace(document, "{name: a}", `{name: a, annotations: {config.kubernetes.io/local-config: "true"}}`, 1)

@@ -144,7 +144,8 @@ func toJSON(object *yaml.RNode) ([]byte, error) {
 	return kubernetes.YAMLToJSON([]byte(text))
 }
 
-// localConfigAnnotation marks objects that are not applied to a cluster, such as the functionConfig among the items.
+// localConfigAnnotation marks objects that are not applied to a cluster, for example a functionConfig in the list of
+// items.
 const localConfigAnnotation = "config.kubernetes.io/local-config"
 
 func isLocal(object *yaml.RNode) bool {

@@ -23,8 +23,8 @@ import (
 const kustomizeAnnotation = "kustomize.config.k8s.io/id"
 
 // validate checks runtimes for known MPI errors, and TrainJobs against the rules of the platform. TrainJobs are checked even
-// if the cluster does not enforce the rules. Objects of the other kinds that trainyard generates are checked against the Go
-// types of their upstream projects.
+// if the cluster does not enforce the rules. Apart from runtimes and TrainJobs, objects of all kinds that trainyard
+// generates are checked against the Go types of their upstream projects.
 func (l *resourceList) validate(ctx context.Context) int {
 	if l.isGenerator() {
 		return l.leaveMarker("validate")

@@ -18,7 +18,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// vetTimeout and vetMemory limit the time and the memory that "trainyard vet" may use for an invalid document.
 // vetTimeout and vetMemory are far above the time and memory that vet usually needs, because the race detector and
 // busy machines slow tests down.
 const (
@@ -26,10 +25,10 @@ const (
 	vetMemory  = 600 << 20 // bytes
 )
 
-// TestCorpus runs the files in testdata/corpus. Each corpus file contains one mistake, and the complete output that
-// "trainyard vet" prints for this mistake. With TRAINYARD_UPDATE=1, the test rewrites the expected output in the files.
-// A person must then review the new output. The expected output must list exactly the problems of the file. Each
-// problem appears once, with its position and the allowed values.
+// TestCorpus runs files that contain one mistake each, and the complete output of "trainyard vet" for this mistake.
+// With TRAINYARD_UPDATE=1, the test rewrites the expected output in the files. A person must then review the rewritten
+// output in the corpus files. The expected output must list each problem of the file exactly once, with its position
+// and the allowed values.
 func TestCorpus(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/corpus",

@@ -196,9 +196,9 @@ func nearestField(all []field, path []string) []string {
 	return path
 }
 
-// containsValue reports whether the argument "steps" selects a value inside the field. A value inside a field is
+// containsValue reports whether the argument "steps" leads to a value inside the field. A value inside a field is
 // either an item of a list, or the value of a key that the author of the document chose. If the key contains dots,
-// the key consists of several parts, and the argument "steps" contains one step for each part.
+// the dots divide the key into parts. The argument "steps" then contains one item for each part of the key.
 func (f field) containsValue(steps []string) bool {
 	if strings.Contains(f.Want, ", each item ") {
 		return len(steps) == 1 && isItem(steps[0])

@@ -87,8 +87,8 @@ func inEnvironment(path []string, sources []generator.Source, selected []string)
 	return nil, nil, unknownName("spec.environments", path[2], names)
 }
 
-// notSet returns an error that explains why no layer sets a value at a path. The reason is a wrong index, an
-// unknown name, an unknown field, or a field that has its default value.
+// notSet returns an error that explains why no layer sets a value at a path. notSet can give four reasons: a
+// wrong index, an unknown name, an unknown field, or a field that has its default value.
 func notSet(all []field, path string, steps []string, sources []generator.Source) error {
 	known := len(steps) - 1
 	for known > 0 && len(keysBelow(steps[:known], sources)) == 0 {

@@ -12,8 +12,6 @@ import (
 // expression commentedField does not match comments that contain prose.
 var commentedField = regexp.MustCompile(`(?m)^( +)# ( *[a-z-]+: ?.*)$`)
 
-// TestScaffoldCommentsAreValid uncomments all fields in the document that "trainyard init" creates, and checks that the
-// document stays valid.
 func TestScaffoldCommentsAreValid(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "platform.yaml")
 	var output bytes.Buffer

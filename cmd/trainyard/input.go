@@ -18,8 +18,8 @@ import (
 	"github.com/trainyard/trainyard/generator/load"
 )
 
-// maxInput is the maximum number of bytes that readFrom reads from a file. The parser accepts fewer bytes than
-// maxInput. The parser therefore refuses each file that readFrom has cut off.
+// maxInput is the maximum number of bytes that readFrom reads from a file. The parser's own limit is lower
+// than maxInput. The parser therefore refuses each file that readFrom has cut off.
 const maxInput = 2 << 20 // bytes
 
 type inputFlags struct {
@@ -31,8 +31,8 @@ type inputFlags struct {
 	cmd         *cobra.Command
 }
 
-// add registers the input flags and --report at a command. The report goes to standard output if the function
-// onStdout returns true.
+// add registers the input flags and the flag --report for a command. The report goes to
+// standard output if the function onStdout returns true.
 func (f *inputFlags) add(cmd *cobra.Command, r *reporter, onStdout func() bool) {
 	f.report, f.cmd = r, cmd
 	r.add(cmd, onStdout)

@@ -154,8 +154,8 @@ func runCases(ctx context.Context, platform generator.Platform, file []trainjob.
 }
 
 // evaluatorProgram is the program that evaluates policies. The evaluator is a separate program, because the
-// initialization of Kubernetes' evaluator takes milliseconds. If the evaluator were a part of trainyard, it
-// would delay every command.
+// initialization of Kubernetes' evaluator takes milliseconds. If trainyard contained the evaluator, the
+// evaluator would delay every command.
 const evaluatorProgram = "trainyard-policy"
 
 func evaluate(ctx context.Context, request cases.Request) ([]cases.Outcome, error) {

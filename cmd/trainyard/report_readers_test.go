@@ -22,12 +22,10 @@ import (
 	"github.com/trainyard/trainyard/cmd/internal/report"
 )
 
-// scriptFolder is the folder of the test scripts. The path is absolute, because some
-// tests change the working directory.
+// scriptFolder is absolute, because some tests change the working directory.
 var scriptFolder, _ = filepath.Abs(filepath.Join("testdata", "script"))
 
-// formatReaders contains one function for each report format. Each function reads a report in the same way as a program
-// that uses the report's format, such as GitHub Actions.
+// formatReaders has one function for each report format, which reads a report as a program such as GitHub Actions does.
 var formatReaders = map[string]func(*testing.T, []byte) []finding{
 	"text":   readText,
 	"json":   readJSON,

@@ -16,15 +16,13 @@ import (
 	"github.com/trainyard/trainyard/cmd/internal/report"
 )
 
-// finding is a problem or a note in a report.
 type finding struct {
 	Note bool
 	Rule string // name of the rule; empty for the format "text", which does not contain names of rules
 	Line string // the line of the finding in the format "text"
 }
 
-// TestReportsAreEquivalent runs "trainyard vet" on the documents in all test scripts, once with each report format. The
-// test reads the report of each format, and checks that all formats contain the same problems and notes.
+// TestReportsAreEquivalent runs "trainyard vet" on the documents in all test scripts, once with each report format.
 func TestReportsAreEquivalent(t *testing.T) {
 	t.Chdir(t.TempDir())
 	problems, notes, both := 0, 0, 0
@@ -71,7 +69,6 @@ func TestEveryFormatHasAReader(t *testing.T) {
 	}
 }
 
-// writeDocuments writes the documents of all scripts to the working directory, and returns their file names.
 func writeDocuments(t *testing.T) []string {
 	t.Helper()
 	archives, err := filepath.Glob(filepath.Join(scriptFolder, "*.txtar"))
@@ -101,7 +98,6 @@ func writeDocuments(t *testing.T) []string {
 	return files
 }
 
-// vetAs runs "trainyard vet" on a file with the given report format, and reads the report.
 func vetAs(t *testing.T, format, file string) (code int, found []finding) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -126,7 +122,6 @@ func counts(found []finding) map[bool]int {
 	return n
 }
 
-// TestReportOfEveryExitCode checks that the report contains the exit code of the run, and is valid for its format.
 func TestReportOfEveryExitCode(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("bad.yaml", []byte("kind: [\n"), 0o644); err != nil {

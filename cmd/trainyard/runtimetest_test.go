@@ -9,8 +9,6 @@ import (
 	"github.com/trainyard/trainyard/api/jobs/trial"
 )
 
-// TestRuntimeTestPrintsJSON checks that -o json prints the result of every test that was started, and nothing if no
-// test was started.
 func TestRuntimeTestPrintsJSON(t *testing.T) {
 	interrupted := errors.New("interrupted")
 	good := []trial.Check{{Name: "placed", Status: trial.Passed}}

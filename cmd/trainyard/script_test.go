@@ -22,8 +22,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScript runs the files in testdata/script. Each script file describes a shell session. With
-// TRAINYARD_UPDATE=1, the test rewrites the expected output in the scripts.
+// TestScript rewrites the expected output in the scripts if TRAINYARD_UPDATE is 1.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -36,7 +35,6 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// checkExit runs a command and checks its exit code. Usage in a script: exits CODE COMMAND ARG...
 func checkExit(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND ARG...")

@@ -34,7 +34,8 @@ func checkComponents(flag string, components []string) error {
 	return nil
 }
 
-// selectComponents selects the objects of the components that --only names, or all objects without --only.
+// selectComponents selects the objects of the components in the flag --only. If the flag --only is not
+// set, selectComponents selects all objects.
 func selectComponents(platforms []generator.Platform, components []string) ([]generator.Platform, error) {
 	if len(components) == 0 {
 		return platforms, nil

@@ -34,17 +34,17 @@ const (
 	action = "Observe"
 	// maxNote is the maximum length of the note of an event, in bytes. The API server refuses notes of more than 1024 bytes.
 	maxNote = 1000
-	// oldAge is the time after which the controller regards the start or the end of a TrainJob as old. If a TrainJob is
-	// new to the controller, and started or ended longer ago than oldAge, the controller does not report its past. When
-	// the controller is installed, the cluster can have many TrainJobs that ended long ago.
+	// oldAge is the time after which the controller regards the start or the end of a TrainJob as old. The controller
+	// does not report the past of a TrainJob that is new to the controller and started or ended longer ago than oldAge.
+	// When the controller is installed, the cluster can have many TrainJobs that ended long ago.
 	oldAge = time.Hour
 )
 
 // note is an event about a TrainJob.
 type note struct{ kind, reason, text string }
 
-// emit writes an event for each stage that a TrainJob has reached between the state "before" and the state
-// "current".
+// emit writes the events about the stages that a TrainJob has reached between the state "before" and the
+// state "current".
 func (c *Controller) emit(snapshot jobs.Snapshot, before, current state) {
 	if c.ReadOnly || c.isOld(snapshot, before, c.Now()) {
 		return
@@ -63,8 +63,8 @@ func shorten(text string) string {
 }
 
 // isOld reports whether a TrainJob is new to the controller, but started or ended long ago. In read-only mode, the
-// controller cannot store its reports. A TrainJob is therefore old if it was scheduled, started or ended before the
-// controller started.
+// controller cannot store its reports. In read-only mode, a TrainJob is therefore also old if it was scheduled,
+// started or ended before the controller started.
 func (c *Controller) isOld(snapshot jobs.Snapshot, before state, now time.Time) bool {
 	horizon := now.Add(-oldAge)
 	if c.ReadOnly && c.began.After(horizon) {

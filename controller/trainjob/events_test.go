@@ -13,12 +13,10 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// start is the creation time of the TrainJobs in these tests.
+// start is the creation time of the TrainJobs.
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// snapshotOf returns the snapshot of a TrainJob with one launcher. The argument "condition" is the type of the final condition,
-// such as Failed, or empty if the TrainJob has not ended. The launcher's main container has started if the argument "started"
-// is true.
+// snapshotOf expects the type of the final condition, such as Failed, or an empty text if the TrainJob has not ended.
 func snapshotOf(condition string, started bool) jobs.Snapshot {
 	job := trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "bert", UID: "1", CreationTimestamp: metav1.NewTime(start)}}
 	job.Spec.RuntimeRef.Name = "mpi"
@@ -118,7 +116,6 @@ func TestOldEndsAreNotReported(t *testing.T) {
 	}
 }
 
-// TestPhasesAreComplete checks that each phase has a stage or is final.
 func TestPhasesAreComplete(t *testing.T) {
 	for _, phase := range phases {
 		if _, known := stages[phase]; !known && !(state{Phase: phase}).isFinal() {

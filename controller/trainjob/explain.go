@@ -23,8 +23,8 @@ const (
 	// takes ten seconds.
 	explainers = 4
 	// explainInterval is the delay after which the controller explains a TrainJob again, if the TrainJob still does not
-	// start. The time doubles after each explanation, up to maxExplainInterval, because an explanation reads all events of a
-	// namespace.
+	// start. After each explanation, the delay until the next explanation doubles, up to maxExplainInterval. The delay
+	// doubles because an explanation reads all events of a namespace.
 	explainInterval    = 5 * time.Minute
 	maxExplainInterval = time.Hour
 	// maxAttempts is the number of attempts to explain a failure, and attemptInterval is the time between them. Right after a
@@ -38,8 +38,8 @@ type Explainer interface {
 	Explain(ctx context.Context, key types.NamespacedName) (jobs.Explanation, error)
 }
 
-// explanations is a queue of TrainJobs. Background workers explain the TrainJobs in the queue,
-// because reading logs can take long.
+// explanations contains a queue of TrainJobs that need an explanation. Background workers explain
+// the TrainJobs in the queue, because reading logs can take long.
 type explanations struct {
 	explainer Explainer
 	now       func() time.Time
@@ -102,7 +102,8 @@ func (e *explanations) Start(ctx context.Context) error {
 	return work(ctx, e.queue, explainers, e.explain)
 }
 
-// explain finds out why one TrainJob is in its phase, and lets the controller report the result.
+// explain finds out why one TrainJob is in its phase, and lets the controller
+// report the result.
 func (e *explanations) explain(ctx context.Context, key types.NamespacedName) {
 	wanted := e.wanted(key)
 	explained, err := e.ask(ctx, key)
@@ -131,7 +132,7 @@ func (e *explanations) ask(ctx context.Context, key types.NamespacedName) (expla
 	return e.explainer.Explain(ctx, key)
 }
 
-// wanted looks up the entry with the requested explanation of a TrainJob. The UID and the phase in the entry
+// wanted returns the entry with the requested explanation of a TrainJob. The UID and the phase in the entry
 // identify the requested explanation.
 func (e *explanations) wanted(key types.NamespacedName) explanation {
 	e.lock.Lock()
@@ -157,8 +158,8 @@ func (e *explanations) store(key types.NamespacedName, wanted explanation, expla
 	return e.found[key].finished
 }
 
-// with is a method that returns a copy of an explanation, with the result of another attempt. A
-// failed attempt does not change the cause.
+// with returns a copy of an explanation, with the result of another attempt. A
+// failed attempt to find the cause does not change the known cause.
 func (e explanation) with(explained jobs.Explanation, err error, now time.Time) explanation {
 	e.attempts++
 	e.at = now

@@ -121,7 +121,8 @@ func (g *gauges) remove(key types.NamespacedName) {
 	delete(g.jobs, key)
 }
 
-// readGauges returns the values of a TrainJob. The argument "mpi" is the MPI variant of the runtime.
+// readGauges returns the values of the gauges for a TrainJob. The argument "mpi" is the MPI variant
+// of the runtime.
 func readGauges(snapshot jobs.Snapshot, mpi string, current state) gaugeValues {
 	job := &snapshot.Job
 	v := gaugeValues{phase: current.Phase, created: job.CreationTimestamp.Time}

@@ -16,7 +16,7 @@ import (
 
 // isolate creates the NetworkPolicy of a TrainJob if a generated policy isolates the TrainJobs of the namespace from each
 // other. If no generated policy isolates the TrainJobs of the namespace any more, isolate deletes the policy of the
-// TrainJob. Without a generated policy, the policy of the TrainJob would deny DNS. Kubernetes deletes the NetworkPolicy
+// TrainJob. If the policy of the TrainJob were the only policy, it would deny DNS. Kubernetes deletes the NetworkPolicy
 // of a TrainJob together with the TrainJob.
 func (c *Controller) isolate(ctx context.Context, snapshot jobs.Snapshot) error {
 	job := &snapshot.Job
@@ -97,7 +97,8 @@ const (
 )
 
 // networkPolicy returns the policy that lets the pods of a TrainJob connect to each other, on all ports. The policy selects
-// the pods by the label jobset-name. JobSet sets the label jobset-name, and tenants cannot set labels of pods.
+// the pods by the label jobset-name. Tenants cannot change the label jobset-name, because JobSet sets the label, and
+// tenants cannot set labels of pods.
 func networkPolicy(job *trainer.TrainJob) *networkingv1.NetworkPolicy {
 	pods := metav1.LabelSelector{MatchLabels: map[string]string{jobs.JobSetLabel: job.Name}}
 	peers := []networkingv1.NetworkPolicyPeer{{PodSelector: &pods}}

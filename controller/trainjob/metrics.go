@@ -27,8 +27,8 @@ const (
 	symptomClass = "symptom"
 )
 
-// Metrics are the metrics of TrainJobs. The file grafana/metrics_trainjob.cue declares these
-// metrics.
+// Metrics holds the metrics of TrainJobs. The file grafana/metrics_trainjob.cue declares the
+// metrics of TrainJobs.
 type Metrics struct {
 	duration, phaseDuration, timeToStart, gangDuration, preflight, connect, mpiInit *prometheus.HistogramVec
 
@@ -98,7 +98,8 @@ func (m *Metrics) observeMPIStart(start mpiStart, source string, took time.Durat
 // namespace remain.
 func (m *Metrics) forget(key types.NamespacedName) { m.gauges.remove(key) }
 
-// update stores the current values of a TrainJob. The argument "mpi" is the MPI variant of the runtime.
+// update stores the current values of a TrainJob. The argument "mpi" is the MPI
+// variant of the runtime.
 func (m *Metrics) update(snapshot jobs.Snapshot, mpi string, current state) {
 	m.startCounters(snapshot)
 	m.gauges.set(client.ObjectKeyFromObject(&snapshot.Job), readGauges(snapshot, mpi, current))
@@ -123,7 +124,8 @@ func (m *Metrics) observe(snapshot jobs.Snapshot, mpi string, before, current st
 	}
 }
 
-// gangWait returns how long the pods waited for cluster nodes, if the wait has ended since the last report.
+// gangWait returns how long the pods waited for cluster nodes. The result "ended" is true if the wait has
+// ended since the last report.
 func gangWait(snapshot jobs.Snapshot, before, current state) (wait time.Duration, ended bool) {
 	times := snapshot.Times()
 	switch {

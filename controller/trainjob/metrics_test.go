@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// TestMetrics checks the metrics of a TrainJob that fails. The expected values were calculated by hand. In this test,
-// mpirun starts 20 s after the creation of the TrainJob, and the TrainJob fails 60 s after its creation.
+// TestMetrics expects values that were calculated by hand. mpirun starts 20 s after the creation of the TrainJob, and
+// the TrainJob fails 60 s after its creation.
 func TestMetrics(t *testing.T) {
 	now := start.Add(5 * time.Second)
 	m := NewMetrics(func() time.Time { return now })
@@ -54,14 +54,11 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// report is a function that updates the metrics, as the controller does.
 func report(m *Metrics, snapshot jobs.Snapshot, before, current state) {
 	m.update(snapshot, "openmpi", current)
 	m.observe(snapshot, "openmpi", before, current)
 }
 
-// TestGangWaitCountsOnce checks that the time until all pods are scheduled is counted only once, even if the controller
-// reports the TrainJob again.
 func TestGangWaitCountsOnce(t *testing.T) {
 	m := NewMetrics(func() time.Time { return start })
 	registry := prometheus.NewPedanticRegistry()
@@ -77,7 +74,6 @@ func TestGangWaitCountsOnce(t *testing.T) {
 		trainyard_trainjob_gang_scheduling_duration_seconds_count{namespace="team"} 1`)
 }
 
-// expectMetrics checks that a registry has the given series.
 func expectMetrics(t *testing.T, registry *prometheus.Registry, series string) {
 	t.Helper()
 	text := gatherText(t, registry)
@@ -88,7 +84,6 @@ func expectMetrics(t *testing.T, registry *prometheus.Registry, series string) {
 	}
 }
 
-// gatherText returns all metrics as text.
 func gatherText(t *testing.T, registry *prometheus.Registry) string {
 	t.Helper()
 	families, err := registry.Gather()
@@ -104,7 +99,6 @@ func gatherText(t *testing.T, registry *prometheus.Registry) string {
 	return text.String()
 }
 
-// grep returns the lines that begin with a word.
 func grep(text, word string) string {
 	var found strings.Builder
 	for line := range strings.Lines(text) {

@@ -67,8 +67,8 @@ func (q *queues) Workloads(ctx context.Context, namespace string) (map[types.UID
 	return all, err
 }
 
-// forget drops the stored Workloads of a namespace, so that the next call of Workloads reads them from the API server. The controller
-// calls forget after it has changed a Workload.
+// forget removes the stored Workloads of a namespace, so that the next call of Workloads reads them from
+// the API server. The controller calls forget after it has changed a Workload.
 func (q *queues) forget(namespace string) {
 	q.lock.Lock()
 	defer q.lock.Unlock()

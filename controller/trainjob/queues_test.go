@@ -10,7 +10,6 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// countingReader counts the reads of Workloads.
 type countingReader struct {
 	jobs.Reader
 	reads int
@@ -21,8 +20,7 @@ func (r *countingReader) Workloads(context.Context, string) (map[types.UID]jobs.
 	return map[types.UID]jobs.Workload{"1": {Name: "w"}}, nil
 }
 
-// TestWorkloadsAreShared checks that the Workloads of a namespace are read only once in queueInterval. After a call of
-// the method "forget", the Workloads are read again.
+// TestWorkloadsAreShared checks that the Workloads of a namespace are read only once in queueInterval.
 func TestWorkloadsAreShared(t *testing.T) {
 	now, reader := start, &countingReader{}
 	q := newQueues(reader, func() time.Time { return now })

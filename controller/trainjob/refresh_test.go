@@ -21,14 +21,12 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// dueJob is a TrainJob with the time at which it must be reconciled again.
 type dueJob struct {
 	key types.NamespacedName
 	at  time.Time
 }
 
-// agenda is a heap of TrainJobs. The first TrainJob of the heap is the TrainJob that must be
-// reconciled first.
+// agenda is a heap whose first TrainJob must be reconciled first.
 type agenda []dueJob
 
 func (a agenda) Len() int           { return len(a) }
@@ -41,8 +39,8 @@ func (a *agenda) Pop() any {
 	return last
 }
 
-// memoryClient is a client that holds TrainJobs and their pods in memory, because an API server would not follow the
-// simulated clock of the test. The only supported change is Patch, which merges a patch into a TrainJob.
+// memoryClient holds TrainJobs and their pods in memory, because an API server would not follow the simulated clock
+// of the test. The only supported change is Patch, which merges a patch into a TrainJob.
 type memoryClient struct {
 	client.WithWatch
 	jobs map[types.NamespacedName]*trainer.TrainJob
@@ -76,7 +74,6 @@ func (m memoryClient) Patch(_ context.Context, object client.Object, patch clien
 	return json.Unmarshal(text, m.jobs[client.ObjectKeyFromObject(object)])
 }
 
-// waitingJobs returns a client with TrainJobs whose pods wait for cluster nodes.
 func waitingJobs(count int) memoryClient {
 	m := memoryClient{jobs: map[types.NamespacedName]*trainer.TrainJob{}, pods: map[string]corev1.Pod{}}
 	for i := range count {
@@ -96,7 +93,7 @@ func waitingJobs(count int) memoryClient {
 }
 
 // TestMessagesOfWaitingJobsAreFresh reconciles 1,000 waiting TrainJobs during five minutes of simulated time. The simulated
-// time includes the real time that each reconciliation takes. The message of a TrainJob must never be older than 30 seconds.
+// time includes the real time that each reconciliation takes.
 func TestMessagesOfWaitingJobsAreFresh(t *testing.T) {
 	const count, maxAge = 1000, 30 * time.Second
 	reader := waitingJobs(count)

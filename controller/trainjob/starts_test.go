@@ -10,7 +10,6 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// TestFindMPIStart checks which line of a log counts as the start of MPI.
 func TestFindMPIStart(t *testing.T) {
 	for name, tc := range map[string]struct {
 		log, source string
@@ -34,7 +33,7 @@ func TestFindMPIStart(t *testing.T) {
 }
 
 // TestMeasureReadsAgain checks that the log is read again until a rank has printed a line. After a rank has printed a line,
-// the log must be read once more to look for the marker. The test also checks that the number of reads is limited.
+// the log must be read once more to look for the marker.
 func TestMeasureReadsAgain(t *testing.T) {
 	began := time.Date(2026, 11, 27, 10, 0, 0, 0, time.UTC)
 	const line = "2026-11-27T10:00:20Z [1,0]<stdout>:step 1\n"

@@ -83,8 +83,8 @@ func (c *Controller) observe(snapshot jobs.Snapshot, before state, now time.Time
 	return current
 }
 
-// explain adds a cause to a state: the cause of a failure, or the cause of a long wait. TrainJobs that ended long
-// ago are not explained.
+// explain adds a cause to a state. The cause explains either a failure or a long wait.
+// TrainJobs that ended long ago are not explained.
 func (c *Controller) explain(s *state, snapshot jobs.Snapshot, isOld bool, now time.Time) {
 	switch {
 	case isOld, s.Phase == jobs.Succeeded:
@@ -139,9 +139,9 @@ func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time
 	return now
 }
 
-// isStuck reports whether a TrainJob has been unusually long in a phase before Running, or whether a container prevents the
-// end of the TrainJob. In the phase GangScheduling, a TrainJob is stuck only if pods are missing. If all pods exist, the
-// summary of the TrainJob already quotes the scheduler.
+// isStuck reports whether a TrainJob has stayed unusually long in a phase before Running, or whether a container keeps the
+// TrainJob from ending. In the phase GangScheduling, a TrainJob is stuck only if pods are missing. If all pods exist, the
+// summary of the TrainJob already contains the scheduler's message.
 func (c *Controller) isStuck(snapshot jobs.Snapshot, phase jobs.Phase, now time.Time) bool {
 	since := snapshot.Times().Resumed
 	if phase == jobs.Running {
@@ -162,8 +162,8 @@ func isManagedElsewhere(job *trainer.TrainJob) bool {
 }
 
 // describe returns a text about the cause of a state. The text contains the code of the cause, the pod or the object, the
-// cause, the remedy, and the evidence. For a TrainJob that has not ended, the text begins with the message of the state, for
-// example how many pods wait.
+// cause, the remedy, and the evidence. If the TrainJob has not ended, the text begins with the message of the state. For
+// example, the message says how many pods wait.
 func (s state) describe() string {
 	place := s.cause.Source
 	if s.cause.Pod != "" {

@@ -39,8 +39,8 @@ func newTestController() *Controller {
 	return &Controller{Metrics: NewMetrics(time.Now), explanations: newExplanations(nil, time.Now)}
 }
 
-// TestMissingPodsWaitSinceNow checks the gang timeout of a TrainJob that has lost pods. The timeout must begin when the
-// controller notices the loss, and not when the remaining pods were created.
+// TestMissingPodsWaitSinceNow: the gang timeout must begin when the controller notices the loss, and not when the
+// remaining pods were created.
 func TestMissingPodsWaitSinceNow(t *testing.T) {
 	c, now := newTestController(), start.Add(5*time.Hour)
 	first := c.observe(waiting(start), state{Phase: jobs.Initializing}, now)
@@ -52,10 +52,9 @@ func TestMissingPodsWaitSinceNow(t *testing.T) {
 	}
 }
 
-// TestLostLauncherKeepsRunning checks that a TrainJob keeps the phase Running after its launcher was deleted. The phase
-// must change once new pods exist. Without new pods, the phase must change after the time startTime. If the phase
-// changed immediately after the deletion, the controller would write events a second time, although the TrainJob is
-// about to fail.
+// TestLostLauncherKeepsRunning: the phase Running must change after new pods exist, or after the time startTime has
+// passed. If the phase changed immediately after the deletion of the launcher, the controller would write events a
+// second time, although the TrainJob is about to fail.
 func TestLostLauncherKeepsRunning(t *testing.T) {
 	c, started := newTestController(), start.Add(time.Minute)
 	before := state{Phase: jobs.Running, Message: "Running on 2 pods", trainingSince: started, started: true}
@@ -72,8 +71,8 @@ func TestLostLauncherKeepsRunning(t *testing.T) {
 	}
 }
 
-// TestUnexplainedFailureIsExplainedAfterRestart checks which failures the controller explains after a restart. The
-// controller must explain a failure that the annotations do not mark as explained.
+// TestUnexplainedFailureIsExplainedAfterRestart: the controller must explain a failure that the annotations do not
+// mark as explained.
 func TestUnexplainedFailureIsExplainedAfterRestart(t *testing.T) {
 	job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "bert", UID: "1", Annotations: map[string]string{
 		v1alpha1.PhaseAnnotation: string(jobs.Failed), v1alpha1.ObservedAnnotation: "1",
@@ -119,15 +118,14 @@ func TestPhaseBeforeTheStart(t *testing.T) {
 	}
 }
 
-// panicking is an Explainer that always panics.
 type panicking struct{}
 
 func (panicking) Explain(context.Context, types.NamespacedName) (jobs.Explanation, error) {
 	panic("a bug") //nolint:forbidigo // the test needs a panic
 }
 
-// TestPanicIsAFailedExplanation checks that a panic of the Explainer does not end the program. The failure of the TrainJob
-// must still be reported, but the report contains no cause.
+// TestPanicIsAFailedExplanation: after a panic of the Explainer, the failure of the TrainJob must be reported without a
+// cause.
 func TestPanicIsAFailedExplanation(t *testing.T) {
 	e := newExplanations(panicking{}, time.Now)
 	job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "bert", UID: "1"}}

@@ -39,8 +39,9 @@ func (c *Controller) suspendLate(ctx context.Context, snapshot jobs.Snapshot, cu
 	return 0, nil
 }
 
-// canSuspend reports whether the controller can suspend a TrainJob, and the TrainJob then stays
-// suspended.
+// canSuspend reports whether the controller may suspend a TrainJob. The result is false if a
+// suspension would be impossible or useless, for example because Argo CD or Flux resumed the
+// TrainJob after an earlier suspension.
 func canSuspend(snapshot jobs.Snapshot) bool {
 	job, workload := &snapshot.Job, snapshot.Workload
 	switch {
@@ -54,9 +55,10 @@ func canSuspend(snapshot jobs.Snapshot) bool {
 	return true
 }
 
-// suspendsOnce reports whether the controller suspends a TrainJob only once. After a suspension, Argo CD or Flux would
-// resume the TrainJob. For a TrainJob in a queue, the controller deactivates the Workload. Argo CD and Flux do not manage
-// the Workload, so they do not resume the TrainJob.
+// suspendsOnce reports whether the controller suspends a TrainJob only once. If Argo CD or Flux applies the TrainJob, the
+// controller suspends it only once, because Argo CD or Flux would resume it after each suspension. A TrainJob in a queue
+// is an exception, because the controller deactivates its Workload. Argo CD and Flux do not manage the Workload, so they
+// do not resume the TrainJob.
 func suspendsOnce(snapshot jobs.Snapshot) bool {
 	return isAppliedFromGit(&snapshot.Job) && snapshot.Queue() == ""
 }
@@ -83,8 +85,8 @@ func (c *Controller) stillWaits(ctx context.Context, job *trainer.TrainJob, sinc
 }
 
 // suspend suspends a TrainJob, and stores the reason in an annotation. If the TrainJob is in a queue, the controller
-// deactivates the Workload of the TrainJob. The controller does not set spec.suspend, because Kueue would then resume the
-// TrainJob.
+// deactivates the Workload of the TrainJob. For a TrainJob in a queue, the controller does not set spec.suspend, because
+// Kueue would resume the TrainJob.
 func (c *Controller) suspend(ctx context.Context, job *trainer.TrainJob, workload *jobs.Workload, reason string) error {
 	target := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: job.Namespace, Name: job.Name}}
 	metadata := map[string]any{"uid": job.UID, "annotations": map[string]string{v1alpha1.TimedOutAnnotation: reason}}
@@ -101,14 +103,15 @@ func (c *Controller) suspend(ctx context.Context, job *trainer.TrainJob, workloa
 }
 
 // trackingMarks are labels and annotations that Argo CD and Flux add to the objects that they apply. If the controller
-// deleted a TrainJob that Argo CD or Flux has marked, Argo CD or Flux would create the TrainJob again. The training would
-// then run again.
+// deleted a TrainJob that Argo CD or Flux has marked, Argo CD or Flux would create the TrainJob again. The new TrainJob
+// would run the training again.
 var trackingMarks = []string{
 	"argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance", "kustomize.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/name",
 }
 
 // isAppliedFromGit reports whether Argo CD or Flux applies a TrainJob. TrainJobs of a TrainJobSource do not count as
-// applied from Git. The reason is that a TrainJobSource does not create a deleted TrainJob again.
+// applied from Git. TrainJobs of a TrainJobSource are an exception, because a TrainJobSource does not create a
+// deleted TrainJob again.
 func isAppliedFromGit(job *trainer.TrainJob) bool {
 	for _, mark := range trackingMarks {
 		if job.Labels[mark]+job.Annotations[mark] != "" {

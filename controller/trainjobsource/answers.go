@@ -16,10 +16,11 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
 )
 
-// answers contains the results of dry runs. The controller evaluates the admission rules itself, but it does not know
-// whether the API server enforces them. Depending on the field spec.admission.enforce, a broken rule can cause only a
-// warning, or only an entry in the audit log. For each job that the rules deny, the controller therefore asks the API
-// server in a dry run whether it admits the job.
+// answers is the struct with the results of dry runs. The controller evaluates the admission rules itself. However,
+// the controller does not know whether the API server enforces the rules. Depending on the field
+// spec.admission.enforce, a broken rule can cause only a warning, or only an entry in the audit log. Therefore the
+// controller sends each job that the rules deny to the API server as a dry run. The dry run shows whether the API
+// server admits the job.
 type answers struct {
 	jobs    map[string]answer // by the name of the job
 	last    string            // the name of the job of the last dry run
@@ -41,8 +42,8 @@ type answer struct {
 
 const (
 	// maxRefused is the maximum number of refused dry runs in an hour. When the API server has refused maxRefused jobs in
-	// an hour, the controller sends no more dry runs in this hour. The jobs that got no dry run stay denied. In the next
-	// hour, the controller begins with the jobs for which it sent no dry run in the previous hour.
+	// an hour, the controller sends no more dry runs in this hour. The jobs for which the controller sent no dry run stay
+	// denied. In the next hour, the controller begins with the jobs for which it sent no dry run in the previous hour.
 	maxRefused = 20
 	// maxSilent is the maximum number of dry runs without an answer in a round. After maxSilent dry runs without an
 	// answer, the round sends no more dry runs. If a dry run of a round gets no answer, the controller sends no dry runs
@@ -56,10 +57,11 @@ const (
 	maxReason = 1000
 )
 
-// dropWarnings removes a job from the map r.denied if the API server admits the job in a dry run. If the API server admits
-// a job that the rules deny, the rules only warn about the job. If a dry run gets no answer, for example because a webhook
-// is not available, the job stays denied in this round. If the dry run of a job gets no answer, the next round begins with
-// the jobs after this job, and then asks about this job again.
+// dropWarnings removes a job from the map r.denied if the API server admits the job in a dry run. If the rules deny a job
+// but the API server admits it, the rules of the cluster only warn about the job. If a dry run gets no answer, for example
+// because a webhook is not available, the job stays denied in this round. After a dry run without an answer, the
+// controller pauses (see silentPause). The next dry runs begin with the jobs after the job of the last dry run, and later
+// include the job without an answer again.
 func (r *round) dropWarnings(ctx context.Context) {
 	a := &r.state.answers
 	maps.DeleteFunc(a.jobs, func(name string, _ answer) bool { return r.denied[name] == "" })
@@ -84,8 +86,8 @@ func (r *round) dropWarnings(ctx context.Context) {
 	}
 }
 
-// isCurrent reports whether an answer is less than an hour old, and no user has requested a fetch since
-// the answer.
+// isCurrent returns true if two conditions are met: the answer is less than an hour old, and no user
+// has requested a fetch since the answer.
 func (r *round) isCurrent(found answer) bool {
 	age := r.now.Sub(found.at)
 	return found.sync == r.state.sync && age >= 0 && age < maxUnchecked
@@ -120,10 +122,11 @@ func (r *round) needsDryRuns() bool {
 }
 
 // unanswered lists the denied jobs that need a dry run: jobs without an answer, jobs that changed in Git since the answer,
-// and jobs with an outdated answer. An answer becomes outdated after an hour, or when a user requests a fetch.
+// and jobs with an outdated answer. The API server's answer to a dry run becomes outdated after an hour, or when a user
+// requests a fetch.
 //
-// The list begins with the job after the job of the last dry run. All jobs therefore get a dry run at some time, even if
-// many jobs are refused or get no answer.
+// The list starts at the next name after the job of the last dry run. Therefore every job gets a dry run sooner or
+// later, even if many jobs are refused or get no answer.
 func (r *round) unanswered() (jobs []decode.Job) {
 	var last []decode.Job
 	for _, job := range r.commit.tree.Jobs { // sorted by name
@@ -142,10 +145,11 @@ func (r *round) unanswered() (jobs []decode.Job) {
 	return append(jobs, last...)
 }
 
-// ask sends a dry run to the API server, to find out whether the API server admits a job. The dry run uses the
-// ServiceAccount of the tenant. The method stores the answer of the API server, or returns false if there was no answer. The
-// API server evaluates the admission rules before it checks the quota, and before it checks whether the name of the job is
-// in use. If the API server refuses a job because of the quota or the name, the admission rules admit the job.
+// ask sends a dry run to the API server, to find out whether the API server admits a job. The dry run
+// uses the ServiceAccount of the tenant. The method stores the answer of the API server, or returns false if there was no
+// answer. The API server evaluates the admission rules before it checks the quota, and before it checks whether the name of
+// the job is in use. Therefore, if the API server refuses a job because of the quota or the name, the job obeys the
+// admission rules.
 func (r *round) ask(ctx context.Context, job decode.Job) bool {
 	c, err := r.Rounds.TrainJobs(r.source.Namespace, r.source.Spec.ServiceAccountName)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
 )
 
-// dryRuns is a client that answers each create request with the given error for the name of the TrainJob.
-// dryRuns also counts the create requests.
+// dryRuns answers a create request with the error in the map "errors" for the name of the TrainJob, and
+// counts the requests.
 type dryRuns struct {
 	client.Client
 	errors map[string]error
@@ -33,8 +33,8 @@ func (d *dryRuns) Create(_ context.Context, object client.Object, _ ...client.Cr
 	return d.errors[object.GetName()]
 }
 
-// TestAnswersAboutDeniedJobs checks which jobs stay denied after the API server has answered. The controller must ask again
-// only if an error may be temporary.
+// TestAnswersAboutDeniedJobs: after a permanent error, the controller must not ask the API server again. After an error
+// that may be temporary, the controller must ask again.
 func TestAnswersAboutDeniedJobs(t *testing.T) {
 	trainJobs := schema.GroupResource{Group: trainer.SchemeGroupVersion.Group, Resource: "trainjobs"}
 	server := &dryRuns{errors: map[string]error{

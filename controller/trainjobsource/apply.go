@@ -33,7 +33,8 @@ func (r *round) apply(ctx context.Context) bool {
 	return true
 }
 
-// settings converts the settings of the TrainJobSource to the type that package reconcile uses.
+// settings converts the settings of the TrainJobSource to the type that package
+// reconcile uses.
 func (r *round) settings() reconcile.Source {
 	spec := r.source.Spec
 	return reconcile.Source{
@@ -93,8 +94,9 @@ func (r *round) reportRefused(err error) {
 	}
 }
 
-// isDenial reports whether the API server refuses a job until somebody changes the job or the rules. A job that exceeds
-// the quota of its namespace is not denied, because it runs as soon as other jobs have ended.
+// isDenial reports whether an error is permanent: the API server refuses the job again and again, until somebody
+// changes the job or the rules. A job that exceeds the quota of its namespace is not denied, because it runs as soon as
+// other jobs have ended.
 func isDenial(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) && !reconcile.IsOverQuota(err)
 }

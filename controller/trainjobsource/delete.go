@@ -18,12 +18,12 @@ import (
 // finalizer keeps a deleted TrainJobSource until its runs (the TrainJobs that were created for it) are deleted.
 const finalizer = v1alpha1.Group + "/prune"
 
-// deletionDelay is the time until the controller looks again whether all runs are deleted. The deletion of a TrainJob
-// starts the next round earlier.
+// deletionDelay is the time after which the controller checks again whether all runs are deleted. The deletion of a
+// TrainJob starts the next round earlier.
 const deletionDelay = 10 * time.Second
 
-// needsFinalizer reports whether the deletion of the TrainJobSource must delete its runs. If no runs must be deleted
-// together with a TrainJobSource, the TrainJobSource needs no finalizer, and its TrainJobs stay.
+// needsFinalizer reports whether the deletion of the TrainJobSource must delete its runs. If the runs of a
+// TrainJobSource may stay after its deletion, the TrainJobSource needs no finalizer, and its TrainJobs stay.
 func (r *round) needsFinalizer() bool {
 	return r.source.Spec.Prune == v1alpha1.PruneAlways && !r.source.Spec.DryRun
 }
@@ -46,8 +46,9 @@ func (r *round) setFinalizer(ctx context.Context, wanted bool) error {
 	return nil
 }
 
-// delete handles the deletion of a TrainJobSource. If spec.prune is Always, the controller first deletes the runs.
-// The controller then removes the finalizer. The runs of a suspended TrainJobSource stay.
+// delete handles the deletion of a TrainJobSource. If spec.prune is Always, the controller deletes the runs of the
+// TrainJobSource before it removes the finalizer. The controller then removes the finalizer. The runs of a
+// suspended TrainJobSource stay.
 func (r *round) delete(ctx context.Context) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(r.source, finalizer) {
 		return ctrl.Result{}, nil
@@ -83,8 +84,8 @@ func (r *round) prune(ctx context.Context) (again time.Duration, err error) {
 }
 
 // deleteRuns deletes all runs, and returns the number of runs that still exist. If the number of existing runs is unknown,
-// deleteRuns returns -1. The caller can ignore an error if no run exists. While a namespace is deleted, its ServiceAccount
-// may be gone before its TrainJobs.
+// deleteRuns returns -1. If no run exists, the caller can ignore an error. While a namespace is deleted, its
+// ServiceAccount may be gone before its TrainJobs.
 func (r *round) deleteRuns(ctx context.Context) (left int, err error) {
 	r.result, err = r.Rounds.Reconcile(ctx, r.settings(), decode.Tree{}, nil)
 	var runs trainer.TrainJobList

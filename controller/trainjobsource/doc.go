@@ -10,8 +10,8 @@
 //   - apply plans and carries out the changes, with package reconcile.
 //   - status writes the result of the round into the status, if the status has changed.
 //
-// The memory of the controller contains only values that the controller can find out again after a restart. For
-// example, the memory of the controller contains the last commit of each TrainJobSource and the time of the next
-// fetch. The record of a TrainJobSource lists the runs of the TrainJobSource. The package reconcile writes the
-// record.
+// The memory of the controller contains only values that the controller can find out again after a restart.
+// Examples of such values are the last commit of a TrainJobSource, which can be dropped to save memory, and the
+// time of its next fetch. The record of a TrainJobSource lists the runs of the TrainJobSource. The package
+// reconcile writes the record.
 package trainjobsource

@@ -60,8 +60,8 @@ func (r *round) isRequested() bool {
 }
 
 // fetchIsDue reports whether the round must fetch. A fetch is due if somebody has requested it, if the time of the next
-// fetch has come, or if the commit is not in memory. A fetch is also due if the time until the next fetch is longer than the
-// longest possible interval. A time that is longer than the longest possible interval means that the clock was set back.
+// fetch has come, or if the commit is not in memory. A fetch is also due if the planned time of the next fetch is further
+// away than the longest possible interval. If the planned time is so far away, the clock was set back.
 func (r *round) fetchIsDue() bool {
 	dropped := r.commit == nil && r.state.failure == nil
 	left := r.state.due.Sub(r.now)
@@ -123,9 +123,9 @@ func (r *round) fetchRequest(ctx context.Context) (request fetch.Request, err er
 }
 
 // readKeys returns the keys that verify commits, or nil if commits are not verified. If the keys have changed since the
-// commit in memory was verified, readKeys discards the commit. A key may have been removed because it was stolen. Jobs
-// of the commit that have not started must wait until the commit is verified again. If the keys cannot be read,
-// readKeys also discards the commit in memory.
+// commit in memory was verified, readKeys discards the commit. A key may have been removed because it was stolen. If a
+// job of the commit has not started yet, the job must wait until the commit is verified again. If the keys cannot be
+// read, readKeys also discards the commit in memory.
 func (r *round) readKeys(ctx context.Context) (map[string][]byte, error) {
 	verify := r.source.Spec.Verify
 	if verify == nil || verify.SecretRef == nil {

@@ -62,7 +62,7 @@ type memory struct {
 	events map[types.NamespacedName]int
 }
 
-// countEvent adds one event of a TrainJobSource.
+// countEvent adds 1 to the number of events of a TrainJobSource.
 func (m *memory) countEvent(key types.NamespacedName) {
 	m.Lock()
 	defer m.Unlock()
@@ -79,7 +79,8 @@ func (m *memory) eventCount(key types.NamespacedName) int {
 	return m.events[key]
 }
 
-// get returns the state of a TrainJobSource. A TrainJobSource that was deleted and created again has a new state.
+// get returns the state of a TrainJobSource. A TrainJobSource that was deleted and created
+// again has a new state.
 func (m *memory) get(key types.NamespacedName, uid types.UID) *state {
 	m.Lock()
 	defer m.Unlock()
@@ -98,8 +99,8 @@ func (m *memory) get(key types.NamespacedName, uid types.UID) *state {
 	return created
 }
 
-// keep stores the commit of a state in memory. If all commits together are too large, keep drops commits of
-// other states.
+// keep stores the commit of a state in memory. If all commits in memory together are too large, the method
+// "keep" removes the commits of other states from memory.
 func (m *memory) keep(s *state, c *commit) {
 	m.Lock()
 	defer m.Unlock()
@@ -117,7 +118,7 @@ func (m *memory) keep(s *state, c *commit) {
 	}
 }
 
-// known is the method that returns the commit of a state, or nil if the commit is not in memory.
+// known returns the commit of a state, or nil if the commit is not in memory.
 // Rounds of other TrainJobSources can drop the commit at any time.
 func (m *memory) known(s *state) *commit {
 	m.Lock()

@@ -14,13 +14,11 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/decode"
 )
 
-// commitOf returns a commit with one job of about the given size.
 func commitOf(bytes int) *commit {
 	object := &unstructured.Unstructured{Object: map[string]any{"a": strings.Repeat("x", bytes)}}
 	return &commit{tree: decode.Tree{Jobs: []decode.Job{{Object: object}}}}
 }
 
-// TestMemoryDropsOldCommits checks that the commits that were used least recently are dropped.
 func TestMemoryDropsOldCommits(t *testing.T) {
 	m := memory{limit: 2 * sizeOf(commitOf(100).tree)}
 	get := func(name string) *state { return m.get(types.NamespacedName{Name: name}, "1") }
@@ -44,8 +42,7 @@ func TestMemoryDropsOldCommits(t *testing.T) {
 	}
 }
 
-// TestSizeOf checks the estimate of sizeOf for commits with long texts and for commits with many small values. The real
-// size may be at most twice the estimate.
+// TestSizeOf: the real size may be at most twice the estimate.
 func TestSizeOf(t *testing.T) {
 	long := "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec: {trainer: {args: [" + strings.Repeat("x", 1<<19) + "]}}\n"
 	for name, spec := range map[string]string{
@@ -87,8 +84,6 @@ func manyKeys(n int) string {
 	return text.String()
 }
 
-// TestMemoryForgetsDeletedObjects checks that a TrainJobSource that was deleted and created again does not get its old
-// state.
 func TestMemoryForgetsDeletedObjects(t *testing.T) {
 	var m memory
 	key := types.NamespacedName{Name: "a"}
@@ -98,7 +93,6 @@ func TestMemoryForgetsDeletedObjects(t *testing.T) {
 	}
 }
 
-// TestBackoff checks the delays after one or more failures in succession.
 func TestBackoff(t *testing.T) {
 	for name, tc := range map[string]struct {
 		failures       int

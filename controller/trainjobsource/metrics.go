@@ -92,7 +92,8 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(m.staleness, prometheus.GaugeValue, now.Sub(oldest).Seconds())
 }
 
-// received records that a change of a TrainJobSource or of its TrainJobs needs a round.
+// received is called when a TrainJobSource or one of its TrainJobs has changed. received notes that
+// the change needs a round.
 func (m *Metrics) received(key types.NamespacedName) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -101,7 +102,8 @@ func (m *Metrics) received(key types.NamespacedName) {
 	}
 }
 
-// start records that a round has begun. The caller calls the returned function at the end of the round.
+// start records the beginning of a round. The caller calls the returned function at
+// the end of the round.
 func (m *Metrics) start(key types.NamespacedName) (end func()) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -116,8 +118,9 @@ func (m *Metrics) start(key types.NamespacedName) (end func()) {
 	}
 }
 
-// observe updates the metric values that come from the TrainJobSource object itself. When the controller starts, it does
-// not know when a TrainJobSource last matched Git, so it takes the time from the condition Ready.
+// observe updates the metric values that come from the TrainJobSource object itself. When the
+// controller starts, it does not know when a TrainJobSource last matched Git. The controller therefore takes the time of
+// the last match from the condition Ready.
 func (m *Metrics) observe(source *v1alpha1.TrainJobSource, now time.Time) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -145,7 +148,7 @@ func lastMatch(source *v1alpha1.TrainJobSource, now time.Time) time.Time {
 	}
 }
 
-// matched records that a TrainJobSource matched Git at the given time.
+// matched records the time at which a TrainJobSource matched Git.
 func (m *Metrics) matched(key types.NamespacedName, at time.Time) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -154,8 +157,8 @@ func (m *Metrics) matched(key types.NamespacedName, at time.Time) {
 	}
 }
 
-// failed is called after a failure of a TrainJobSource, and increments the counter for the given
-// reason.
+// failed increments the counter for the given reason after a failure of a
+// TrainJobSource.
 func (m *Metrics) failed(key types.NamespacedName, reason string) {
 	m.errors.WithLabelValues(key.Namespace, key.Name, reason).Inc()
 }
@@ -167,7 +170,7 @@ func (m *Metrics) measureFetch() (end func()) {
 	return func() { m.fetches.Observe(time.Since(start).Seconds()) }
 }
 
-// forget is a method that deletes the metrics of a TrainJobSource.
+// forget deletes the metrics of a TrainJobSource.
 func (m *Metrics) forget(key types.NamespacedName) {
 	m.lock.Lock()
 	defer m.lock.Unlock()

@@ -9,13 +9,14 @@ const (
 	// waitPerReading is the number of seconds that a namespace must wait after each second of reading. In the long run, the commits of a
 	// namespace can therefore occupy the controller for about 1/20 of the time.
 	waitPerReading = 20
-	// freeReading is the reading time that a namespace can use without a wait. When the controller has read no commits of
-	// the namespace for some time, the free reading time is available again.
+	// freeReading is the reading time that a namespace can use without a wait. If the controller reads no commits of the
+	// namespace for some time, the namespace can use freeReading again.
 	freeReading = 10 * time.Second
 )
 
-// readings is a limit for the time in which the controller reads the commits of one namespace. The limits of package decode
-// are not enough, because the YAML library and kustomize can be slow for inputs that nobody has tried yet.
+// readings is a limiter. For each namespace, it limits the time that the controller spends on reading commits. The limits
+// of package decode are not enough, because the YAML library and kustomize can be slow for inputs that nobody has tried
+// yet.
 type readings struct {
 	reading sync.Mutex // locked while a commit is read, so that the time does not depend on other commits
 
@@ -23,8 +24,8 @@ type readings struct {
 	ends map[string]time.Time // for each namespace, the end of the wait if no reading were free
 }
 
-// read calls the given function, and measures how long the function runs. The function must read a
-// commit of the namespace.
+// read calls the given function, and measures how long the function runs. The
+// argument "function" must be a function that reads a commit of the namespace.
 func (r *readings) read(namespace string, function func()) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
@@ -48,7 +49,7 @@ func (r *readings) add(namespace string, spent time.Duration) {
 	r.ends[namespace] = end.Add(waitPerReading * spent)
 }
 
-// left is the method that returns how long the namespace must still wait before its next fetch. The result is 0 if the
+// left returns how long the namespace must still wait before its next fetch. The result is 0 if the
 // namespace need not wait. If somebody sets the clock of the machine, the result stays the same, because time.Now also reads
 // a monotonic clock.
 func (r *readings) left(namespace string) time.Duration {

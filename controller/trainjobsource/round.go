@@ -51,7 +51,7 @@ type problem struct {
 	denied bool   // the rules or the API server refuse the job
 }
 
-// step is a function that carries out one part of a round. A step returns false if it ends the
+// step carries out one part of a round. A step returns false if it ends the
 // round.
 type step func(*round, context.Context) bool
 
@@ -70,7 +70,7 @@ func (c *Controller) newRound(source *v1alpha1.TrainJobSource) *round {
 	return r
 }
 
-// run is the method that carries out the steps of a round. The method returns an error only if the
+// run carries out the steps of a round. The method returns an error only if the
 // TrainJobSource itself cannot be changed. If a TrainJobSource cannot be changed, its status cannot show
 // the error.
 func (r *round) run(ctx context.Context) error {
@@ -88,7 +88,7 @@ func (r *round) run(ctx context.Context) error {
 	return nil
 }
 
-// carryOut carries out the steps until one of them ends the round.
+// carryOut runs the steps of a round until a step ends the round.
 func (r *round) carryOut(ctx context.Context) {
 	defer r.release()
 	for _, step := range steps {
@@ -112,13 +112,15 @@ func (r *round) release() {
 	}
 }
 
-// fail stores the failure of the round, and returns false, which ends the round.
+// fail stores the failure of the round. fail returns false, and the result false
+// ends the round.
 func (r *round) fail(f failure) bool {
 	r.failure = &f
 	return false
 }
 
-// suspend changes nothing except the status, which then shows that the TrainJobSource is suspended.
+// suspend changes only the status. The status then shows that the TrainJobSource
+// is suspended.
 func (r *round) suspend() {
 	r.state.generation = 0 // the next round fetches
 	r.source.Status.ObservedGeneration = r.source.Generation

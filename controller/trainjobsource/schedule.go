@@ -7,13 +7,14 @@ import (
 
 // Delays of rounds.
 const (
-	// minBackoff is the time until a round is repeated after an error that may be temporary. The time until a
-	// repetition doubles with each further error, up to maxBackoff or the interval of the TrainJobSource, whichever is
-	// shorter. An error therefore never makes the controller wait longer than the interval.
+	// minBackoff is the first wait after an error that may be temporary. At the end of the wait, the controller
+	// repeats the round. With each further error, the controller waits twice as long before it repeats the round. The
+	// maximum is maxBackoff or the interval of the TrainJobSource, whichever is shorter. An error therefore never
+	// makes the controller wait longer than the interval.
 	minBackoff = 10 * time.Second
 	maxBackoff = 10 * time.Minute
-	// busyDelay is the time from the early end of a round to the next attempt. A round ends early if too many other
-	// rounds are fetching, or if another round is changing TrainJobs of the same namespace.
+	// busyDelay is the time after which the controller repeats a round that ended early. A round ends early if too
+	// many other rounds are fetching, or if another round is changing TrainJobs of the same namespace.
 	busyDelay = time.Second
 	// settleDelay is the time between a round that changes TrainJobs and the repetition of this
 	// round.
@@ -23,8 +24,8 @@ const (
 	jitter = 0.1
 )
 
-// next is the step that plans the next fetch and returns the time until the next round. If the result is 0, the next
-// round starts only after a change of the TrainJobSource.
+// next is the method that plans the next fetch and returns the time until the next round. If the result is 0, the
+// next round starts only after a change of the TrainJobSource or of its TrainJobs.
 func (r *round) next() time.Duration {
 	if r.source.Spec.Suspend {
 		return 0

@@ -8,9 +8,9 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// maxUnchecked is the maximum time between complete rounds. After this time, the next round is complete even if no event
-// has arrived. A complete round compares the cluster with Git. A complete round finds changes that cause no event, such as
-// a changed record, a changed admission rule, or a removed RoleBinding of the tenant's ServiceAccount.
+// maxUnchecked is the time after a complete round after which the next round is complete again, even if no event has
+// arrived. A complete round compares the cluster with Git. A complete round finds changes that cause no event, such as a
+// changed record, a changed admission rule, or a removed RoleBinding of the tenant's ServiceAccount.
 const maxUnchecked = time.Hour
 
 // settled contains data about the last complete round. The value is empty if the last complete
@@ -37,8 +37,8 @@ func (r *round) skipIfSettled(context.Context) bool {
 }
 
 // rememberSettled remembers a complete round that found nothing to do. If a complete round had something to do, or if a
-// round failed, the next round is complete too. The caller must write the status before it calls rememberSettled, because a
-// round that ends after the fetch does not compute the status of the jobs again.
+// round failed, the next round is complete too. The caller must first write the status, and then call rememberSettled. The
+// reason is that a round that ends after the fetch does not compute the status of the jobs again.
 func (r *round) rememberSettled() {
 	switch {
 	case r.busy: // nothing was compared

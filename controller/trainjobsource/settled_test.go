@@ -53,7 +53,6 @@ func TestSettledRounds(t *testing.T) {
 	}
 }
 
-// TestSettledRoundsKeepNoCommit checks that the memory of a dropped commit becomes free.
 func TestSettledRoundsKeepNoCommit(t *testing.T) {
 	var s state
 	func() {

@@ -41,7 +41,7 @@ func (r *round) writeStatus(ctx context.Context) error {
 	return nil
 }
 
-// summarize is the function that fills the status.
+// summarize fills the status.
 func (r *round) summarize() {
 	status := &r.source.Status
 	status.ObservedGeneration, status.LastSync = r.source.Generation, r.state.sync
@@ -50,8 +50,8 @@ func (r *round) summarize() {
 		r.listProblems()
 		r.listJobs()
 	case r.commit != nil && r.commit.failure != nil:
-		// The condition Ready says why the folder cannot be read. The status lists no earlier problems, because the files
-		// with these problems may not exist any more.
+		// The condition Ready says why the folder cannot be read. The status does not keep the earlier problems, because
+		// the files with the problems may no longer exist.
 		status.Problems, status.Summary.Problems = nil, 0
 	}
 	if r.failure == nil {
@@ -99,8 +99,8 @@ func (r *round) revision(before *v1alpha1.Revision, commit, ref string) *v1alpha
 	return &v1alpha1.Revision{Commit: commit, Ref: ref, Time: metav1.NewTime(r.now).Rfc3339Copy()}
 }
 
-// listProblems fills the list of mistakes in Git, and counts them. If a job could not be applied for a reason that is
-// not in Git, such as an exceeded quota, the list of jobs contains the message.
+// listProblems writes the mistakes in Git to the status of the TrainJobSource, and counts them. If a job could not be
+// applied for a reason that is not in Git, such as an exceeded quota, the list of jobs contains the message.
 func (r *round) listProblems() {
 	status := &r.source.Status
 	status.Problems = nil
@@ -142,8 +142,8 @@ func (r *round) listJobs() {
 	status.Jobs = status.Jobs[:min(maxJobs, len(status.Jobs))]
 }
 
-// rank returns the sort key of a job in the status: jobs with problems come first, then jobs with
-// active runs, then all other jobs.
+// rank returns the sort key of a job in the status: jobs with problems come
+// first, then jobs with active runs, then all other jobs.
 func rank(job v1alpha1.JobStatus, withProblem map[string]bool) int {
 	switch {
 	case withProblem[job.Name]:
@@ -203,7 +203,7 @@ func shorten(text string, most int) string {
 	return text
 }
 
-// number converts a count to the type of the API.
+// number converts a count to int32, the type of counts in the API.
 func number(n int) int32 { return int32(min(n, math.MaxInt32)) } //nolint:gosec // min prevents an overflow
 
 // count returns a number with its noun, such as "2 jobs".

@@ -72,7 +72,9 @@ func (d demand) job() (j sizing.Job, err error) {
 	return j, nil
 }
 
-// Record states how many nodes a TrainJob of a runtime can have in the namespace of a tenant.
+// Record is the result for one tenant, one runtime and one queue: the number of nodes that a
+// TrainJob of the runtime can have in the tenant's namespace. If Kueue does not admit jobs, a
+// Record has no queue.
 type Record struct {
 	Environment string  `json:"environment,omitempty"`
 	Tenant      string  `json:"tenant"`
@@ -143,8 +145,8 @@ type comparison struct {
 // compared, because a comparison could report the same mistake again.
 type Reported [][]string
 
-// below is true if one of the reported paths is equal to the given path, or starts with the given
-// path.
+// below returns true if one of the reported paths is equal to the given path, or starts with the
+// given path.
 func (r Reported) below(path ...string) bool {
 	return slices.ContainsFunc(r, func(reported []string) bool {
 		return len(reported) >= len(path) && slices.Equal(reported[:len(path)], path)

@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// These rules compare the devices in a tenant's quota with the devices that the tenant's runtimes
-// request.
+// The rules UnusedQuota and UnlimitedDevice compare the devices in a tenant's quota with the
+// devices that the tenant's runtimes request.
 var (
 	UnusedQuota     = problem.Rule{Name: "unused-device-quota", Doc: "A runtime of the tenant requests each device in the tenant's quota"}
 	UnlimitedDevice = problem.Rule{Name: "unlimited-device", Doc: "The quota of a tenant limits each device that the tenant's runtimes request"}

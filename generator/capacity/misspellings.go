@@ -14,8 +14,8 @@ import (
 // MisspelledDevice is the rule about the names of devices in documents and TrainJobs.
 var MisspelledDevice = problem.Rule{Name: "misspelled-device", Doc: "The name of a device is not a misspelling of a common name such as nvidia.com/gpu"}
 
-// Misspellings reports each misspelled name of a device in a document, and returns the paths of these names. The document
-// may lack required values.
+// Misspellings reports each misspelled name of a device in a document, and returns the paths of
+// these names. The document may lack required values.
 func Misspellings(d *load.Document, document map[string]any) (found problem.List, paths [][]string) {
 	for _, path := range slices.Concat(devicePaths(document), queuePaths(document)) {
 		amounts, _ := values.Lookup(document, path)
@@ -45,7 +45,8 @@ func devicePaths(document map[string]any) [][]string {
 	return paths
 }
 
-// queuePaths returns the paths of the quotas of ClusterQueues, and of their limits on borrowing and lending.
+// queuePaths returns the paths of three settings of ClusterQueues: quotas, limits on borrowing, and limits
+// on lending.
 func queuePaths(document map[string]any) [][]string {
 	var paths [][]string
 	queues := values.Mapping(document, "spec", "queues", "clusterQueues")

@@ -10,7 +10,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// These rules are about ClusterQueues.
+// The following rules are about ClusterQueues.
 var (
 	LendingOverQuota     = problem.Rule{Name: "lending-over-quota", Doc: "A ClusterQueue lends at most its own quota"}
 	JobNeverAdmitted     = problem.Rule{Name: "job-never-admitted", Doc: "Each tenant has a queue that can admit the smallest TrainJob of each runtime that the tenant lists"}

@@ -254,8 +254,8 @@ func (c *checker) listFields(schema cue.Value, n *document.Node) []cue.Value {
 }
 
 // checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN). In
-// @nonempty(NOUN), NOUN is the word that messages use for a key of the mapping. A schema contains a NOUN if the
-// author of the document chooses the names of the mapping's keys.
+// @nonempty(NOUN), NOUN is the word that messages use for a key of the mapping. The attribute @nonempty
+// contains a NOUN if the author of the document chooses the names of the mapping's keys.
 func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.Position, path []string) {
 	mark := schema.Attribute("nonempty")
 	nulls := n.Removals()

@@ -41,8 +41,8 @@ func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value
 
 // correctKey returns the key of the schema that the author of an unknown key probably meant, if the mapping does not contain
 // this key yet. correctKey returns "" if no key of the schema is a likely correction, or if several keys are likely
-// corrections. If the schema has the unknown key one level deeper, the result is also "". The author probably wrote the
-// right key in the wrong place.
+// corrections. correctKey also returns "" if the schema has the unknown key one level deeper, because the author then
+// probably wrote the right key in the wrong place.
 func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) string {
 	var free []string
 	for known := range c.schemas.keysOf(schema).known {
@@ -75,8 +75,9 @@ func nearestKey(schema cue.Value, key string, known []string) string {
 
 // checkIdleNulls refuses a null that removes nothing, if its key is probably a misspelled key of the schema. A null with a
 // misspelled key removes nothing, and the key that the null should remove stays in the document. If a null removes nothing
-// and its key is probably not misspelled, the load stage adds only a note. The problem has the rule IdleNull instead of
-// UnknownKey. The JSON Schema describes the merged document, in which the misspelled key of the null is missing.
+// and its key is probably not misspelled, the load stage adds only a note. The reported problem has the rule IdleNull, and
+// not the rule UnknownKey. The JSON Schema describes the merged document, which contains neither the null nor its
+// misspelled key.
 func (c *checker) checkIdleNulls(schema cue.Value, n *document.Node, path []string) {
 	nulls := n.IdleNulls()
 	if len(nulls) == 0 {
@@ -128,7 +129,8 @@ func (c *checker) describeUnknown(schema cue.Value, key string) string {
 }
 
 // nearestName returns the name that the author of a key probably meant: a known key, or the given example of a key. The
-// author may have left out the domain of the example, as in gpus for nvidia.com/gpu.
+// example can begin with a domain that the author of the key has left out. For example, the author wrote gpus, and the
+// example is nvidia.com/gpu.
 func nearestName(key string, known []string, example string) string {
 	_, name, isDevice := strings.Cut(example, "/")
 	if isDevice {
@@ -144,15 +146,16 @@ func nearestName(key string, known []string, example string) string {
 	}
 }
 
-// isOtherKind reports whether a document is an object of another kind. If the kind is only a misspelling of an
-// expected kind, isOtherKind returns false. The keys of an object of another kind are not mistakes.
+// isOtherKind reports whether a document is an object of an unexpected kind. If the kind is only a misspelling
+// of an expected kind, isOtherKind returns false. If a document contains an object of an unexpected kind, the
+// keys of the object are not mistakes.
 func (c *checker) isOtherKind(schema cue.Value, n *document.Node) bool {
 	kind, own := n.Get("kind").AsString(), constraint.Of(c.schemas.keysOf(schema).known["kind"]).Strings()
 	return kind != "" && !slices.Contains(own, kind) && wording.Nearest(kind, own) == ""
 }
 
-// correct returns a likely correction of a text, in YAML syntax. If there is no likely correction, the function
-// returns "".
+// correct returns a likely correction of a text, in YAML syntax. If there is no likely
+// correction, the function returns "".
 func correct(text string, want constraint.Constraint) string {
 	if want.Kind == cue.BoolKind {
 		return booleanWords[strings.ToLower(text)]

@@ -33,7 +33,8 @@ func (c *checker) checkReferences(schema cue.Value, list *document.Node, valid [
 	}
 }
 
-// checkUnique refuses repeated items, because the API server also refuses repeated names in many lists.
+// checkUnique refuses an item that a list contains twice, because the API server also refuses repeated
+// names in many lists.
 func (c *checker) checkUnique(list *document.Node, path []string) {
 	seen := map[any]bool{}
 	for i, item := range list.Items {
@@ -73,8 +74,9 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 		}
 		at := values.Extend(path, strconv.Itoa(i))
 		if null, removed := mapping.Removed(name); removed {
-			// Report each null only once. If no entry is left in the mapping, checkNotEmpty reports the null. An earlier
-			// call of keysOf may already have reported the null, because another list contains the same name.
+			// Report each null only once. If the mapping has no entries left, the function checkNotEmpty reports the
+			// null. An earlier call of keysOf may already have reported the null, because another list contains the same
+			// name.
 			if len(mapping.Fields) > 0 && !c.hasProblemAt(null) {
 				c.breaks(problem.UnknownName, null, values.Extend(strings.Split(target, "."), name), "%s", wording.RemovedEntry(noun, name, problem.Path(at), item.Position))
 			}
@@ -85,8 +87,8 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 }
 
 // removalOf returns the position of the null that removes a mapping of the document. The argument "path" is the path of
-// the mapping. The result is false if later layers add an entry whose name is similar to the argument "name". A similar
-// name means that the reference is probably misspelled, and that the null did not cause the problem.
+// the mapping. The result is false if later layers add an entry whose name is similar to the argument "name". If an
+// entry has a similar name, the reference is probably misspelled, and the null did not cause the problem.
 func (c *checker) removalOf(path, name string) (problem.Position, bool) {
 	parent, keys := c.document, strings.Split(path, ".")
 	for _, key := range keys[:len(keys)-1] {
@@ -103,9 +105,9 @@ func (c *checker) removalOf(path, name string) (problem.Position, bool) {
 	return parent.Removed(last)
 }
 
-// mappingAt returns the mapping at a path of the document, or nil if the document has no value there. The result
-// "whole" is false if the returned mapping may lack keys: some keys could not be read, or a key on the path was
-// mistyped.
+// mappingAt returns the mapping at a path of the document, or nil if mappingAt finds no value there. The result
+// "whole" is false if the author's mapping may have keys that the result "n" lacks: some keys could not be read,
+// or a key on the path was mistyped.
 func (c *checker) mappingAt(path string) (n *document.Node, whole bool) {
 	n = c.document
 	keys := strings.Split(path, ".")

@@ -6,9 +6,9 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/values"
 )
 
-// sharedSections lists the sections of spec that can affect rules about any other section. If a value of a shared
-// section is refused, rules read the default instead. A rule that reads the default, and not the refused value,
-// could report a problem that the author's document does not have.
+// sharedSections lists the sections of spec that can affect rules about any other section. If the checker refuses
+// a value of a shared section, the rules read the default value instead. A rule that reads the default, and not
+// the refused value, could report a problem that the author's document does not have.
 var sharedSections = []string{"target", "ceilings", "network", "admission"}
 
 // refusedPaths lists the paths of the refused values. The checker has reported a problem for each refused value, and
@@ -22,8 +22,8 @@ func (r refusedPaths) decideAll() bool {
 	})
 }
 
-// filter removes findings that could be consequences of a refused value. Refused values are not in the document that
-// the rules read.
+// filter removes each finding that could be a consequence of a refused value. Refused values are
+// not in the document that the rules read.
 func (r refusedPaths) filter(found []finding) []finding {
 	return slices.DeleteFunc(found, func(f finding) bool {
 		return slices.ContainsFunc(r, func(path []string) bool {
@@ -36,8 +36,8 @@ func (r refusedPaths) filter(found []finding) []finding {
 
 // relatedPath returns the path of the entry or section that contains a value. If rules compare the value with another
 // part of the document, relatedPath also returns the path of this other part. Rules compare a runtime's storage with
-// its initializers. Rules compare a runtime's resources, launcher and preflight with its numProcPerNode, resources
-// and fabric. Rules compare spec.delivery and spec.controller with spec.tenants.
+// its initializers. Some rules compare a runtime's resources, launcher or preflight with other fields of the same
+// runtime: numProcPerNode, resources or fabric. Rules compare spec.delivery and spec.controller with spec.tenants.
 func relatedPath(path []string) [][]string {
 	depth := map[string]int{"runtimes": 5, "tenants": 3, "queues": 4}[path[1]]
 	scope := path[:min(len(path), max(depth, 2))]

@@ -8,7 +8,8 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// schemas caches descriptions of schemas for one evaluator, because a document contains the same fields many times.
+// schemas is a cache for one evaluator. The cache contains descriptions of schemas, because a document contains the
+// same fields many times.
 type schemas struct {
 	mappings   map[string]keys     // by the name of a definition
 	fields     map[cue.Value]field // descriptions of the definitions' fields
@@ -90,8 +91,8 @@ func (s *schemas) describeField(schema cue.Value) field {
 }
 
 // readField reads the name and the properties of the field that a schema describes. If the schema refers to a
-// definition, the returned field has the name of this definition. Otherwise, the returned field has the given
-// name.
+// definition, the returned field has the name of this definition. If the schema does not refer to a
+// definition, the returned field has the name in the argument "name".
 func readField(schema cue.Value, name string) field {
 	root, path := schema.ReferencePath()
 	if !root.Exists() {

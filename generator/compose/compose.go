@@ -26,9 +26,10 @@ type job struct {
 }
 
 // Objects builds the objects of each plan. The list "errs" contains one error for each plan: nil, a problem.List if an
-// object is too large, or a fault. Objects composes different cache groups in parallel. The objects of the requests in one
-// cache group can have the same shape. Objects of the same shape differ only in the values of parameters. Objects composes
-// the requests of one group one after the other, so that a request can use the shapes of earlier requests.
+// object is too large, or a fault. The function Objects composes different cache groups in parallel. The objects of the
+// requests in one cache group can have the same shape. Objects of the same shape differ only in the values of parameters.
+// Objects composes the requests of one group one after the other, so that a request can use the shapes of earlier
+// requests.
 func Objects(ctx context.Context, pool *evaluate.Pool, runtimes int, plans []*plan.Plan) (sets []object.Set, errs []error, err error) {
 	jobs := make([][]*job, len(plans))
 	var all []*job
@@ -55,8 +56,9 @@ func Objects(ctx context.Context, pool *evaluate.Pool, runtimes int, plans []*pl
 	return sets, errs, nil
 }
 
-// cacheGroups groups the jobs. All jobs of a group have the same builder and the same cache group. The
-// order of the groups is the order in which their first jobs appear in the argument "jobs".
+// cacheGroups divides the jobs into groups. All jobs of a group have the same builder and the same
+// cache group. The order of the groups is the order in which their first jobs appear in the argument
+// "jobs".
 func cacheGroups(jobs []*job) [][]*job {
 	var groups [][]*job
 	for _, j := range jobs {
@@ -71,7 +73,8 @@ func cacheGroups(jobs []*job) [][]*job {
 	return groups
 }
 
-// Request builds the objects of a request, one for each target namespace.
+// Request builds the objects of one request: one object for each target
+// namespace.
 func Request(composer *shape.Composer, p *plan.Plan, r plan.Request) (objects []object.Object, err error) {
 	position, section := p.Document.Root.Locate(r.From...), problem.Path(r.From)
 	var s *shape.Shape
@@ -99,9 +102,9 @@ func Request(composer *shape.Composer, p *plan.Plan, r plan.Request) (objects []
 	return objects, nil
 }
 
-// collect returns the objects of a plan's jobs. If jobs failed with faults, collect returns the first fault as the
-// error. If no job failed with a fault, but some jobs failed with problems, the error lists the problems of all
-// jobs.
+// collect returns the objects that the jobs of a plan have composed. If jobs failed with faults, collect returns
+// the first fault as the error. If no job failed with a fault, but some jobs failed with problems, the error lists
+// the problems of all jobs.
 func collect(jobs []*job) (object.Set, error) {
 	var objects []object.Object
 	var problems problem.List

@@ -16,8 +16,8 @@ const platformPackage = "generator/evaluate"
 
 var schemaPath = cue.ParsePath("schema")
 
-// Evaluator holds the CUE of trainyard in its own CUE context. Only one goroutine at a time may use an Evaluator, because
-// CUE can change other values of the same context when a goroutine reads a value.
+// Evaluator holds a CUE context into which the CUE code of trainyard is loaded. Only one goroutine at a time may use an
+// Evaluator, because CUE can change other values of the same context when a goroutine reads a value.
 type Evaluator struct {
 	context     *cue.Context
 	definitions *definitions

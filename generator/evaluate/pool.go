@@ -29,9 +29,9 @@ type Pool struct {
 // NewPool returns a pool of evaluators, which load their CUE from the given files.
 func NewPool(definitions fs.FS) *Pool { return &Pool{definitions: definitions} }
 
-// Each is a loop that calls the function "do" with the numbers from 0 to n-1. If the number "runtimes" is large enough,
-// Each uses several evaluators, and the calls of "do" run in parallel. If the context ends, the method Each returns at
-// once, and does not wait for running calls of "do".
+// Each calls the function "do" once for each number from 0 to n-1. If the number "runtimes" is large
+// enough, Each uses several evaluators, and the calls of "do" run in parallel. If the context ends, the method Each
+// returns at once, and does not wait for running calls of "do".
 func (p *Pool) Each(ctx context.Context, n, runtimes int, do func(e *Evaluator, i int)) error {
 	var next atomic.Int64
 	var g errgroup.Group

@@ -15,7 +15,8 @@ import (
 // onlyInEnvironment is the rule for notes about entries that only one environment adds.
 var onlyInEnvironment = problem.Rule{Name: "only-in-environment", Doc: "A runtime, tenant or queue exists in spec, or in more than one environment"}
 
-// section is a mapping of spec whose keys are names that the author chooses.
+// section describes a mapping inside spec, such as spec.queues.flavors. The author of the document
+// chooses the keys of the mapping.
 type section struct {
 	noun string
 	path []string // below spec
@@ -30,8 +31,9 @@ var sections = []section{
 	{"ClusterQueue", []string{"queues", "clusterQueues"}},
 }
 
-// localQueues returns one section for each tenant that has LocalQueues in spec, and whose LocalQueues the patch changes.
-// If a tenant has no LocalQueues, no name in the patch can be a misspelling of an existing name.
+// localQueues returns one section for each tenant whose LocalQueues the patch changes. localQueues leaves out tenants
+// that have no LocalQueues in the argument "spec". If a tenant has no LocalQueues, no name in the patch can be a
+// misspelling of an existing name.
 func localQueues(spec, patch *document.Node) []section {
 	tenants, changes := spec.Get("tenants"), patch.Get("tenants")
 	if tooMany(entryNames(tenants), changes) {
@@ -47,9 +49,9 @@ func localQueues(spec, patch *document.Node) []section {
 }
 
 // checkAdditions checks the entries that one environment adds to the sections of spec. checkAdditions reports a problem for
-// an entry that probably should change an existing entry, but has the wrong name. If an entry without a problem exists only
-// in this environment, checkAdditions adds a note. The method returns the patch without the entries that have problems, so
-// that later stages do not report the same mistakes again.
+// an entry that probably should change an existing entry, but has the wrong name. If an entry has no problem and exists
+// only in this environment, checkAdditions adds a note. The method returns the patch without the entries that have
+// problems, so that later stages do not report the same mistakes again.
 func (s *Source) checkAdditions(d *Document, patch *document.Node) *document.Node {
 	spec := s.root.Get("spec")
 	for _, section := range slices.Concat(sections, localQueues(spec, patch)) {
@@ -88,8 +90,8 @@ func (s section) findMistake(spec *document.Node, f document.Field, changes *doc
 	return problem.Problem{Position: f.Position, Rule: problem.UnknownName, Path: problem.Path(values.Extend(path, f.Key)), Message: text}
 }
 
-// addedElsewhere returns the names that other environments add to a section. A runtime without the key "from" only changes
-// an existing runtime, and adds no name.
+// addedElsewhere returns the names that are added to a section by environments other than the one in the argument
+// "environment". If a runtime has no key "from", the runtime changes an existing runtime and adds no name.
 func (s section) addedElsewhere(environments *document.Node, environment string) []string {
 	var names []string
 	for _, other := range fieldsOf(environments) {
@@ -112,8 +114,8 @@ func (s section) isPatch(value *document.Node) bool {
 	return value.Get("from").Empty() && !value.Incomplete && message.Nearest("from", entryNames(others)) == ""
 }
 
-// keptNames returns the names in "base" that a patch does not remove. A new name that is similar to a removed name is no
-// misspelling, because the new entry replaces the removed entry.
+// keptNames returns the names in "base" that a patch does not remove. A new name may be similar to a removed name,
+// because the new entry replaces the removed entry.
 func (section) keptNames(base []string, changes *document.Node) []string {
 	return slices.DeleteFunc(slices.Clone(base), func(name string) bool {
 		return changes.Field(name) != nil && changes.Get(name).Empty()

@@ -80,8 +80,8 @@ func refusedImports(input Input, file *ast.File, allowOwn bool) error {
 }
 
 // importSchema finds the packages of trainyard's schemas. Every definition in the imported packages allows any
-// value, so CUE does not complain about wrong values. The check stage reports wrong values later, with clearer
-// messages.
+// value, so CUE does not complain about wrong values. Later, the check stage finds the wrong values, and
+// reports them with clearer messages.
 func (l *Loader) importSchema(pos token.Pos, path string) *build.Instance {
 	path, _, _ = strings.Cut(path, ":")
 	if !strings.Contains(strings.Split(path, "/")[0], ".") {
@@ -175,8 +175,8 @@ func withPositions(input Input, v cue.Value, err error) problem.List {
 }
 
 // cuePosition looks at the positions in the user's file, and returns the position that comes last. For a wrong
-// value, CUE lists the position of the value and the position of the definition that the value violates. The
-// position of the value usually comes last.
+// value, CUE lists the position of the value and the position of the definition that the value violates. In
+// the file, the position of the value usually comes after the position of the definition.
 func cuePosition(input Input, positions []token.Pos) problem.Position {
 	last := problem.Position{File: input.Name, Line: 1, Column: 1}
 	for _, p := range positions {

@@ -62,8 +62,8 @@ func (s *Source) Environments(wanted []string) ([]*Document, error) {
 
 // Limits on the number of keys and values in documents. Documents that people write have a few thousand keys and
 // values, and CUE can need 40 kB of memory for each key or value. An environment with 25,000 keys and values
-// (maxNodes) takes about four seconds and half a gigabyte of memory. All environments together take about ten
-// seconds if they have maxAllNodes keys and values in total.
+// (maxNodes) takes about four seconds and half a gigabyte of memory. Environments with maxAllNodes keys and
+// values in total take about ten seconds.
 const (
 	maxNodes    = 25_000 // in the document of one environment
 	maxAllNodes = 50_000 // in the documents of all environments together

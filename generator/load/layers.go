@@ -61,9 +61,9 @@ func (s *Source) checkLayers() {
 	}
 }
 
-// describe returns a message if an added entry is probably meant to change an entry of the earlier layers, and otherwise
-// "". If a layer removes the earlier entry with the similar name, the message is empty, because the added entry replaces
-// the removed entry.
+// describe returns a message if an added entry is probably meant to change an entry of the earlier layers, and
+// otherwise "". If any layer removes the earlier entry with the similar name, the message is empty, because the added
+// entry replaces the removed entry.
 func (a addition) describe(f document.Field, entries, environments *document.Node) string {
 	kept := slices.DeleteFunc(slices.Clone(a.earlier), func(name string) bool { return entries.Field(name) == nil })
 	known := slices.Concat(kept, a.section.addedElsewhere(environments, ""))

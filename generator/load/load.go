@@ -48,7 +48,7 @@ type Source struct {
 // each MiB of text.
 const maxText = 4 << 20
 
-// Load is the method that reads layers and merges them. Later layers override earlier layers. If a layer cannot
+// Load reads layers and merges them. Later layers override earlier layers. If a layer cannot
 // be read, the error is a problem.List with the problems of all layers.
 func (l *Loader) Load(ctx context.Context, layers []Input) (*Source, error) {
 	s := &Source{}
@@ -109,7 +109,8 @@ func (l *Loader) WriteEvaluated(w io.Writer, input Input) error {
 	return document.Encode(w, n, problems)
 }
 
-// merge applies a layer to the result of the earlier layers, and returns false if the layer is not a mapping.
+// merge applies a layer to the result of the earlier layers, and returns false if the
+// layer is not a mapping.
 func (s *Source) merge(layer *document.Node) bool {
 	if layer.Kind != document.Mapping && !layer.Unreadable {
 		s.problems = append(s.problems, problem.Problem{
@@ -145,8 +146,8 @@ func (s *Source) reportEmpty(empty problem.List) error {
 	return nil
 }
 
-// collect adds the problems of a problem.List to the source. If the error is not a problem.List,
-// collect returns the error.
+// collect adds the problems in an error of the type problem.List to the problems of the source. If
+// the error is not a problem.List, collect returns the error.
 func (s *Source) collect(err error) error {
 	var problems problem.List
 	if err == nil || !errors.As(err, &problems) {

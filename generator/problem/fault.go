@@ -9,7 +9,8 @@ type FaultError struct {
 	Err   error
 }
 
-// Fault returns a FaultError for the step that failed, such as "reading the schema", and the error of this step.
+// Fault returns a FaultError that contains a failed step and the error of the step. An example of a step is
+// "reading the schema".
 func Fault(doing string, err error) error { return &FaultError{Doing: doing, Err: err} }
 
 // Error returns one line with the failed step and its cause.

@@ -40,7 +40,8 @@ func (l List) Fold() List {
 }
 
 // nameOwners returns a text that names the tenants or the runtimes to which the problems belong. The result is ""
-// if the problems belong to both tenants and runtimes, or if one problem belongs to neither.
+// if the problems belong to both tenants and runtimes. The result is also "" if a problem belongs neither to a
+// tenant nor to a runtime.
 func nameOwners(problems List) string {
 	kind, names := "", []string{}
 	for _, p := range problems {

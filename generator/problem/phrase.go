@@ -27,7 +27,7 @@ func NewPhrase(text string, names ...string) Phrase {
 }
 
 // String returns the phrase as a text for users. If the phrase has more than four names, String
-// writes only four names, and the number of the names that it omits.
+// writes the first four names and the number of the other names.
 func (p Phrase) String() string {
 	names := strings.Split(p.names, separator)
 	if more := len(names) - maxNames; more > 0 {

@@ -50,7 +50,7 @@ var Syntax = Rule{"syntax", "A file contains valid YAML, JSON or CUE"}
 // Problem is one mistake in an input, or a note about the input.
 type Problem struct {
 	Position
-	// Rule is the type of the problem.
+	// Rule identifies the type of the problem, such as Syntax.
 	Rule Rule `json:"rule,omitzero"`
 	// Path is the path of the value in the document, such as spec.runtimes.a.image. If the problem concerns the whole
 	// file, Path is empty.

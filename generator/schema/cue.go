@@ -22,8 +22,8 @@ const schemaFolder = "schemas/platform"
 // requirements matches sentences about trainyard's own requirements in the comments of the CUE schema. The exported
 // schema omits sentences about trainyard's own requirements, because they are only for developers. A matched
 // sentence can extend over several comment lines. The first alternative of the regular expression matches a sentence
-// that fills whole lines, including its line breaks. The groups of the regular expression match text that stays in
-// the exported schema.
+// that fills whole lines, including its line breaks. The capture groups of the regular expression match text that
+// stays in the exported schema.
 var requirements = regexp.MustCompile(`\n[ \t]*// ` + requirement + `(\n)|(//|\.) ` + requirement)
 
 const requirement = `Requirement:(?:[^.\n]|\n\s*//)*\.`

@@ -80,8 +80,9 @@ func describeAllowed(v cue.Value) string {
 }
 
 // splitSource splits a comment into its text and its source. The source of a field is the part of its comment after
-// "Source:". The source names a rule of another project. The field is based on this rule. splitSource omits the part
-// after "Requirement:", which contains numbers of trainyard's own requirements and is only for developers.
+// "Source:". The text after "Source:" names a rule of a project other than trainyard. The field is based on the rule
+// of the other project. splitSource omits the part of the comment after "Requirement:". The omitted part contains
+// numbers of trainyard's own requirements, and is only for developers.
 func splitSource(comment string) (text, source string) {
 	text, source, _ = strings.Cut(comment, "Source: ")
 	text, _, _ = strings.Cut(text, "Requirement: ")
@@ -89,8 +90,8 @@ func splitSource(comment string) (text, source string) {
 }
 
 // readDefault reads the attribute @default(VALUE) of a field. A document replaces the default of a field by setting
-// the field. A document can also change the default of a field by setting another field. If a document can change a
-// default by setting another field, the comment of the field with the default names the other field.
+// the field. A document can also change the default of a field by setting another field. If the value of a field A
+// can change the default of a field B, the comment of B names A.
 func readDefault(v cue.Value) (standard any, ok bool) {
 	mark := v.Attribute("default")
 	if mark.Err() != nil {

@@ -66,7 +66,6 @@ func evaluator(t *testing.T) *evaluate.Evaluator {
 	return e
 }
 
-// TestDefaultsAreDocumented checks that each field's comment mentions the default in the attribute @default.
 func TestDefaultsAreDocumented(t *testing.T) {
 	for _, f := range Fields(evaluator(t)) {
 		comment := strings.ReplaceAll(f.Doc, `"`, "")

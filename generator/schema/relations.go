@@ -6,8 +6,9 @@ import (
 )
 
 // relationSchemas maps each NAME in an attribute @check(NAME) to a function. Each function in relationSchemas adds
-// keywords to the schema of a complete mapping. The added keywords express a relation between several fields of the
-// mapping. If JSON Schema cannot express a relation, only the check stage reports violations of the relation.
+// keywords to the schema of a complete mapping. The keywords that a function adds express a relation between
+// several fields of the mapping. If JSON Schema cannot express a relation, only the check stage reports violations
+// of the relation.
 var relationSchemas = map[string]func(*jsonschema.Schema){
 	"requirement":      requirementSchema,
 	"fieldRequirement": func(s *jsonschema.Schema) { exactlyOne(s.Properties.Get("values")) },

@@ -40,7 +40,8 @@ func newRenamer(c Changes) *renamer {
 	return r
 }
 
-// parse parses an image reference. Source: the grammar of github.com/distribution/reference.
+// parse splits an image reference into its parts. Source: the grammar of
+// github.com/distribution/reference.
 func parse(text string) (image, bool) {
 	ref, err := ociref.ParseRelative(text)
 	if err != nil {

@@ -34,7 +34,7 @@ type Kind struct {
 	Annotations map[string]string `json:"annotations"` // set if the object does not have the annotation
 }
 
-// ImageField is a field that names an image, in objects of one kind.
+// ImageField describes a field that names an image. The field belongs to objects of one kind.
 type ImageField struct {
 	Group     string   `json:"group"`
 	Kind      string   `json:"kind"`

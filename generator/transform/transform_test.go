@@ -25,8 +25,7 @@ func changes(t *testing.T, spec string) transform.Changes {
 	return c
 }
 
-// apply applies the changes twice, and returns the result and the messages of the first run. When apply makes
-// the changes a second time, the object must stay the same.
+// apply makes the changes twice: the second run must not change the object.
 func apply(t *testing.T, c transform.Changes, object string) (changed string, messages []string) {
 	t.Helper()
 	apply := func(text string) (string, []transform.Problem, problem.List) {

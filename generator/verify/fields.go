@@ -23,7 +23,7 @@ var (
 	wrongType    = problem.Rule{Name: "wrong-field-type", Doc: "A field has the type that its upstream project defines"}
 )
 
-// Fields checks the fields of a generated object, which people may have changed. Fields returns unknown fields in a
+// Fields checks the fields of an object that people may have written or changed. Fields returns unknown fields in a
 // separate list, because a newer version of the type may define these fields. Fields returns two empty lists if
 // trainyard does not know the complete type of the object.
 func Fields(fields map[string]any) (wrong, unknown problem.List) {
@@ -105,7 +105,8 @@ func keysOf(value any) []string {
 	return nil
 }
 
-// remove removes fields of a mapping, or sets items of a list to null, and returns the removed values.
+// remove deletes fields of a mapping, or replaces items of a list by null, and
+// returns the old values.
 func remove(value any, keys []string) map[string]any {
 	removed := map[string]any{}
 	for _, key := range keys {

@@ -15,9 +15,8 @@ var versionsByFile = map[string][]string{
 	"any.yaml": {"2.1", "2.2", "2.3"}, "overrides.yaml": {"2.1"}, "patches.yaml": {"2.2", "2.3"},
 }
 
-// TestCasesOfThePolicy checks each TrainJob in policies/testdata with guard. The rules that refuse the TrainJob must
-// be exactly the rules that its case expects. The cases in policies/testdata also test the admission policy in CEL.
-// The cases include updates and exempt users.
+// TestCasesOfThePolicy: guard must refuse a TrainJob with exactly the rules that its case expects. The cases in
+// policies/testdata also test the admission policy in CEL.
 func TestCasesOfThePolicy(t *testing.T) {
 	objects := guardtest.Objects(t)
 	for _, file := range guardtest.Files(t) {
@@ -37,7 +36,6 @@ func TestCasesOfThePolicy(t *testing.T) {
 	}
 }
 
-// rulesBroken returns the rules that, according to guard, a case breaks on a platform with the given version of Trainer.
 func rulesBroken(t *testing.T, objects []map[string]any, version string, c cases.Case) []string {
 	t.Helper()
 	parameters, _, err := guard.FindParameters(objects, c.Tenant)
@@ -51,8 +49,7 @@ func rulesBroken(t *testing.T, objects []map[string]any, version string, c cases
 	return guardtest.Rules(t, reader, parameters, c)
 }
 
-// TestSlotConfigurationMismatch tests that guard refuses TrainJobs with more processes per node than the runtime allows. The
-// number of processes comes from the TrainJob or from Trainer's default.
+// TestSlotConfigurationMismatch: the number of processes comes from the TrainJob or from Trainer's default.
 func TestSlotConfigurationMismatch(t *testing.T) {
 	objects := guardtest.Objects(t)
 	for name, tc := range map[string]struct {

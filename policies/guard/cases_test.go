@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// ruleCase holds TrainJobs that a rule must accept, and TrainJobs that the rule must refuse.
 type ruleCase struct {
 	rule             Rule
 	data             map[string]string // the tenant's parameters; defaultLimits if nil
@@ -342,7 +341,6 @@ var cases = map[string]ruleCase{
 	},
 }
 
-// joinNumbers formats the numbers from 1 to n, and joins the results with commas.
 func joinNumbers(n int, format string) string {
 	var items []string
 	for i := range n {

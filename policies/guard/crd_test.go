@@ -19,8 +19,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestFieldsAreThoseOfTrainer tests that guard's schemas fit the CRD of each version of Trainer. All fields that the schemas
-// allow must exist in the CRD, and the schemas must either allow or forbid every field of the CRD.
+// TestFieldsAreThoseOfTrainer: all fields that guard's schemas allow must exist in the CRD. For every field of the CRD, the
+// schemas must say whether the field is allowed or forbidden.
 func TestFieldsAreThoseOfTrainer(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {

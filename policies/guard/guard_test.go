@@ -23,8 +23,6 @@ var defaultLimits = map[string]string{
 	"_own.maxNodes": "3", "_own.maxProcPerNode": "4", "_own.maxGPUsPerNode": "1", "_own.numProcPerNode": "1", "_own.gpus": "", "_own.maxName": "44",
 }
 
-// limitsWith returns a copy of defaultLimits in which some keys have other values. The arguments are pairs of a key
-// and its new value.
 func limitsWith(pairs ...string) map[string]string {
 	other := maps.Clone(defaultLimits)
 	for pair := range slices.Chunk(pairs, 2) {
@@ -90,7 +88,6 @@ func parse(t testing.TB, text string) map[string]any {
 	return fields
 }
 
-// check reads a TrainJob, which must have no type errors, and evaluates the rules.
 func check(t testing.TB, version string, fields map[string]any, p Parameters) []Denial {
 	t.Helper()
 	reader, err := ReaderFor(version)
@@ -130,9 +127,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// testRule evaluates the rules for the TrainJobs of a case. A TrainJob in the list "accepts" must have no
-// denials. A TrainJob in the list "refuses" must have at least one denial. Every denial must come from the rule
-// that the case names.
+// testRule also checks that every denial comes from the rule that the case names.
 func (tc ruleCase) testRule(t *testing.T, version string, p Parameters) {
 	for _, s := range tc.accepts {
 		if denials := check(t, version, s.job(t, version), p); len(denials) > 0 {
@@ -152,7 +147,6 @@ func (tc ruleCase) testRule(t *testing.T, version string, p Parameters) {
 	}
 }
 
-// givesAdvice reports whether a message tells the user what to change.
 func givesAdvice(message string) bool {
 	return slices.ContainsFunc([]string{"leave", "write ", "want ", "name one of", "use a", "it has none"}, func(word string) bool {
 		return strings.Contains(message, word)

@@ -1,7 +1,7 @@
 // Package guard evaluates the rules of docs/admission.md on TrainJobs, before they are submitted. The
 // ValidatingAdmissionPolicy of policies/admission enforces the same rules in the cluster. The fields of a TrainJob
-// depend on the version of Trainer. A Reader converts the TrainJob to a Job, which has the same form for all
-// versions. Each rule is a pure function of a Job and the Parameters of a tenant.
+// depend on the version of Trainer. A Reader converts a TrainJob of any version of Trainer to a Job. The type Job
+// is the same for all versions of Trainer. Each rule is a pure function of a Job and the Parameters of a tenant.
 package guard
 
 import (
@@ -15,8 +15,8 @@ type Job struct {
 	// Name is metadata.name. If the TrainJob sets only generateName, Name is the result of GeneratedName. The result of
 	// GeneratedName is as long as the name that the API server will generate.
 	Name string
-	// Exists reports whether the TrainJob already exists. The rule about queues depends on Exists, because Kueue's webhook
-	// sets a default queue only on new TrainJobs.
+	// Exists reports whether the TrainJob already exists. The rule about queues reads the field Exists, because Kueue's
+	// webhook sets a default queue only on new TrainJobs.
 	Exists bool
 	// Queue and PriorityClass hold the values of the labels by which the TrainJob selects its queue and its priority in
 	// Kueue.
@@ -46,8 +46,8 @@ type Job struct {
 	// For each amount that guard cannot parse, Limits and Requests contain 0.
 	UnknownAmounts bool
 	// Replaces is set if Limits and Requests replace all resources of the runtime. The value of Replaces is the version of
-	// Trainer. Replaces is empty if Trainer merges Limits and Requests into the resources of the runtime. Before Trainer
-	// 2.3, a TrainJob that sets limits or requests replaces both the limits and the requests of the runtime.
+	// Trainer. The field Replaces is empty if Trainer merges Limits and Requests into the resources of the runtime. Before
+	// Trainer 2.3, a TrainJob that sets limits or requests replaces both the limits and the requests of the runtime.
 	Replaces string
 	// Size is the size of the spec, labels, annotations and owners of the TrainJob.
 	Size Size
@@ -80,7 +80,7 @@ type Job struct {
 // RuntimeRef identifies a runtime.
 type RuntimeRef struct{ Group, Kind, Name string }
 
-// Named is a name or key in a TrainJob, with its path.
+// Named is a name or a key in a TrainJob, and the path of the name or key.
 type Named struct {
 	Name string
 	Path *field.Path

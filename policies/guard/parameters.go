@@ -29,7 +29,7 @@ type Parameters struct {
 	// NamespaceLabel is the label that the tenant's namespace needs, as KEY=VALUE. If the namespace needs no
 	// label, NamespaceLabel is empty.
 	NamespaceLabel string
-	// Encryption is the method that encrypts the pod network: ipsec, wireguard or none.
+	// Encryption encrypts the pod network: ipsec, wireguard or none.
 	Encryption string
 }
 
@@ -51,7 +51,7 @@ type Runtime struct {
 	// MaxName is the maximum length of a TrainJob's name, in characters.
 	MaxName int64
 	// Hostfile is HostfileConverted or HostfileUnreadable if mpirun of the runtime's image cannot read Trainer's hostfile.
-	// Hostfile is empty for all other runtimes.
+	// Hostfile is empty if neither HostfileConverted nor HostfileUnreadable applies to the runtime.
 	Hostfile string
 }
 

@@ -26,8 +26,8 @@ type Reader struct {
 	findPatches func(spec value) patches
 }
 
-// patches holds parts of a TrainJob's patches. The field "metadata" holds the metadata of pods, Jobs and the JobSet,
-// "jobs" holds the patched ReplicatedJobs, and "pods" holds the pod specs.
+// patches holds three parts of the patches in a TrainJob. The field "metadata" holds the metadata of pods, Jobs and
+// the JobSet, "jobs" holds the patched ReplicatedJobs, and "pods" holds the pod specs.
 type patches struct{ metadata, jobs, pods []value }
 
 // readerByMinor lists the constructors of readers, by minor version of Trainer.
@@ -42,8 +42,9 @@ func ReaderFor(version string) (Reader, error) {
 	return reader(), nil
 }
 
-// Read converts a TrainJob from decoded JSON. Each error describes a value that the API server refuses before it evaluates
-// any rule, such as a value of a wrong type. The Job holds all values that could be read, even if there are errors.
+// Read converts the decoded JSON of a TrainJob to a Job. Each error describes a value that the API server refuses before
+// it evaluates any rule, such as a value of a wrong type. The Job holds all values that could be read, even if there are
+// errors.
 func (r Reader) Read(trainJob map[string]any) (Job, field.ErrorList) {
 	f := findings{limitsItems: r.limitsItems}
 	root := value{content: trainJob}
@@ -175,7 +176,8 @@ func (j *Job) addTargets(kind string, targets []value) {
 	}
 }
 
-// readPods reads the patched pod specs, and the Secrets of the trainer and the initializers.
+// readPods reads the patched pod specs. readPods also reads the names of the Secrets that the
+// trainer and the initializers use.
 func (j *Job) readPods(pods []value, spec value) {
 	j.NodeLabels = listKeys(lookUpEach(pods, "nodeSelector"))
 	volumes := itemsOf(lookUpEach(pods, "volumes"))

@@ -96,8 +96,8 @@ func (r Request) keepsSpec() bool {
 }
 
 // withoutOldPatches replaces each patch that the TrainJob had before the update with an empty patch. The rules do not
-// apply to patches that a TrainJob had before an update. An exempt controller such as Kueue can write patches that
-// users may not write.
+// apply to a patch that was already in the TrainJob before the update. An exempt controller such as Kueue can write
+// patches that users may not write.
 func (r Request) withoutOldPatches() map[string]any {
 	spec, was := maps.Clone(specOf(r.TrainJob)), specOf(r.Before)
 	for _, key := range []string{overridesKey, patchesKey} {

@@ -85,8 +85,8 @@ func unreadableHostfile(job Job, runtime Runtime) field.ErrorList {
 		"leave the option out, or set env.PATH of the runtime to %s and the PATH of the image, which functions of the Kubeflow SDK need", printableName(job.Runtime.Name), trainerHostfile, convertingPath)
 }
 
-// reservedVariables are the variables that only Trainer and the runtime may set. If a TrainJob changed these variables,
-// all ranks could run in the launcher, or more ranks could run than the limits allow.
+// reservedVariables are the variables that only Trainer and the runtime may set. If a TrainJob changed a reserved
+// variable, all ranks could run in the launcher, or the number of ranks could exceed the limits.
 var reservedVariables = []string{
 	"OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_orte_set_default_slots", "OMPI_MCA_plm_rsh_args",
 	"PRTE_MCA_prte_default_hostfile", "I_MPI_HYDRA_HOST_FILE", "I_MPI_PERHOST", "HYDRA_HOST_FILE",

@@ -34,9 +34,9 @@ func unlistedKueueSetting(job Job, _ Parameters) field.ErrorList {
 // Reader.Check itself evaluates the rules about updates.
 func updatesOnly(Job, Parameters) field.ErrorList { return nil }
 
-// removedQueuePatches returns a denial for each patch of Kueue that an update changes or removes. Kueue's patches contain
-// the node selector of a flavor. Without the node selector of their flavor, pods could run on cluster nodes of other
-// flavors.
+// removedQueuePatches returns a denial for each of Kueue's patches that an update changes or removes. Kueue's patches
+// contain the node selector of a flavor. Without the node selector of their flavor, pods could run on cluster nodes of
+// other flavors.
 func (r Request) removedQueuePatches() []Denial {
 	var denials []Denial
 	for key, byKueue := range map[string]func(patch value) bool{
@@ -55,8 +55,8 @@ func (r Request) removedQueuePatches() []Denial {
 }
 
 // manualResume returns a denial if an update resumes a suspended TrainJob of a tenant with queues. If a user resumes a
-// suspended TrainJob, Kueue suspends the TrainJob again. However, a user who resumes a TrainJob again and again would
-// run pods without quota.
+// suspended TrainJob of such a tenant, Kueue suspends the TrainJob again. However, a user who resumes a TrainJob again
+// and again would run pods without quota.
 func (r Request) manualResume(p Parameters) []Denial {
 	was, is := specOf(r.Before)["suspend"], specOf(r.TrainJob)["suspend"]
 	if len(p.Queues) == 0 || was != true || is == true {

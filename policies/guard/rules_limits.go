@@ -79,8 +79,8 @@ func gpuLimit(job Job, runtime Runtime) field.ErrorList {
 var gpuNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)gpu|^nvidia\.com/mig-`) })
 
 // countGPUs counts the GPUs of a node. Since Trainer 2.3, a TrainJob's GPUs replace only the runtime's GPUs of the same
-// resource name. For all other resource names, the node keeps the number of GPUs that the runtime sets. Before Trainer
-// 2.3, a TrainJob's GPUs replace all GPUs of the runtime.
+// resource name. For each resource name that the TrainJob does not set, the node keeps the number of GPUs that the
+// runtime sets. Before Trainer 2.3, a TrainJob's GPUs replace all GPUs of the runtime.
 func countGPUs(amounts map[string]resource.Quantity, runtime Runtime, replaces bool) resource.Quantity {
 	var sum resource.Quantity
 	for name, amount := range amounts {

@@ -22,7 +22,8 @@ type Size struct {
 }
 
 // oversizedJob denies large TrainJobs. The API server stores the spec several times: in the TrainJob, the JobSet, the Jobs
-// and the pods. The policy in the cluster also limits the size of managedFields, which guard does not know.
+// and the pods. The policy in the cluster also limits the size of managedFields. The package "guard" does not know the
+// managedFields of a TrainJob.
 func oversizedJob(job Job, _ Parameters) field.ErrorList {
 	if job.Size.Bytes <= maxBytes && job.Size.Fields <= maxFields && job.Overrides <= maxPatches {
 		return nil
@@ -75,8 +76,8 @@ func computeSize(content any) Size {
 
 // textSize returns the size of one part of a text that CEL's function "format" has written. The API server stores each of
 // the characters <, > and &, and each control character, as six bytes. In the formatted text, a control character begins
-// with a backslash. Therefore textSize counts each backslash as six bytes. Like the admission policy, textSize counts one
-// field for each quote before a colon, and one field for each empty mapping.
+// with a backslash. Therefore textSize counts each backslash as six bytes. textSize counts fields as the admission policy
+// does: one field for each quote before a colon, and one field for each empty mapping.
 func textSize(text string) Size {
 	escaped := 0
 	for _, char := range []string{"<", ">", "&", `\`} {

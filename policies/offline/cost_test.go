@@ -13,9 +13,9 @@ import (
 // minCostRatio is the minimum ratio of the API server's cost limit to the cost of a large TrainJob.
 const minCostRatio = 10
 
-// TestCostLeavesRoom evaluates the admission policy for a large TrainJob with two CEL cost budgets. With a tenth of
-// the API server's CEL cost budget, the policy must admit the TrainJob. With a tiny CEL cost budget, the policy
-// must refuse the TrainJob.
+// TestCostLeavesRoom evaluates the admission policy twice for a large TrainJob, each time with a different CEL cost
+// budget. With a tenth of the API server's CEL cost budget, the policy must admit the TrainJob. With a tiny CEL
+// cost budget, the policy must refuse the TrainJob.
 func TestCostLeavesRoom(t *testing.T) {
 	policies, err := Compile(guardtest.Objects(t, "spec: {target: {trainer: \"2.3\", kueue: \"0.19\"}}"))
 	if err != nil {

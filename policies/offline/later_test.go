@@ -67,9 +67,9 @@ func ofPod(fields string) string {
 	return ofJob(`name: node, template: {spec: {template: {` + fields + `}}}`)
 }
 
-// TestFieldsOfLaterTrainersAreRefused tests that the policy refuses unknown fields at every level, because a later
-// version of Trainer may add them. A test with an API server could not check unknown fields, because the API server
-// drops all fields that the current CRDs do not contain.
+// TestFieldsOfLaterTrainersAreRefused tests unknown fields at every level, because a later version of Trainer may
+// add them. An API server could not test unknown fields, because it drops all fields that the current CRDs do not
+// contain.
 func TestFieldsOfLaterTrainersAreRefused(t *testing.T) {
 	policies, err := offline.Compile(guardtest.Objects(t))
 	if err != nil {
@@ -87,7 +87,7 @@ func TestFieldsOfLaterTrainersAreRefused(t *testing.T) {
 }
 
 // brokenRules renames the field LATER of a TrainJob, and returns the rules that the TrainJob then breaks. If the new
-// name is empty, brokenRules removes the field.
+// name of the field is empty, brokenRules removes the field.
 func brokenRules(t *testing.T, policies *offline.Policies, spec, field string) string {
 	t.Helper()
 	c := cases.Case{Name: spec, Tenant: "team-vision"}
@@ -106,7 +106,6 @@ func brokenRules(t *testing.T, policies *offline.Policies, spec, field string) s
 	return strings.Join(outcome.Rules, " ")
 }
 
-// renameLater renames all keys with the name LATER, or removes these keys if the new name is empty.
 func renameLater(value any, name string) {
 	switch value := value.(type) {
 	case map[string]any:

@@ -12,8 +12,7 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// TestCases evaluates each case in policies/testdata. Exactly the expected rules must refuse the TrainJob, with the
-// expected message.
+// TestCases evaluates each case in policies/testdata.
 func TestCases(t *testing.T) {
 	policies, err := offline.Compile(guardtest.Objects(t))
 	if err != nil {
@@ -34,8 +33,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// expect checks that the policy and the package "guard" both refuse a case by the expected rules. The package "guard"
-// evaluates the rules for the platform's version of Trainer.
+// expect checks that the policy and the package "guard" both refuse a case by the expected rules.
 func expect(t *testing.T, policies *offline.Policies, objects []map[string]any, c cases.Case) {
 	t.Helper()
 	outcome, err := policies.Run(t.Context(), c)
@@ -54,8 +52,7 @@ func expect(t *testing.T, policies *offline.Policies, objects []map[string]any, 
 	}
 }
 
-// TestRulesOfOtherPlatforms tests rules that no TrainJob can break on the unchanged example platform. In this test, the
-// platform has no Kueue, and its network is encrypted.
+// TestRulesOfOtherPlatforms tests rules that no TrainJob can break on the unchanged example platform.
 func TestRulesOfOtherPlatforms(t *testing.T) {
 	objects := guardtest.Objects(t, guardtest.WithoutKueue)
 	policies, err := offline.Compile(objects)
@@ -115,7 +112,6 @@ func TestPathOfARuntimeConvertsTheHostfile(t *testing.T) {
 	}
 }
 
-// TestNamesOfRuntimeVolumesAreReserved tests that a TrainJob cannot add a volume with the name of any volume of a runtime.
 func TestNamesOfRuntimeVolumesAreReserved(t *testing.T) {
 	objects := guardtest.Objects(t)
 	policies, err := offline.Compile(objects)
@@ -139,7 +135,6 @@ func TestNamesOfRuntimeVolumesAreReserved(t *testing.T) {
 	}
 }
 
-// volumeNames returns the names of all volumes in the pods of runtimes, without duplicates.
 func volumeNames(objects []map[string]any) []string {
 	var names []string
 	for _, o := range objects {

@@ -13,13 +13,11 @@ import (
 // backendPath is the path of git-http-backend, Git's own HTTP server.
 const backendPath = "/usr/lib/git-core/git-http-backend"
 
-// repository is a Git repository on a server, with a working copy.
 type repository struct {
 	dir string // the working copy
 	url string
 }
 
-// newRepository serves an empty repository until the test ends.
 func newRepository(t *testing.T) repository {
 	t.Helper()
 	root := t.TempDir()
@@ -39,7 +37,6 @@ func newBare(t *testing.T, served string) http.Handler {
 	return &cgi.Handler{Path: backendPath, Env: []string{"GIT_PROJECT_ROOT=" + served, "GIT_HTTP_EXPORT_ALL=1"}}
 }
 
-// push commits and pushes the working copy.
 func (r repository) push(t *testing.T, message string) {
 	t.Helper()
 	git(t, r.dir, "add", "-A")

@@ -17,7 +17,6 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// personConfig is a Git configuration with a user name and a proxy.
 const personConfig = `[user]
 	name = newcomer
 	email = newcomer@acme.example
@@ -25,9 +24,9 @@ const personConfig = `[user]
 	proxy = %s
 `
 
-// TestNewcomerFollowsThePage runs the commands of docs/argocd.md as printed. Before the first command, the test
-// starts Argo CD and a control plane with Trainer, and serves an empty repository at the address in the page. With -v, the
-// test prints how long the commands took.
+// TestNewcomerFollowsThePage runs the commands of docs/argocd.md as printed. Before the first command, the test starts
+// Argo CD and a control plane with Trainer, and serves an empty repository at the page's address. With -v, the test prints
+// how long the commands took.
 func TestNewcomerFollowsThePage(t *testing.T) {
 	text, err := os.ReadFile(repo.Path(t, "docs/argocd.md"))
 	if err != nil {
@@ -49,8 +48,8 @@ func TestNewcomerFollowsThePage(t *testing.T) {
 	t.Logf("the commands of docs/argocd.md took %s, from the first command until Argo CD had applied all objects", time.Since(start).Round(time.Second))
 }
 
-// startFromForge starts Argo CD, and configures Argo CD to read from the given Git server. startFromForge also
-// configures Git and kubectl for the commands that the doctest.Reader runs.
+// startFromForge starts Argo CD with the given Git server, and configures Git and kubectl for the commands
+// that the doctest.Reader runs.
 func (w *world) startFromForge(t *testing.T, reader *doctest.Reader, forge forge) {
 	t.Helper()
 	startArgoCD(t, w.ControlPlane, "HTTPS_PROXY="+forge.proxy, "https_proxy="+forge.proxy, "SSL_CERT_FILE="+forge.certificate, "GIT_SSL_CAINFO="+forge.certificate)

@@ -8,17 +8,15 @@ import (
 	"github.com/trainyard/trainyard/test/attack"
 )
 
-// onboardings is the default number of rounds of TestNoTrainJobEscapesDuringOnboarding. In each round, the test adds
-// several tenants, and then removes them. A round of the test is slow, because Argo CD runs through all sync waves
-// twice.
+// onboardings is the default number of rounds of TestNoTrainJobEscapesDuringOnboarding. A round is slow, because
+// Argo CD runs through all sync waves twice.
 const (
 	onboardings     = 2
 	tenantsPerRound = 5
 )
 
-// TestNoTrainJobEscapesDuringOnboarding adds and removes tenants through Git, several times. While the test adds and
-// removes tenants, an editor of each tenant submits TrainJobs with a runtime that the tenant does not list. The API
-// server must refuse all TrainJobs with an unlisted runtime.
+// TestNoTrainJobEscapesDuringOnboarding adds and removes tenants through Git, several times. While tenants come and
+// go, an editor of each tenant submits TrainJobs with a runtime that the tenant does not list.
 func TestNoTrainJobEscapesDuringOnboarding(t *testing.T) {
 	w := newWorld(t)
 	w.awaitCondition(t, "the platform is applied", w.inSync(w.headCommit(t)))

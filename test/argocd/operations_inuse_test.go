@@ -25,8 +25,7 @@ func (o *operator) removeQueueInUse(t *testing.T) {
 	o.expectRunning(t, "last")
 }
 
-// endLastJob deletes the TrainJob in the removed ClusterQueue. After the TrainJob is deleted, the
-// ClusterQueue must disappear.
+// endLastJob deletes the last TrainJob in the removed ClusterQueue, which must then disappear.
 func (o *operator) endLastJob(t *testing.T) {
 	o.remove(t, "last")
 	o.expectSynced(t)
@@ -58,7 +57,6 @@ func (o *operator) expectTerminating(t *testing.T, kind schema.GroupVersionKind,
 	})
 }
 
-// setQuota pushes a commit that changes how many TrainJobs the quota of the tenant team-alpha allows.
 func (o *operator) setQuota(t *testing.T, trainJobs int) {
 	t.Helper()
 	o.changeDocument(t, fmt.Sprintf("s/team-alpha: {\\(quota: {trainJobs: [0-9]*}, \\)*/team-alpha: {quota: {trainJobs: %d}, /", trainJobs), "")
@@ -84,8 +82,9 @@ func (o *operator) quota(t *testing.T) int64 {
 	return limit.Value()
 }
 
-// restoreRuntime removes a runtime from the document, and restores the runtime before anybody confirms the removal. As
-// docs/operations.md says, Argo CD applies no newer commit while it waits for the confirmation of a removal.
+// restoreRuntime first removes a runtime from the document. Before anybody confirms the removal, restoreRuntime adds
+// the runtime again. As docs/operations.md says, Argo CD applies no newer commit while it waits for the confirmation
+// of a removal.
 func (o *operator) restoreRuntime(t *testing.T) {
 	const add = "s/^    mpi: \\(.*\\)/    mpi: \\1\\n    unused: \\1/"
 	o.changeDocument(t, add, "")
@@ -100,8 +99,7 @@ func (o *operator) restoreRuntime(t *testing.T) {
 	}
 }
 
-// expectOperation returns a condition for awaitCondition. The condition is true if the message of Argo CD's sync contains
-// the given text.
+// expectOperation returns a condition for awaitCondition: the message of Argo CD's sync contains the given text.
 func expectOperation(text string) func(app *unstructured.Unstructured) error {
 	return func(app *unstructured.Unstructured) error {
 		if message, _, _ := unstructured.NestedString(app.Object, "status", "operationState", "message"); !strings.Contains(message, text) {
@@ -111,8 +109,7 @@ func expectOperation(text string) func(app *unstructured.Unstructured) error {
 	}
 }
 
-// removeRuntimeInUse removes a runtime that two running TrainJobs use. The two TrainJobs must
-// continue to run.
+// removeRuntimeInUse removes a runtime that two running TrainJobs use.
 func (o *operator) removeRuntimeInUse(t *testing.T) {
 	o.expectRunning(t, "kept")
 	o.expectRunning(t, "moved")
@@ -132,9 +129,9 @@ func (o *operator) removeRuntimeInUse(t *testing.T) {
 	o.expectGone(t, runtimeKind, client.ObjectKey{Name: "mpi"})
 }
 
-// changeImmutableField moves a LocalQueue to another ClusterQueue in the document. The API server refuses this change of
-// the LocalQueue. The old bundle is deleted first, because trainyard would compare an old bundle with the new bundle and
-// refuse to move the LocalQueue.
+// changeImmutableField moves a LocalQueue to another ClusterQueue in the document. The API server refuses to change the
+// ClusterQueue of a LocalQueue. The old bundle is deleted first, because trainyard would refuse to move a LocalQueue of
+// an existing bundle.
 func (o *operator) changeImmutableField(t *testing.T) {
 	o.namespace = "team-alpha"
 	o.submit(t, "kept", "mpi")
@@ -154,7 +151,7 @@ func (o *operator) changeImmutableField(t *testing.T) {
 }
 
 // expectRuntimeStays checks a runtime whose removal was confirmed. While Trainer's finalizer keeps the runtime, Argo CD must
-// apply no newer commit. After the test has ended the waiting sync by hand, Argo CD must apply the newer commit.
+// apply no newer commit. The test then ends the waiting sync by hand, and Argo CD must apply the newer commit.
 func (o *operator) expectRuntimeStays(t *testing.T) {
 	t.Helper()
 	o.awaitCondition(t, "Argo CD waits for another confirmation", func(app *unstructured.Unstructured) error {

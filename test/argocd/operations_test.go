@@ -39,8 +39,8 @@ type operator struct {
 }
 
 // TestOperatorFollowsThePage runs the commands of docs/operations.md as printed, with the real Kueue. Before and after some
-// of the commands, the test submits TrainJobs, and checks which TrainJobs run. The test also checks whether Argo CD keeps or
-// reverts the commands' changes in the cluster, as the page says.
+// of the commands, the test submits TrainJobs, and checks which TrainJobs run. The test also checks which changes in the
+// cluster Argo CD keeps or reverts according to the page.
 func TestOperatorFollowsThePage(t *testing.T) {
 	t.Run("Trainer 2.3", func(t *testing.T) { followOperations(t, strings.NewReplacer(), false) })
 	t.Run("Trainer 2.1", func(t *testing.T) {
@@ -80,16 +80,14 @@ func followOperations(t *testing.T, versions *strings.Replacer, keepsRuntimes bo
 	}
 }
 
-// check contains a function that runs before or after a command of docs/operations.md. The field "command" contains
-// a part of the command's text. The function of a check runs once: for the next command that contains the text in
-// the field "command".
+// check contains a function that runs before or after a command of docs/operations.md. The function runs once: for
+// the next command that contains the text in the field "command".
 type check struct {
 	when, command string
 	check         func(t *testing.T)
 }
 
-// run executes the first check of a list if this check belongs to the given step. run returns the checks that are still
-// to be executed.
+// run executes the first check of a list if the check belongs to the given step, and returns the remaining checks.
 func (o *operator) run(t *testing.T, checks []check, when string, step doctest.Step) []check {
 	t.Helper()
 	if len(checks) == 0 || checks[0].when != when || !strings.Contains(step.Command, checks[0].command) {
@@ -194,7 +192,6 @@ func (o *operator) checks() []check {
 	}
 }
 
-// changeDocument edits the document with a sed script, generates the bundle with additional flags, and delivers the bundle.
 func (o *operator) changeDocument(t *testing.T, sed, flags string) {
 	t.Helper()
 	o.reader.Run(t, fmt.Sprintf("sed -i %q /tmp/operations/platform.yaml", sed))
@@ -211,7 +208,7 @@ func (o *operator) submit(t *testing.T, name, runtime string) {
 	controlplane.Eventually(t, func(ctx context.Context) error { return o.Client().Create(ctx, o.job(name, runtime)) })
 }
 
-// remove deletes a TrainJob. Without a kubelet, no TrainJob ends, so the tests delete TrainJobs.
+// remove deletes a TrainJob, because without a kubelet, no TrainJob ends.
 func (o *operator) remove(t *testing.T, name string) {
 	t.Helper()
 	delete(o.pods, name)
@@ -236,15 +233,15 @@ func (o *operator) expectWaiting(t *testing.T, name string) {
 	o.pods[name] = o.expectPods(t, name, true, 0)
 }
 
-// expectPods waits until a TrainJob has the given number of pods, and its field "suspend" has the given value. expectPods
-// returns the UIDs of the pods.
+// expectPods waits until a TrainJob has the given number of pods and the given value of "suspend", and returns the UIDs
+// of the pods.
 func (o *operator) expectPods(t *testing.T, name string, suspended bool, pods int) string {
 	t.Helper()
 	all := &corev1.PodList{}
 	poll.Until(t, serverTimeout, func(context.Context) error {
 		// This code does not use the context that poll.Until passes, because that context ends at the timeout.
-		// With the context of poll.Until, the requests would fail after the timeout. The test could then not
-		// report the state of the TrainJob.
+		// If the requests used the context of poll.Until, they would fail after the timeout. With that
+		// context, the test could not report the state of the TrainJob after the timeout.
 		ctx := t.Context()
 		live := &trainer.TrainJob{}
 		err := errors.Join(

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 )
 
-// newRegistry serves a registry until the test ends, and returns the name of a repository in this registry.
 func newRegistry(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))

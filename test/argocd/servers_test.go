@@ -19,7 +19,7 @@ import (
 // serverTimeout limits how long a test waits for a server to start, or for Argo CD to reach an expected state.
 const serverTimeout = 4 * time.Minute
 
-// servers contains the settings of the servers that belong to one Argo CD. The servers run until the test ends.
+// servers contains the settings of the servers that belong to one Argo CD.
 type servers struct {
 	cp                *controlplane.ControlPlane
 	logs, plugins     string // paths of folders; plugins contains sockets
@@ -42,7 +42,6 @@ func startArgoCD(t *testing.T, cp *controlplane.ControlPlane, environment ...str
 	return s
 }
 
-// startSets starts the applicationset-controller.
 func (s servers) startSets(t *testing.T) {
 	t.Helper()
 	probes := freePort(t)
@@ -51,8 +50,8 @@ func (s servers) startSets(t *testing.T) {
 		"--probe-addr", "127.0.0.1:"+probes, "--metrics-addr", "127.0.0.1:"+freePort(t), "--webhook-addr", "127.0.0.1:"+freePort(t)))
 }
 
-// startPlugin starts the server of a plugin. The parameter "settings" is the folder with the plugin's configuration.
-// The parameter "programs" is a folder that is added to PATH.
+// startPlugin starts the server of a plugin, with the plugin's configuration in the folder "settings". The folder
+// "programs" is added to PATH.
 func (s servers) startPlugin(t *testing.T, name, settings, programs string) {
 	t.Helper()
 	cmd := s.componentCommand(t, "argocd-cmp-server", "--config-dir-path", settings)
@@ -60,8 +59,8 @@ func (s servers) startPlugin(t *testing.T, name, settings, programs string) {
 	s.serve(t, "plugin", address{"unix", filepath.Join(s.plugins, name+".sock")}, cmd)
 }
 
-// componentCommand returns the command of one of Argo CD's servers. One program contains all servers of Argo CD, and
-// the environment variable ARGOCD_BINARY_NAME selects the server that the program runs.
+// componentCommand sets ARGOCD_BINARY_NAME, because one program contains all servers of Argo CD and this variable
+// selects the server.
 func (s servers) componentCommand(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(repo.Tool(t, "argocd"), args...)
@@ -78,7 +77,7 @@ type address struct{ network, address string }
 
 func port(number string) address { return address{"tcp", "127.0.0.1:" + number} }
 
-// serve starts a server and waits until the server responds. The server runs until the test ends.
+// serve starts a server and waits until the server responds.
 func (s servers) serve(t *testing.T, name string, at address, cmd *exec.Cmd) {
 	t.Helper()
 	log, err := os.Create(filepath.Join(s.logs, name+".log"))
@@ -109,7 +108,6 @@ func (s servers) serve(t *testing.T, name string, at address, cmd *exec.Cmd) {
 	}
 }
 
-// freePort returns an unused port of the loopback interface.
 func freePort(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

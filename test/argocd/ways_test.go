@@ -45,8 +45,8 @@ spec:
 // emptyTrainJob is the TrainJob that the test writes to each folder of a team's repository.
 const emptyTrainJob = "{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: a, namespace: b}, spec: {suspend: false}}"
 
-// newWays starts an Argo CD and two Git repositories. One repository contains the bundles of all environments, and
-// the other contains the TrainJobs of a team.
+// newWays sets up one Argo CD, a repository with the bundles of all environments, and a repository with the
+// TrainJobs of a team.
 func newWays(t *testing.T) (w *world, s servers, team repository, registry string) {
 	t.Helper()
 	cp := controlplane.Start(t, controlplane.CRDsOnly())
@@ -77,7 +77,6 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// writeBundles writes the bundles of all environments.
 func (w *world) writeBundles(t *testing.T) {
 	t.Helper()
 	cmd := exec.Command(w.program, "generate", "-f", "platform/platform.yaml", "--format", "argocd", "-o", "deploy")
@@ -96,8 +95,8 @@ func (w *world) createSecret(t *testing.T, about string, data map[string]string)
 	}
 }
 
-// seesObjects returns a condition that awaitCondition can check. The condition is true if Argo CD has found n
-// objects and the Application reports no errors.
+// seesObjects returns a condition for awaitCondition: Argo CD has found n objects, and the Application
+// reports no errors.
 func seesObjects(n int) func(app *unstructured.Unstructured) error {
 	return func(app *unstructured.Unstructured) error {
 		if got := len(resources(app)); got != n {
@@ -210,7 +209,6 @@ func (w *world) expectArtifact(t *testing.T, registry string) {
 	}
 }
 
-// pluginFolder is the folder of the example plugin.
 const pluginFolder = "examples/argocd-plugin"
 
 // expectPlugin checks that the plugin renders the document, and that it fails for a document with problems. The

@@ -25,11 +25,10 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// argocdNamespace is the namespace of Argo CD.
 const argocdNamespace = "argocd"
 
-// localLayer is a layer that changes the document of the example acme. The layer delivers the platform to the
-// cluster in which Argo CD runs, and adds a team with its namespace.
+// localLayer delivers the example acme to the cluster in which Argo CD runs, and adds a team with its
+// namespace.
 const localLayer = `
 spec:
   target: {openshift: false}
@@ -49,7 +48,6 @@ type world struct {
 	app             string // the name of the platform's Application; empty for acme-prod
 }
 
-// applicationName returns the name of the platform's Application.
 func (w *world) applicationName() string { return cmp.Or(w.app, "acme-prod") }
 
 // newWorld sets up Argo CD as an admin does, and makes Argo CD apply the example acme.
@@ -73,7 +71,6 @@ func (w *world) layer(t *testing.T, name, text string) {
 	}
 }
 
-// generate writes the bundle to the working copy, as a user does after a change of a layer.
 func (w *world) generate(t *testing.T, args ...string) {
 	t.Helper()
 	all := []string{"generate", "-f", repo.Path(t, "examples/acme/platform.yaml"), "-f", repo.Path(t, "examples/layers/trainer-2.3.yaml")}
@@ -121,8 +118,7 @@ func (w *world) install(t *testing.T) {
 	}
 }
 
-// moduleFolder returns the source folder of a Go module. The argument "folder" is the folder below tools/ that pins the
-// version of the module.
+// moduleFolder returns the source folder of a Go module whose version is pinned in the given folder below tools/.
 func moduleFolder(t *testing.T, folder, module string) string {
 	t.Helper()
 	dir, err := upstream.ModuleFolder(folder, module)
@@ -132,7 +128,6 @@ func moduleFolder(t *testing.T, folder, module string) string {
 	return dir
 }
 
-// applyFiles applies the files that match a pattern, as an admin does.
 func (w *world) applyFiles(t *testing.T, pattern string) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -148,12 +143,10 @@ func (w *world) applyFiles(t *testing.T, pattern string) {
 	}
 }
 
-// readApplication reads the Application of the platform.
 func (w *world) readApplication(ctx context.Context) (*unstructured.Unstructured, error) {
 	return w.readResource(ctx, "Application", w.applicationName())
 }
 
-// readResource reads the Argo CD resource with this kind and name.
 func (w *world) readResource(ctx context.Context, kind, name string) (*unstructured.Unstructured, error) {
 	app := &unstructured.Unstructured{}
 	app.SetGroupVersionKind(schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: kind})
@@ -161,7 +154,6 @@ func (w *world) readResource(ctx context.Context, kind, name string) (*unstructu
 	return app, err
 }
 
-// annotate sets an annotation of the platform's Application, for example the annotation that requests a refresh.
 func (w *world) annotate(t *testing.T, key, value string) {
 	t.Helper()
 	w.annotateNamed(t, "Application", w.applicationName(), key, value)
@@ -191,13 +183,11 @@ func (w *world) refresh(t *testing.T) {
 	})
 }
 
-// awaitCondition waits until the Application of the platform meets a condition.
 func (w *world) awaitCondition(t *testing.T, what string, holds func(app *unstructured.Unstructured) error) {
 	t.Helper()
 	w.eventuallyNamed(t, w.applicationName(), what, holds)
 }
 
-// eventuallyNamed waits until the Application with the given name meets a condition.
 func (w *world) eventuallyNamed(t *testing.T, name, what string, holds func(app *unstructured.Unstructured) error) {
 	t.Helper()
 	for end := time.Now().Add(serverTimeout); ; time.Sleep(time.Second) {
@@ -214,7 +204,6 @@ func (w *world) eventuallyNamed(t *testing.T, name, what string, holds func(app 
 	}
 }
 
-// describeStatus returns the status of an Application, for messages.
 func describeStatus(app *unstructured.Unstructured) string {
 	conditions, _, _ := unstructured.NestedSlice(app.Object, "status", "conditions")
 	message, _, _ := unstructured.NestedString(app.Object, "status", "operationState", "message")
@@ -243,8 +232,8 @@ func resources(app *unstructured.Unstructured) []resource {
 	return all
 }
 
-// inSync returns a condition for the function awaitCondition. The condition is true if the Application is Synced and
-// Healthy at the given commit. If the argument "commit" is empty, the Application can be at any commit.
+// inSync returns a condition for awaitCondition: the Application is Synced and Healthy at the given commit. If the
+// argument "commit" is empty, the Application can be at any commit.
 func (w *world) inSync(commit string) func(app *unstructured.Unstructured) error {
 	return func(app *unstructured.Unstructured) error {
 		sync, _, _ := unstructured.NestedString(app.Object, "status", "sync", "status")
@@ -257,7 +246,6 @@ func (w *world) inSync(commit string) func(app *unstructured.Unstructured) error
 	}
 }
 
-// headCommit returns the hash of the last commit.
 func (w *world) headCommit(t *testing.T) string {
 	t.Helper()
 	cmd := exec.Command("git", "rev-parse", "HEAD")
@@ -276,8 +264,7 @@ func (w *world) hasObject(ctx context.Context, gvk schema.GroupVersionKind, key 
 	return w.Client().Get(ctx, key, o) == nil && o.GetDeletionTimestamp() == nil
 }
 
-// objectFiles returns the number of objects in the bundle of an environment. objectFiles counts files, because each
-// object has its own file.
+// objectFiles returns the number of objects in the bundle of an environment, in which each object has its own file.
 func (w *world) objectFiles(t *testing.T, environment string) int {
 	t.Helper()
 	n := 0

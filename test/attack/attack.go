@@ -59,7 +59,7 @@ func Start(t testing.TB, config *rest.Config, namespace string) *Attack {
 	return a
 }
 
-// submit submits a TrainJob, and counts the answer.
+// submit creates a TrainJob and counts the answer of the API server.
 func (a *Attack) submit(ctx context.Context, editor client.Client, namespace string, i int) {
 	err := editor.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": v1alpha1.TrainerAPIVersion, "kind": "TrainJob",
@@ -80,8 +80,9 @@ func (a *Attack) submit(ctx context.Context, editor client.Client, namespace str
 	}
 }
 
-// Rounds returns how often a test adds and removes a tenant. Rounds reads the number from the environment variable
-// TRAINYARD_ONBOARDINGS. If the environment variable is empty, Rounds returns the argument "byDefault".
+// Rounds returns the number of times that a test adds and removes a tenant. Rounds reads the number of rounds
+// from the environment variable TRAINYARD_ONBOARDINGS. If the environment variable is empty, the function
+// Rounds returns the argument "byDefault".
 func Rounds(t testing.TB, byDefault int) int {
 	t.Helper()
 	text := os.Getenv("TRAINYARD_ONBOARDINGS")

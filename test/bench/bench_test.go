@@ -39,8 +39,6 @@ func sample(t *testing.T, c Command) Sample {
 	return s
 }
 
-// TestMeasureExcludesTheMeasuringProcess checks that a sample includes neither the time nor the memory of the
-// process that measures.
 func TestMeasureExcludesTheMeasuringProcess(t *testing.T) {
 	ballast := bytes.Repeat([]byte{1}, 256<<20)
 	idle := sample(t, Command{Args: []string{"sleep", "0.2"}})

@@ -38,7 +38,7 @@ const (
 )
 
 // newFolder returns a case that writes all objects of a document into a new folder. By default, a case checks only
-// the number of generated objects. Callers can set another check in the field "verify".
+// the number of generated objects. Callers can replace the default check by setting the field "verify".
 func (b *bench) newFolder(id, title string, objects int, run func(dir string) Command) Case {
 	dir := b.path("new-" + id)
 	return Case{

@@ -9,9 +9,10 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// streamPackage is the source of a CUE package. With this package, CUE evaluates every object completely. In trainyard
-// itself, CUE evaluates each shape only once. A shape is an object without the values of its parameters. Go fills in the
-// values of the parameters. No tenant of workload W has editors or viewers, so the package builds no RoleBindings.
+// streamPackage is the source of a CUE package. With the package in streamPackage, CUE evaluates every object
+// completely. In trainyard itself, CUE evaluates each shape only once. A shape is an object without the values of its
+// parameters. Go fills in the values of the parameters. No tenant of workload W has editors or viewers, so the package
+// builds no RoleBindings.
 const streamPackage = `package evaluate
 
 import (

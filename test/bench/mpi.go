@@ -39,7 +39,7 @@ func NewMPIReport(dir string) *MPIReport {
 // because other load on the machine can only make a time longer.
 func (f MPIFigure) Ratio() float64 { return slices.Min(f.TrainJob) / slices.Min(f.Plain) }
 
-// UpdateDocs replaces the figures of MPI in a Markdown file.
+// UpdateDocs writes the new figures of MPI to a Markdown file, in place of the old figures.
 func (r *MPIReport) UpdateDocs(file string) error { return mpiFigures.update(file, r.Markdown()) }
 
 // Markdown returns the report as Markdown.

@@ -42,9 +42,8 @@ func TestDiffersComparesObjectsNotText(t *testing.T) {
 	}
 }
 
-// TestCUEGeneratesTheSameObjects checks that `cue export` generates the same objects of one tenant as trainyard. The
-// CUE code in the constant streamPackage contains names of fields of policies, so the test fails if these fields are
-// renamed.
+// TestCUEGeneratesTheSameObjects compares the objects that `cue export` and trainyard generate for one tenant. The
+// constant streamPackage contains names of fields of policies, so the test fails if these fields are renamed.
 func TestCUEGeneratesTheSameObjects(t *testing.T) {
 	starter, err := os.Executable()
 	if err != nil {
@@ -66,8 +65,6 @@ func set(t *testing.T, text string) objectDigests {
 	return found
 }
 
-// TestCUEVersionMatchesGoMod checks that the cue command of the benchmarks and trainyard have the same version
-// of CUE.
 func TestCUEVersionMatchesGoMod(t *testing.T) {
 	pinned := regexp.MustCompile(`cuelang.org/go (v\S+)`)
 	var versions []string

@@ -68,7 +68,8 @@ func markdown(sections []section) string {
 	return b.String() + "\n"
 }
 
-// enclosure contains the two comments before and after the measured figures in a Markdown file.
+// enclosure contains two comments of a Markdown file: the comment before the measured figures, and
+// the comment after the measured figures.
 type enclosure struct{ begin, end string }
 
 var (
@@ -80,7 +81,8 @@ var (
 // UpdateDocs replaces the figures in a Markdown file with the figures of the report.
 func (r *Report) UpdateDocs(file string) error { return ownFigures.update(file, r.Markdown()) }
 
-// update replaces the figures between the comments in a Markdown file.
+// update writes the given figures into a Markdown file, between the two comments that enclose the
+// figures.
 func (e enclosure) update(file, figures string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// measuredReport returns a report in which each case has the given CPU time.
 func measuredReport(cpu map[string]time.Duration) *Report {
 	r := &Report{}
 	for id, objects := range map[string]int{

@@ -111,8 +111,8 @@ func (b *bench) prepare() error {
 	return b.readWanted()
 }
 
-// check verifies the output of each case whose ID matches the argument "wanted". To get the output,
-// check runs the case once.
+// check verifies the output of each case whose ID matches the argument "wanted". To get the output
+// of a case, the method check runs the case once.
 func (b *bench) check(wanted *regexp.Regexp) ([]Case, error) {
 	typical, err := b.typicalCases()
 	if err != nil {

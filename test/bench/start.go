@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// StartArgument is the first command-line argument that makes a program call Start.
+// StartArgument is a command-line argument. A program whose first argument is StartArgument calls
+// Start.
 const StartArgument = "start"
 
 // Command is one process to measure.

@@ -42,8 +42,9 @@ func (b *bench) writeTypical() error {
 	return nil
 }
 
-// typicalCases returns the cases of one environment of examples/acme, and of workload W2. kustomize and Helm read
-// bundles that trainyard wrote before the measurement. All programs must print the same number of objects.
+// typicalCases returns the cases for two inputs: one environment of examples/acme, and workload W2. kustomize and
+// Helm read bundles that trainyard wrote before the measurement. All programs must print the same number of
+// objects.
 func (b *bench) typicalCases() ([]Case, error) {
 	const environment = "dev"
 	acme, err := countKinds(filepath.Join(b.path("acme-kustomize"), environment))
@@ -67,8 +68,8 @@ func (b *bench) typicalCases() ([]Case, error) {
 	}, nil
 }
 
-// printed returns a benchmark case. The command of the case prints objects to output.yaml, and the case
-// checks the number of printed objects.
+// printed makes a benchmark case for a command that prints objects. The command of the case prints
+// objects to output.yaml, and the case checks the number of printed objects.
 func (b *bench) printed(id, title string, objects int, command Command) Case {
 	return Case{ID: id, Title: title, Objects: objects, commands: []Command{command}, verify: func() error {
 		text, err := os.ReadFile(b.path("output.yaml"))

@@ -77,7 +77,8 @@ func (b *bench) matchesBundle(dir, pattern string) error {
 	return describeDifference(b.want, found)
 }
 
-// matchesOutput checks that the output of another program contains exactly the objects of workload W.
+// matchesOutput checks the output that a program other than trainyard wrote. The output must contain
+// exactly the objects of workload W.
 func (b *bench) matchesOutput(dir, pattern string) error {
 	found, err := b.read(func(environment string) string { return b.path(dir, fmt.Sprintf(pattern, environment)) })
 	if err != nil {

@@ -50,7 +50,7 @@ func (j *TrainJob) ProcPerNode(n int32) *TrainJob {
 	return j
 }
 
-// Image replaces the image of the runtime's trainer container.
+// Image sets the image of the trainer container, in place of the image in the runtime.
 func (j *TrainJob) Image(image string) *TrainJob {
 	j.trainer().Image = &image
 	return j

@@ -135,7 +135,8 @@ func (c *cluster) url() string { return "https://" + net.JoinHostPort(c.serverAd
 // kubeconfigPath returns the path of a client's kubeconfig.
 func (c *cluster) kubeconfigPath(name string) string { return c.filePath("pki", name+".kubeconfig") }
 
-// Kubeconfig returns the path of the administrator's kubeconfig of the cluster in the folder "dir".
+// Kubeconfig returns the path of the administrator's kubeconfig. The argument "dir" is the folder
+// of the cluster.
 func Kubeconfig(dir string) string { return filepath.Join(dir, "pki", "admin.kubeconfig") }
 
 // connect creates the administrator's client.
@@ -149,8 +150,8 @@ func (c *cluster) connect() error {
 	return err
 }
 
-// newDaemon returns the name and the files of a server of the cluster in the folder "dir". The server does not have
-// to run when newDaemon is called.
+// newDaemon returns the name and the files of a server of a cluster. The argument "dir" is the folder of the
+// cluster. The server does not have to run when newDaemon is called.
 func newDaemon(dir, name string) process.Daemon {
 	return process.Daemon{
 		Name: name, Record: filepath.Join(dir, "records", name), Log: filepath.Join(dir, "logs", name+".log"),

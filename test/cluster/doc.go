@@ -1,7 +1,7 @@
 // Package cluster brings up a real Kubernetes cluster on this machine: etcd, the API server, the controller manager,
 // the scheduler, JobSet, Trainer and optionally Kueue. The programs are built from tools/ or installed from Debian
 // packages. A cluster that runs pods also has a DNS server, and each of its nodes has a containerd, a kubelet and a
-// bridge. A cluster that simulates pods runs kwok instead of kubelets. Once the programs are built, a cluster needs
+// bridge. A cluster that simulates pods runs kwok instead of kubelets. After the programs are built, a cluster needs
 // neither an image registry nor a network.
 //
 // In this package, a node is a Kubernetes node.
@@ -10,6 +10,6 @@
 // in one folder, and listen on addresses of the loopback device or of the cluster's bridges. Down stops only
 // the servers that Up started, and restores the settings that Up changed.
 //
-// From a shell, the command test/cluster/cmd/sandbox brings up a cluster and takes it down. See
-// docs/sandbox.md.
+// In a shell, use the command test/cluster/cmd/sandbox to bring up a cluster, and later to take the
+// cluster down. See docs/sandbox.md.
 package cluster

@@ -12,8 +12,8 @@ import (
 )
 
 // sharedFolders lists folders that a kubelet or a container runtime creates outside its own folder. Kubelets and
-// container runtimes have no setting that prevents the creation of the shared folders. Other programs can have files in
-// the shared folders.
+// container runtimes have no setting that prevents the creation of the shared folders. Programs that do not belong to
+// the cluster can also have files in the shared folders.
 var sharedFolders = []string{
 	"/var/log/containers", "/var/log/pods", "/var/lib/kubelet", "/var/lib/containerd", "/var/lib/cni",
 	"/run/containerd", "/run/netns", "/etc/cni", "/etc/kubernetes", "/usr/libexec/kubernetes", "/opt/containerd",
@@ -30,7 +30,8 @@ func absentFolders() []string {
 	return absent
 }
 
-// removeLinks removes the kubelet's links to logs of this cluster's containers.
+// removeLinks removes the links that the kubelet has created to the logs of this cluster's
+// containers.
 func removeLinks(dir string) error {
 	links, err := filepath.Glob("/var/log/containers/*")
 	if err != nil {

@@ -12,9 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestDisconnectDeletesDevicesOfPods checks that no network device is left when disconnect returns. The method
-// disconnect must delete the devices of pods itself, because the kernel deletes them only later, together with the
-// pods' network namespaces.
+// TestDisconnectDeletesDevicesOfPods checks that no network device is left when disconnect returns. The kernel
+// would also delete the devices of pods, but only later, together with the pods' network namespaces.
 func TestDisconnectDeletesDevicesOfPods(t *testing.T) {
 	if os.Getenv("TRAINYARD_E2E") == "" {
 		t.Skip("needs root: run `make e2e`")
@@ -55,7 +54,6 @@ func TestDisconnectDeletesDevicesOfPods(t *testing.T) {
 	}
 }
 
-// listDevices lists the names of all network devices.
 func listDevices() []string {
 	var names []string
 	for _, line := range outputLines("ip", "-o", "link") {

@@ -25,8 +25,8 @@ import (
 	"github.com/trainyard/trainyard/test/process"
 )
 
-// expectNodeFailureIsContained checks that pods of two nodes reach each other, that the failure of one node does not
-// affect the other node, and that Up starts the failed node again.
+// expectNodeFailureIsContained checks that pods of two nodes reach each other. If one node fails, it must not affect
+// the other node, and Up must start it again.
 func expectNodeFailureIsContained(t *testing.T, o Options) {
 	t.Helper()
 	c := newClient(t, o.Dir)
@@ -58,8 +58,8 @@ func expectNodeFailureIsContained(t *testing.T, o Options) {
 	awaitRestartedPod(t, c)
 }
 
-// dialFrom tries to connect from a pod on the node to a closed port. If the pod can reach the address, the error is
-// "connection refused".
+// dialFrom tries to connect from a pod on the node to a closed port. The port is closed, so a pod that can reach
+// the address gets the error "connection refused".
 func dialFrom(t *testing.T, node, address string) error {
 	t.Helper()
 	pid, err := process.Oldest(cgroupRoot + "/" + node + "/")
@@ -88,7 +88,6 @@ func dialFrom(t *testing.T, node, address string) error {
 	return <-result
 }
 
-// listProcesses lists the processes of all pods on a node.
 func listProcesses(t *testing.T, node string) []int {
 	t.Helper()
 	all, err := listHierarchies()
@@ -134,7 +133,6 @@ func awaitNode(t *testing.T, c client.Client, name string, want corev1.Condition
 	t.Logf("%s has Ready=%s after %s", name, want, time.Since(began).Round(time.Second))
 }
 
-// awaitRestartedPod waits until the pod of the restarted node runs again and can be reached.
 func awaitRestartedPod(t *testing.T, c client.Client) {
 	t.Helper()
 	poll.Until(t, startTimeout, func(ctx context.Context) error {

@@ -16,7 +16,7 @@ type Level string
 
 const (
 	// ControlPlane is the level of clusters without nodes: the API server and controllers process objects, and pods stay
-	// Pending. ControlPlane does not need root.
+	// Pending. A cluster of the level ControlPlane does not need root.
 	ControlPlane Level = "control-plane"
 	// Pods is the level of a cluster whose nodes run pods. This level needs root.
 	Pods Level = "pods"
@@ -50,8 +50,9 @@ type Options struct {
 	Nodes int
 	// Trainer is the folder below tools/ that pins the versions of Trainer and JobSet, by default "trainer-2.3".
 	Trainer string
-	// Kueue is true for a cluster with Kueue. The installed version of Kueue supports the cluster's
-	// version of Trainer.
+	// Kueue is true if the cluster must have Kueue. The function Up then starts a version of Kueue
+	// that supports the cluster's version of Trainer. If Kueue is false, Up also accepts an
+	// existing cluster with Kueue.
 	Kueue bool
 	// Progress receives one line per step. By default, progress lines are discarded.
 	Progress io.Writer

@@ -52,7 +52,7 @@ func newAuthority(dir string) (authority, error) {
 	return ca, os.WriteFile(ca.writtenPath("ca.crt"), ca.pem, 0o600)
 }
 
-// writtenPath returns the path of a file that the authority wrote.
+// writtenPath returns the path of a file that the certificate authority wrote.
 func (ca authority) writtenPath(name string) string { return filepath.Join(ca.dir, name) }
 
 // writeCertificate writes a certificate to NAME.crt, and its key to NAME.key. The certificate is valid for the

@@ -102,7 +102,7 @@ func (c *cluster) startControllerManager(ctx context.Context) error {
 	), upstream.OK("https://"+c.state.loopback()+":10257/healthz"), c.admitsPods)
 }
 
-// admitsPods succeeds once the default namespace has the ServiceAccount that pods need.
+// admitsPods succeeds as soon as the default namespace has the ServiceAccount that pods need.
 func (c *cluster) admitsPods(ctx context.Context) error {
 	key := client.ObjectKey{Namespace: "default", Name: "default"}
 	if err := c.client.Get(ctx, key, &corev1.ServiceAccount{}); err != nil {

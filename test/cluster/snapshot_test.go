@@ -15,8 +15,8 @@ import (
 	"github.com/moby/sys/mountinfo"
 )
 
-// snapshot is a map. Each key is a category, such as mounts, and the value lists the items of the category that exist
-// on the machine. The categories cover everything that a cluster could leave behind.
+// snapshot is a map. snapshot maps a category, such as mounts, to the items of the category that exist on the
+// machine. The categories cover all traces that a cluster could leave behind on the machine.
 type snapshot map[string][]string
 
 func takeSnapshot(t *testing.T, dir string) snapshot {
@@ -65,8 +65,8 @@ func mounts(t *testing.T) []string {
 	return found
 }
 
-// outputLines returns the lines that a command prints, or no lines if the command is missing. outputLines cuts off the
-// remaining lifetimes of IP addresses, because these lifetimes differ from call to call.
+// outputLines returns the lines that a command prints, or no lines if the command is missing. The remaining lifetimes
+// of IP addresses are cut off, because they differ from call to call.
 func outputLines(name string, args ...string) []string {
 	out, _ := exec.Command(name, args...).Output()
 	var lines []string
@@ -79,7 +79,6 @@ func outputLines(name string, args ...string) []string {
 	return lines
 }
 
-// listKernelSettings lists the kernel's settings, except counters.
 func listKernelSettings(t *testing.T) []string {
 	t.Helper()
 	counters := []string{"fs/", "kernel/random/", "kernel/ns_last_pid", "kernel/pty/nr", "net/netfilter/nf_conntrack_count"}
@@ -117,7 +116,6 @@ func controlGroups(t *testing.T) []string {
 	})
 }
 
-// listContents lists the contents of folders, and ignores folders that do not exist.
 func listContents(folders ...string) []string {
 	var found []string
 	for _, folder := range folders {

@@ -24,8 +24,8 @@ type Server struct {
 	Log string
 }
 
-// Status lists the servers of the cluster in the folder "dir", in the order in which they start. The list is empty if
-// there is no cluster.
+// Status returns the servers of a cluster, in the order in which they start. The folder "dir" contains the files of
+// the cluster. The list is empty if there is no cluster.
 func Status(dir string) ([]Server, error) {
 	saved, err := readState(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -42,12 +42,13 @@ func Status(dir string) ([]Server, error) {
 	return found, nil
 }
 
-// AddedServer returns a server that another program adds to the cluster in the folder "dir". If the server runs, Status
-// lists it, and Down stops it first.
+// AddedServer returns a server that another program adds to a cluster. The folder "dir" contains the files of the
+// cluster. If the added server runs, the function Status lists it, and the function Down stops it before the servers of
+// the cluster.
 func AddedServer(dir, name string) process.Daemon { return newDaemon(dir, name) }
 
-// listServers lists the daemons of a cluster in the order in which they start. The servers of other programs are at
-// the end of the list.
+// listServers lists the daemons of a cluster in the order in which they start. Servers that other programs have
+// added are at the end of the list.
 func (s state) listServers(dir string) []string {
 	all := s.listOwnServers(dir)
 	records, _ := os.ReadDir(filepath.Join(dir, "records")) // if the folder does not exist, no server was added

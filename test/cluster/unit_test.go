@@ -53,7 +53,6 @@ func TestInvalidOptionsAreRejected(t *testing.T) {
 	}
 }
 
-// TestNodesShareNoResources checks that names, files and addresses of all nodes differ.
 func TestNodesShareNoResources(t *testing.T) {
 	seen := map[string]string{}
 	for _, n := range (state{Level: Pods, Nodes: maxNodes}).listNodes("/cluster") {

@@ -25,8 +25,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// TestUpRunsPodsAndDownLeavesNothing starts a cluster, lets a node and the scheduler fail, starts both again with Up,
-// and stops the cluster. After the test, the machine must be in the same state as before the test.
+// TestUpRunsPodsAndDownLeavesNothing starts a cluster, and lets a node and the scheduler fail. The test then starts
+// the node and the scheduler again with Up, and stops the cluster.
 func TestUpRunsPodsAndDownLeavesNothing(t *testing.T) {
 	o := newClusterOptions(t)
 	before := takeSnapshot(t, o.Dir)
@@ -64,8 +64,7 @@ func TestUpRunsPodsAndDownLeavesNothing(t *testing.T) {
 	}
 }
 
-// newClusterOptions returns the options for a test's cluster. The folder of the cluster has a short path, because the
-// paths of sockets have a maximum length.
+// newClusterOptions chooses a folder with a short path, because the paths of sockets have a maximum length.
 func newClusterOptions(t *testing.T) Options {
 	t.Helper()
 	if os.Getenv("TRAINYARD_E2E") == "" {
@@ -88,7 +87,6 @@ func up(t *testing.T, o Options) {
 	}
 }
 
-// runningServers maps the name of each running server to its process id.
 func runningServers(t *testing.T, dir string) map[string]int {
 	t.Helper()
 	servers, err := Status(dir)
@@ -115,7 +113,6 @@ func expectAllServersRun(t *testing.T, dir string) {
 	}
 }
 
-// newClient returns a client of the cluster in the folder "dir".
 func newClient(t *testing.T, dir string) client.Client {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", Kubeconfig(dir))
@@ -129,8 +126,7 @@ func newClient(t *testing.T, dir string) client.Client {
 	return c
 }
 
-// runPod runs a pod with resource limits on a node, and returns the pod's address. The pod starts only if control
-// groups, the network and images work.
+// runPod runs a pod with resource limits, which starts only if control groups, the network and images work.
 func runPod(t *testing.T, c client.Client, node string) string {
 	t.Helper()
 	limits := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceMemory: resource.MustParse("20Mi")}
@@ -152,8 +148,8 @@ func runPod(t *testing.T, c client.Client, node string) string {
 	return pod.Status.PodIP
 }
 
-// expectLocalAddressesOnly fails if a server listens on an address that other machines can reach.
-// expectLocalAddressesOnly also fails if the command ss shows no servers, for example because ss is not installed.
+// expectLocalAddressesOnly fails if a server listens on an address that other machines can reach, or if the
+// command ss shows no servers.
 func expectLocalAddressesOnly(t *testing.T) {
 	t.Helper()
 	servers := 0

@@ -19,10 +19,10 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// TestEvaluatorsAgreeOnEveryField submits many TrainJobs. Each TrainJob sets one field of Trainer's API to a valid or
-// an invalid value. The fields come from Trainer's CRD. Three evaluators must agree on each TrainJob: the API server,
-// the package "offline", and the package "guard". The package "offline" evaluates the admission policies without a
-// cluster, and the package "guard" implements the admission rules in Go.
+// TestEvaluatorsAgreeOnEveryField submits TrainJobs that each set one field of Trainer's CRD to a valid or an invalid
+// value. Three evaluators must agree on each TrainJob: the API server, the package "offline", and the package
+// "guard". The package "offline" evaluates the admission policies without a cluster, and the package "guard"
+// implements the admission rules in Go.
 func TestEvaluatorsAgreeOnEveryField(t *testing.T) {
 	skipUnlessAllTrainers(t) // thousands of TrainJobs
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
@@ -122,10 +122,9 @@ func fieldSamples(schema apiextensionsv1.JSONSchemaProps) func(yield func(fieldS
 	}
 }
 
-// fieldWalker walks through a schema, and yields a sample for each value of each field.
 type fieldWalker struct{ yield func(fieldSample) bool }
 
-// placement is a function that returns a spec in which one field has the given value.
+// placement returns a spec in which one field has the given value.
 type placement func(any) any
 
 func (w fieldWalker) put(path string, value any, place placement) {
@@ -188,8 +187,8 @@ func (w fieldWalker) value(path string, schema apiextensionsv1.JSONSchemaProps, 
 	}
 }
 
-// manyItems returns a list with more items than most lists in a TrainJob may contain. No two items have equal values
-// for all given keys, because the API server refuses a list with two items that have equal keys.
+// manyItems returns a list with more items than most lists in a TrainJob may contain. The items differ in the given
+// keys, because the API server refuses a list with two items that have equal keys.
 func manyItems(item any, keys []string) []any {
 	var items []any
 	for i := range 200 {
@@ -211,8 +210,7 @@ var knownValues = []struct{ path, value string }{
 	{".mountPath", "/data"}, {".fieldPath", "metadata.name"}, {".resource", "limits.cpu"},
 }
 
-// rightValue returns a value that a schema allows. If the value is an object, the object has only
-// its required fields.
+// rightValue returns a value that a schema allows: for an object, only the required fields.
 func rightValue(path string, schema apiextensionsv1.JSONSchemaProps) any {
 	for _, known := range knownValues {
 		if strings.HasSuffix(path, known.path) {
@@ -236,8 +234,8 @@ func rightValue(path string, schema apiextensionsv1.JSONSchemaProps) any {
 			object[key] = rightValue(path+"."+key, schema.Properties[key])
 		}
 		if strings.HasSuffix(path, ".projected") {
-			// If the list "sources" were missing, Trainer's webhook would write null as the value of "sources",
-			// and the API server refuses null.
+			// If the list "sources" were missing, Trainer's webhook would write null, which the API server
+			// refuses.
 			object["sources"] = []any{}
 		}
 		return object

@@ -78,7 +78,7 @@ func (d dice) container() string {
 	return "{" + strings.Join(fields, ", ") + "}"
 }
 
-// mountOption returns a random option of a volume mount. Usually, mountOption returns no option.
+// mountOption returns a random option of a volume mount, but in most calls an empty string.
 func (d dice) mountOption() string {
 	if d.usually() {
 		return ""

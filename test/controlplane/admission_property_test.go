@@ -24,10 +24,10 @@ const (
 	minOutcome = 20
 )
 
-// TestPolicyEvaluatorsAgree submits random TrainJobs as an editor of a tenant, and checks them with three evaluators of
-// the admission rules. The API server with the generated policy, and the package "offline", must return exactly the
-// same message. The package "guard" must find the same violated rules. Each rule must refuse at least one of the random
-// TrainJobs.
+// TestPolicyEvaluatorsAgree submits random TrainJobs as an editor of a tenant, and compares three evaluators of the
+// admission rules. The API server with the generated policy, and the package "offline", must return exactly the same
+// message. For each random TrainJob, the package "guard" must find the same violated rules as the API server. Each rule
+// must refuse at least one of the random TrainJobs.
 func TestPolicyEvaluatorsAgree(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		seen := map[string]int{}
@@ -84,16 +84,15 @@ func (v version) neverViolates(rule guard.Rule) bool {
 	return false
 }
 
-// evaluators holds the inputs of the three implementations of the admission rules: the API server, the package
-// "offline", and the package "guard", which reads the generated objects.
+// evaluators holds the inputs of the three evaluators of admission rules: the API server, the package
+// "offline", and the package "guard".
 type evaluators struct {
 	cp      *controlplane.ControlPlane
 	offline *offline.Policies
 	objects []map[string]any
 }
 
-// newEvaluators applies the example acme, and returns the evaluators for this example. The argument "layer" contains
-// changes to the example, and can be empty.
+// newEvaluators applies the example acme with the changes in the argument "layer", which can be empty.
 func newEvaluators(t *testing.T, cp *controlplane.ControlPlane, v version, layer string) evaluators {
 	t.Helper()
 	e := evaluators{cp: cp}
@@ -107,7 +106,6 @@ func newEvaluators(t *testing.T, cp *controlplane.ControlPlane, v version, layer
 	return e
 }
 
-// guardFor returns the inputs of package "guard" for a tenant: the reader of TrainJobs, and the tenant's parameters.
 func (e evaluators) guardFor(t *testing.T, tenant string) (guard.Reader, guard.Parameters) {
 	t.Helper()
 	parameters, reader, err := guard.FindParameters(e.objects, tenant)
@@ -117,8 +115,8 @@ func (e evaluators) guardFor(t *testing.T, tenant string) (guard.Reader, guard.P
 	return reader, parameters
 }
 
-// expectSameRules submits the TrainJob of a case as an editor of its tenant, checks that all evaluators agree, and
-// returns the rules that refuse the TrainJob.
+// expectSameRules submits the TrainJob of a case as an editor of its tenant, and returns the rules on which all
+// evaluators agree.
 func (e evaluators) expectSameRules(t *testing.T, c cases.Case) []string {
 	t.Helper()
 	text, _ := yaml.Marshal(c.TrainJob)
@@ -143,8 +141,8 @@ type dice struct {
 	overrides bool // TrainJobs have podTemplateOverrides, as in Trainer 2.1
 }
 
-// randomCase returns a case with a random TrainJob. About half of the random TrainJobs violate an admission rule. The
-// same seed always gives the same TrainJob.
+// randomCase returns a case whose TrainJob violates an admission rule with a probability of about one half. The same
+// seed always gives the same TrainJob.
 func randomCase(t *testing.T, seed uint64, v version) cases.Case {
 	t.Helper()
 	d := dice{rand.New(rand.NewPCG(seed, 6)), v.trainer == "trainer-2.1"}
@@ -182,7 +180,6 @@ func randomCase(t *testing.T, seed uint64, v version) cases.Case {
 	return c.Completed()
 }
 
-// jobMetadata returns random labels, annotations and other metadata for a TrainJob.
 func (d dice) jobMetadata() string {
 	text := ""
 	if d.IntN(3) == 0 {
@@ -201,14 +198,11 @@ func (d dice) rarely() bool               { return d.IntN(8) == 0 }
 func (d dice) usually() bool              { return d.IntN(8) != 0 }
 func (d dice) of(values ...string) string { return values[d.IntN(len(values))] }
 
-// someOf returns at most two random values from the list, without repetition.
 func (d dice) someOf(values ...string) []string {
 	d.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
 	return values[:d.IntN(3)]
 }
 
-// runtime returns a random reference to a runtime. Usually, the reference names a runtime that the
-// tenant may use.
 func (d dice) runtime(tenant string) string {
 	switch {
 	case d.usually() && tenant == "team-physics":

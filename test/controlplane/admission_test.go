@@ -34,8 +34,7 @@ import (
 // exemptAccount is a user whose requests the admission policy does not check.
 const exemptAccount = "system:serviceaccount:openshift-kueue-operator:kueue-controller-manager"
 
-// TestTrainJobsAreAdmittedOrRefused submits the cases of policies/testdata to the API server. Each case specifies
-// whether the TrainJob is admitted, or which rule refuses it with which message.
+// TestTrainJobsAreAdmittedOrRefused submits the cases of policies/testdata to the API server.
 func TestTrainJobsAreAdmittedOrRefused(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
@@ -81,8 +80,8 @@ func listCases(t *testing.T, v version) []cases.Case {
 	return found
 }
 
-// applyPolicies applies the example acme with its admission policies, waits until the policies are in force, and
-// deletes all objects at the end of the test.
+// applyPolicies applies the example acme until the test ends, and waits until its admission policies are in
+// force.
 func applyPolicies(t *testing.T, cp *controlplane.ControlPlane, v version) []client.Object {
 	t.Helper()
 	return applyPlatform(t, cp, v, "")
@@ -122,10 +121,9 @@ func awaitPolicy(t *testing.T, cp *controlplane.ControlPlane, tenant string) {
 	})
 }
 
-// policyTimeout is the maximum time for which a test waits until a new policy is in force. policyTimeout is
-// longer than other timeouts. The API server looks for new policies once a second, and then reads their
-// parameters. On a busy machine, it can take minutes until the API server has read the parameters of a new
-// policy.
+// policyTimeout is the maximum time for which a test waits until a new policy is in force. The API server
+// looks for new policies once a second, and then reads their parameters. On a busy machine, the API server
+// can need minutes to read the parameters of a new policy.
 const policyTimeout = 3 * time.Minute
 
 func trainJob(name, namespace, runtime string) map[string]any {
@@ -137,14 +135,12 @@ func trainJob(name, namespace, runtime string) map[string]any {
 }
 
 // submit submits the TrainJob of a case as a dry run, and returns the message of the policy, or nothing if the policy
-// admits the TrainJob. The error can come from the policy or from another part of the API server.
+// does not refuse. The error can come from the policy or from another part of the API server.
 func submit(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (string, error) {
 	t.Helper()
 	return submitAs(t, cp, c, "system:masters")
 }
 
-// submitAs submits the TrainJob of a case in the same way as submit, but as a user in the given
-// groups.
 func submitAs(t *testing.T, cp *controlplane.ControlPlane, c cases.Case, groups ...string) (string, error) {
 	t.Helper()
 	user := c.User
@@ -163,8 +159,8 @@ func submitAs(t *testing.T, cp *controlplane.ControlPlane, c cases.Case, groups 
 	return message, err
 }
 
-// update creates the TrainJob c.Before. The function then submits the changes that the case makes to
-// c.Before, as a dry run.
+// update first creates the TrainJob c.Before in the cluster. update creates the TrainJob c.Before,
+// and then sends the changes that the case makes to c.Before. The request is a dry run.
 func update(t *testing.T, cp *controlplane.ControlPlane, submitter client.Client, c cases.Case, job *unstructured.Unstructured) error {
 	t.Helper()
 	live := (&unstructured.Unstructured{Object: c.Before}).DeepCopy()
@@ -232,7 +228,6 @@ func TestTrainJobsAreRefusedWithoutParameters(t *testing.T) {
 	})
 }
 
-// readFields returns the fields of an object that was read from a file.
 func readFields(t *testing.T, obj client.Object) map[string]any {
 	t.Helper()
 	u, ok := obj.(*unstructured.Unstructured)
@@ -242,8 +237,8 @@ func readFields(t *testing.T, obj client.Object) map[string]any {
 	return u.Object
 }
 
-// TestPolicyExpressionsTypeCheck checks that Kubernetes' own type checker reports no warnings for the
-// policy's expressions, with the types of each version of Trainer.
+// TestPolicyExpressionsTypeCheck checks the policy's expressions with Kubernetes' own type checker
+// and the types of each version of Trainer.
 func TestPolicyExpressionsTypeCheck(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)

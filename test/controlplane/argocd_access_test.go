@@ -22,12 +22,10 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// applicationController is the account of Argo CD's application controller in OpenShift GitOps.
 var applicationController = client.ObjectKey{Namespace: "openshift-gitops", Name: "openshift-gitops-argocd-application-controller"}
 
-// byOpenShiftGitOps is a layer on top of the platform document fixedUsers. With the layer
-// byOpenShiftGitOps, OpenShift GitOps delivers the platform to the cluster in which OpenShift GitOps
-// runs. One tenant gets all roles.
+// byOpenShiftGitOps is a layer on top of the platform document fixedUsers. With this layer,
+// OpenShift GitOps delivers the platform to its own cluster. One tenant gets all roles.
 const byOpenShiftGitOps = `
 spec:
   target: {gang: kueue, kueue: "0.19"}
@@ -81,9 +79,9 @@ func TestArgoCDMayApplyThePlatform(t *testing.T) {
 	}
 }
 
-// TestArgoCDHasFewRightsWithoutTheController checks that Argo CD gets the rights to impersonate accounts and to read
-// Secrets only if the document sets controller.enabled. Argo CD needs these rights only to create the roles of
-// trainyard's controller, because these roles grant the same rights.
+// TestArgoCDHasFewRightsWithoutTheController checks that Argo CD may impersonate accounts and read Secrets only if
+// the document sets controller.enabled. Argo CD needs these rights only to create the roles of trainyard's
+// controller, because these roles grant the same rights.
 func TestArgoCDHasFewRightsWithoutTheController(t *testing.T) {
 	for _, enabled := range []bool{false, true} {
 		platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: []generator.Input{
@@ -107,9 +105,8 @@ func applyAs(t *testing.T, c client.Client, obj client.Object) error {
 	return c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("argocd-controller"), client.ForceOwnership)
 }
 
-// TestArgoCDMayApplyEveryKind checks the rights of Argo CD with the API server's authorizer. Argo CD must have the
-// rights to read, write and delete all kinds of objects that a platform can have. Argo CD must not have unexpected
-// permissions.
+// TestArgoCDMayApplyEveryKind checks the rights of Argo CD with the API server's authorizer. Argo CD must not have
+// unexpected permissions.
 func TestArgoCDMayApplyEveryKind(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Alone("TestArgoCDMayApplyThePlatform"))
 	installSCCs(t, cp)
@@ -162,8 +159,8 @@ func TestArgoCDMayApplyEveryKind(t *testing.T) {
 	}
 }
 
-// TestOtherClustersNeedNoAccess checks when a bundle gives rights to Argo CD. A bundle gives rights only if OpenShift
-// GitOps delivers the bundle to the cluster in which OpenShift GitOps runs.
+// TestOtherClustersNeedNoAccess checks that a bundle gives Argo CD rights only if OpenShift GitOps delivers the
+// bundle to its own cluster.
 func TestOtherClustersNeedNoAccess(t *testing.T) {
 	for settings, want := range map[string]int{
 		"": 2, ", cluster: in-cluster": 2, ", clusters: {a: {cluster: north}, b: {cluster: in-cluster}}": 2,
@@ -175,8 +172,8 @@ func TestOtherClustersNeedNoAccess(t *testing.T) {
 	}
 }
 
-// deliverWith generates the objects of the platform fixedUsers with the layer byOpenShiftGitOps. The argument
-// "settings" adds settings to the field delivery.argocd.
+// deliverWith generates the platform fixedUsers with the layer byOpenShiftGitOps, and with the given settings
+// in delivery.argocd.
 func deliverWith(t *testing.T, settings string) (object.Delivery, []client.Object) {
 	t.Helper()
 	layers := []generator.Input{
@@ -189,7 +186,6 @@ func deliverWith(t *testing.T, settings string) (object.Delivery, []client.Objec
 	return platforms[0].Delivery, generateObjects(t, layers...)
 }
 
-// grantAccess applies the objects that give Argo CD its rights, as an admin does.
 func grantAccess(t *testing.T, cp *controlplane.ControlPlane, delivery object.Delivery) {
 	t.Helper()
 	for _, fields := range delivery.Access {

@@ -31,8 +31,8 @@ var controllerPermissions = []string{
 	"create networkpolicies.networking.k8s.io", "delete networkpolicies.networking.k8s.io",
 }
 
-// TestControllerHasOnlyItsPermissions checks that trainyard's controller has exactly the permissions that it needs, in
-// each kind of namespace and in the whole cluster. The controller cannot create TrainJobs with its own permissions.
+// TestControllerHasOnlyItsPermissions checks the permissions of trainyard's controller in each kind of namespace and
+// in the whole cluster. The controller cannot create TrainJobs with its own permissions.
 func TestControllerHasOnlyItsPermissions(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyAcme(t, cp)
@@ -96,8 +96,6 @@ func TestControllerAndUsersAreSeparated(t *testing.T) {
 	}
 }
 
-// expectAccess checks the result of a request. An allowed request must succeed, and the API server must
-// forbid every other request.
 func expectAccess(t *testing.T, err error, allowed bool) {
 	t.Helper()
 	if allowed && err != nil {
@@ -108,7 +106,6 @@ func expectAccess(t *testing.T, err error, allowed bool) {
 	}
 }
 
-// createTemporary creates objects, and deletes them when the test ends.
 func createTemporary(t *testing.T, cp *controlplane.ControlPlane, objs ...client.Object) {
 	t.Helper()
 	for _, obj := range objs {
@@ -123,8 +120,7 @@ func createTemporary(t *testing.T, cp *controlplane.ControlPlane, objs ...client
 	}
 }
 
-// request is a request that a user sends to the API server. Requests that write are dry runs, so the cluster does not
-// change.
+// request sends a request to the API server. Requests that write are dry runs, so the cluster does not change.
 type request func(context.Context, client.Client) error
 
 func reading(obj client.Object) request {

@@ -21,7 +21,7 @@ import (
 )
 
 // startTimeout is the maximum duration of each wait during the start of a control plane. On a busy machine, a wait
-// can take almost this long.
+// can take almost as long as startTimeout.
 const startTimeout = 2 * time.Minute
 
 // ControlPlane is one running Kubernetes API server with Trainer and JobSet.

@@ -10,7 +10,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// dashboardPlatform is a document with dashboards. Tests replace the value of the field "delivery".
+// dashboardPlatform is a document with dashboards, in which tests replace the value of the field
+// "delivery".
 const dashboardPlatform = `apiVersion: trainyard.dev/v1alpha1
 kind: Platform
 metadata: {name: dashboards}

@@ -7,7 +7,8 @@
 // garbage collected. The tests check objects, and each test uses its own namespace. The option Pods starts
 // controllers that create pods and enforce ResourceQuotas. The pods stay Pending.
 //
-// All tests in a test binary that use the same options share one control plane, because a start takes seconds:
+// If several tests in a test binary use the same options, the tests share one control plane, because starting
+// a control plane takes seconds:
 //
 //	func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
 //

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestDoctorReadsArgoCD checks that `trainyard doctor` reports the settings that Argo CD lacks. Other settings of
-// Argo CD must not change the report.
+// TestDoctorReadsArgoCD checks that `trainyard doctor` reports the settings that Argo CD lacks. The report must
+// not depend on settings of Argo CD that trainyard does not need.
 func TestDoctorReadsArgoCD(t *testing.T) {
 	cp := controlplane.Start(t)
 	program := repo.Build(t)

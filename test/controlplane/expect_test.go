@@ -46,8 +46,8 @@ func expectMPIJob(t *testing.T, v version, runtime *trainer.ClusterTrainingRunti
 	}
 }
 
-// expectOwners checks the owner references of all objects that were created for the TrainJob. Because of these
-// references, Kubernetes deletes the objects when the TrainJob is deleted.
+// expectOwners checks the owner references by which Kubernetes deletes the objects when the TrainJob is
+// deleted.
 func expectOwners(t *testing.T, created *outcome) {
 	t.Helper()
 	trainJob := owner(&created.trainJob, trainer.GroupVersion.String(), trainer.TrainJobKind)
@@ -97,7 +97,6 @@ func expectHostfile(t *testing.T, created *outcome, asNode bool, nodes, slots in
 	}
 }
 
-// expectSSHKeys checks the key pair that lets the launcher log in to the nodes.
 func expectSSHKeys(t *testing.T, secret *corev1.Secret) {
 	t.Helper()
 	if !ptr.Deref(secret.Immutable, false) || secret.Type != corev1.SecretTypeSSHAuth || len(secret.Data) != 2 {
@@ -145,8 +144,8 @@ func expectLabels(t *testing.T, role string, want, got map[string]string) {
 	}
 }
 
-// expectVolumes checks the volumes that Trainer adds. The launcher and the nodes get a volume with the SSH keys, and
-// the launcher also gets a volume with the hostfile.
+// expectVolumes checks the volumes that Trainer adds: the SSH keys for the launcher and the nodes, and the hostfile
+// for the launcher.
 func expectVolumes(t *testing.T, v version, role string, created *outcome, pod corev1.PodSpec) {
 	t.Helper()
 	keys := v.sshKeys
@@ -170,7 +169,6 @@ func expectVolumes(t *testing.T, v version, role string, created *outcome, pod c
 	}
 }
 
-// expectMounts checks that the container has the runtime's mounts and the mounts that Trainer adds.
 func expectMounts(t *testing.T, role string, runtime *trainer.ClusterTrainingRuntime, template, got corev1.Container) {
 	t.Helper()
 	want := map[string]string{*runtime.Spec.MLPolicy.MPI.SSHAuthMountPath: "mpi-ssh-auth"}
@@ -195,8 +193,7 @@ func mounts(c corev1.Container) map[string]string {
 
 // expectSettings checks that the container has the settings of the runtime's template, with the changes that the
 // TrainJob makes. The TrainJob's image and command apply only to the launcher. The TrainJob's environment variables
-// and resources apply to the launcher. If the launcher runs as a node, the TrainJob's environment variables and
-// resources also apply to all nodes.
+// and resources apply to the launcher, and also to all nodes if the launcher runs as a node.
 func expectSettings(t *testing.T, v version, role string, asNode bool, job *trainer.TrainJob, template, got corev1.Container) {
 	t.Helper()
 	want := template.DeepCopy()
@@ -228,8 +225,8 @@ func expectSettings(t *testing.T, v version, role string, asNode bool, job *trai
 
 var reference = regexp.MustCompile(`\$\(([A-Za-z_][A-Za-z0-9_]*)\)`)
 
-// expectReferences checks the environment variables of a container. A variable may refer only to variables that come
-// earlier in the list. The kubelet does not expand references to later variables.
+// expectReferences checks that each variable refers only to earlier variables, because the kubelet does not expand
+// references to later variables.
 func expectReferences(t *testing.T, role string, c corev1.Container) {
 	t.Helper()
 	set := map[string]bool{}
@@ -251,7 +248,6 @@ func variables(c corev1.Container) map[string]corev1.EnvVar {
 	return byName
 }
 
-// podTemplate returns a runtime's pod template for the given role (launcher or node).
 func podTemplate(t *testing.T, runtime *trainer.ClusterTrainingRuntime, role string) corev1.PodTemplateSpec {
 	t.Helper()
 	for _, r := range runtime.Spec.Template.Spec.ReplicatedJobs {
@@ -263,7 +259,6 @@ func podTemplate(t *testing.T, runtime *trainer.ClusterTrainingRuntime, role str
 	return corev1.PodTemplateSpec{}
 }
 
-// mpiContainer returns the container that runs MPI.
 func mpiContainer(t *testing.T, role string, pod corev1.PodSpec) corev1.Container {
 	t.Helper()
 	for _, c := range pod.Containers {

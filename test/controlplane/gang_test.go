@@ -16,8 +16,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestCoschedulingWaitsForAllPods checks that Trainer creates a PodGroup for all pods of a TrainJob, and sets the
-// label of the PodGroup on the pods. The runtime of the TrainJob sets the scheduler of the pods.
+// TestCoschedulingWaitsForAllPods checks the PodGroup that Trainer creates for a TrainJob, and the label of the
+// PodGroup on the pods. The runtime of the TrainJob sets the scheduler of the pods.
 func TestCoschedulingWaitsForAllPods(t *testing.T) {
 	expectGang(t, "coscheduling.yaml", gang{
 		group:     schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "PodGroup"},
@@ -27,9 +27,8 @@ func TestCoschedulingWaitsForAllPods(t *testing.T) {
 	})
 }
 
-// TestVolcanoWaitsForAllPodsWithStubCRD checks that Trainer creates a PodGroup of Volcano for all pods of a TrainJob,
-// and sets the annotation of the PodGroup on the pods. The test installs a stub of Volcano's CRD, which accepts all
-// fields.
+// TestVolcanoWaitsForAllPodsWithStubCRD checks the PodGroup that Trainer creates for a TrainJob, and the annotation
+// of the PodGroup on the pods. The test installs a stub of Volcano's CRD, which accepts all fields.
 func TestVolcanoWaitsForAllPodsWithStubCRD(t *testing.T) {
 	expectGang(t, "volcano.yaml", gang{
 		group:     schema.GroupVersionKind{Group: "scheduling.volcano.sh", Version: "v1beta1", Kind: "PodGroup"},
@@ -39,8 +38,8 @@ func TestVolcanoWaitsForAllPodsWithStubCRD(t *testing.T) {
 	})
 }
 
-// TestVolcanoExampleJob submits examples/jobs/volcano.yaml, and checks the queue of the PodGroup that Trainer creates. The
-// test installs a stub of Volcano's CRD that accepts any PodGroup, because no Go module contains the real CRD.
+// TestVolcanoExampleJob submits examples/jobs/volcano.yaml, and checks the queue of the PodGroup that Trainer creates. A
+// stub that accepts any PodGroup replaces Volcano's CRD, because no Go module contains the real CRD.
 func TestVolcanoExampleJob(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		if v.trainer == "trainer-2.1" {

@@ -27,7 +27,6 @@ func fixtureRuntime(t *testing.T) *unstructured.Unstructured {
 	return objs[0].(*unstructured.Unstructured)
 }
 
-// changedRuntime returns the runtime in testdata with one changed field and the name "changed".
 func changedRuntime(t *testing.T, value any, path ...string) client.Object {
 	t.Helper()
 	runtime := fixtureRuntime(t)
@@ -38,15 +37,14 @@ func changedRuntime(t *testing.T, value any, path ...string) client.Object {
 	return runtime
 }
 
-// isMPIRuntime reports whether an object is a ClusterTrainingRuntime or a TrainingRuntime for MPI.
 func isMPIRuntime(obj client.Object) bool {
 	u := obj.(*unstructured.Unstructured)
 	_, mpi, _ := unstructured.NestedMap(u.Object, "spec", "mlPolicy", "mpi")
 	return mpi && (u.GetKind() == trainer.ClusterTrainingRuntimeKind || u.GetKind() == trainer.TrainingRuntimeKind)
 }
 
-// jobNamespace creates a namespace for TrainJobs that use a runtime. If the runtime is namespaced, jobNamespace moves
-// the runtime to the new namespace.
+// jobNamespace creates a namespace for TrainJobs. If the runtime is namespaced, jobNamespace moves the runtime to the
+// new namespace.
 func jobNamespace(t *testing.T, cp *controlplane.ControlPlane, runtime client.Object) string {
 	t.Helper()
 	namespace := cp.Namespace(t)
@@ -56,7 +54,6 @@ func jobNamespace(t *testing.T, cp *controlplane.ControlPlane, runtime client.Ob
 	return namespace
 }
 
-// newJob returns a builder of a TrainJob that refers to a ClusterTrainingRuntime or a TrainingRuntime.
 func newJob(runtime client.Object, name, namespace string) *build.TrainJob {
 	job := build.MakeTrainJob(name, namespace)
 	if runtime.GetNamespace() != "" {
@@ -65,10 +62,10 @@ func newJob(runtime client.Object, name, namespace string) *build.TrainJob {
 	return job.Runtime(runtime.GetName())
 }
 
-// apply creates or updates objects. When the test ends, apply deletes the objects, because several examples use the
-// same names. If an earlier object with the same name is still being deleted, the function "apply" first waits
-// until the earlier object is gone. The function does not delete Namespaces, because the control plane has no
-// controller that completes their deletion.
+// apply creates or updates objects, and deletes them when the test ends, because several examples use the same
+// names. If an earlier object with the same name is still being deleted, the function first waits until the earlier
+// object is gone. The function does not delete Namespaces, because the control plane has no controller that
+// completes their deletion.
 func apply(t *testing.T, cp *controlplane.ControlPlane, objs ...client.Object) {
 	t.Helper()
 	temporary := slices.DeleteFunc(slices.Clone(objs), isKept)
@@ -87,8 +84,7 @@ func apply(t *testing.T, cp *controlplane.ControlPlane, objs ...client.Object) {
 	})
 }
 
-// isKept reports whether an object remains when its platform is deleted. Namespaces and objects with the keep label
-// remain.
+// isKept reports whether an object remains when its platform is deleted.
 func isKept(obj client.Object) bool {
 	return isNamespace(obj) || obj.GetLabels()[v1alpha1.KeepLabel] != ""
 }
@@ -97,8 +93,7 @@ func isNamespace(obj client.Object) bool {
 	return obj.GetObjectKind().GroupVersionKind().Kind == "Namespace"
 }
 
-// awaitDeletion waits until the deletion of an object is complete. awaitDeletion returns at once if the object has no
-// deletion timestamp.
+// awaitDeletion waits until the deletion of an object is complete, or returns at once if the deletion has not begun.
 func awaitDeletion(t *testing.T, cp *controlplane.ControlPlane, obj client.Object) {
 	t.Helper()
 	live := obj.DeepCopyObject().(client.Object)

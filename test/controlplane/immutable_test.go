@@ -66,8 +66,7 @@ func TestLocalQueuesKeepTheirClusterQueue(t *testing.T) {
 	t.Run("another stop policy", func(t *testing.T) { expectSameDecision(t, cp, queue("research", "None"), queue("research", "Hold")) })
 }
 
-// runtimeVariant returns the runtime from testdata, with the field at the path set to the value. If the value is nil,
-// the returned runtime has no field at this path.
+// runtimeVariant returns the runtime from testdata with a changed field, or without this field if the value is nil.
 func runtimeVariant(t *testing.T, value any, path []string) *unstructured.Unstructured {
 	t.Helper()
 	runtime := fixtureRuntime(t)
@@ -91,8 +90,7 @@ func runtimeVariant(t *testing.T, value any, path []string) *unstructured.Unstru
 	return runtime
 }
 
-// expectSameDecision replaces an object on the API server and in a bundle, and checks that both replacements are
-// accepted or both are refused.
+// expectSameDecision replaces an object on the API server, and replaces the same object in a bundle.
 func expectSameDecision(t *testing.T, cp *controlplane.ControlPlane, before, after *unstructured.Unstructured) {
 	t.Helper()
 	if err := cp.Client().DeleteAllOf(t.Context(), before.DeepCopy(), client.InNamespace(before.GetNamespace())); err != nil {

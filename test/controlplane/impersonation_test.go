@@ -21,9 +21,8 @@ import (
 
 const jobsAccount = "system:serviceaccount:team-vision:trainyard-jobs"
 
-// TestControllerImpersonatesOnlyJobsAccounts checks that trainyard's controller can impersonate the ServiceAccount
-// trainyard-jobs of each tenant, and no other user. The test authenticates with tokens that the API server issues,
-// and requests a SelfSubjectReview as the impersonated user.
+// TestControllerImpersonatesOnlyJobsAccounts authenticates with tokens that the API server issues, and requests a
+// SelfSubjectReview as the impersonated user.
 func TestControllerImpersonatesOnlyJobsAccounts(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyAcme(t, cp)
@@ -73,8 +72,6 @@ func TestControllerImpersonatesOnlyJobsAccounts(t *testing.T) {
 
 func as(user string) rest.ImpersonationConfig { return rest.ImpersonationConfig{UserName: user} }
 
-// TestJobsAccountOnlySubmitsTrainJobs checks that a tenant's ServiceAccount trainyard-jobs has permissions only for
-// TrainJobs, and only in the tenant's namespace.
 func TestJobsAccountOnlySubmitsTrainJobs(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyAcme(t, cp)
@@ -122,7 +119,6 @@ func applyAcme(t *testing.T, cp *controlplane.ControlPlane) {
 	apply(t, cp, objs...)
 }
 
-// createAccount creates a ServiceAccount and its namespace, if they are missing.
 func createAccount(t *testing.T, cp *controlplane.ControlPlane, key client.ObjectKey) *corev1.ServiceAccount {
 	t.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
@@ -133,7 +129,6 @@ func createAccount(t *testing.T, cp *controlplane.ControlPlane, key client.Objec
 	return account
 }
 
-// requestToken requests a token of a ServiceAccount from the API server.
 func requestToken(t *testing.T, cp *controlplane.ControlPlane, key client.ObjectKey) string {
 	t.Helper()
 	request := &authenticationv1.TokenRequest{}
@@ -143,7 +138,6 @@ func requestToken(t *testing.T, cp *controlplane.ControlPlane, key client.Object
 	return request.Status.Token
 }
 
-// impersonatingClient returns a client that authenticates with a token and impersonates another user.
 func impersonatingClient(t *testing.T, cp *controlplane.ControlPlane, token string, as rest.ImpersonationConfig) client.Client {
 	t.Helper()
 	config := rest.AnonymousClientConfig(cp.Config())

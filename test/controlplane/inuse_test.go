@@ -46,7 +46,7 @@ func TestNonCanonicalQuantitiesConflictInTrainer21(t *testing.T) {
 }
 
 // useRuntimes applies each runtime with a TrainJob in a new namespace, and waits until Trainer has processed the
-// TrainJobs. When the test ends, useRuntimes deletes the runtimes and the TrainJobs.
+// TrainJobs.
 func useRuntimes(t *testing.T, cp *controlplane.ControlPlane, runtimes ...client.Object) {
 	t.Helper()
 	for _, runtime := range runtimes {
@@ -57,9 +57,9 @@ func useRuntimes(t *testing.T, cp *controlplane.ControlPlane, runtimes ...client
 	}
 }
 
-// expectInUse waits until Trainer has set its finalizer on a runtime, if this version of Trainer sets a finalizer.
-// expectInUse then checks that nothing else in the runtime has changed. The encoding of the runtime may differ,
-// because Trainer decodes the runtime into Go types and encodes it again.
+// expectInUse waits until Trainer has set its finalizer on a runtime, and checks that nothing else in the runtime
+// has changed. The encoding of the runtime may differ, because Trainer decodes the runtime into Go types and
+// encodes it again.
 func expectInUse(t *testing.T, v version, cp *controlplane.ControlPlane, applied client.Object) {
 	t.Helper()
 	if v.finalizer == "" {
@@ -81,9 +81,8 @@ func expectInUse(t *testing.T, v version, cp *controlplane.ControlPlane, applied
 	expectNothingAdded(t, cp, marked)
 }
 
-// asTrainerWrites decodes a runtime into Trainer's Go types, encodes it again, and returns the result. The result
-// contains an empty object for each struct field that is not set and is not a pointer. The quantities in the
-// result are canonical.
+// asTrainerWrites returns a runtime as Trainer's Go types encode it. The result contains an empty object for each
+// struct field that is not set and is not a pointer. The quantities in the result are canonical.
 func asTrainerWrites(t *testing.T, obj client.Object) *unstructured.Unstructured {
 	t.Helper()
 	var typed trainer.ClusterTrainingRuntime

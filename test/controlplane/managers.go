@@ -51,7 +51,7 @@ func findTools(o options) (upstream.Toolbox, error) {
 const controllerManager = "kube-controller-manager"
 
 // startControllers runs the Kubernetes controllers that the option Pods needs. startControllers does not wait until
-// they are ready, because tests wait for the results of the controllers.
+// the controllers are ready, because tests wait for the results of the controllers.
 func (cp *ControlPlane) startControllers() error {
 	if !cp.options.pods {
 		return nil

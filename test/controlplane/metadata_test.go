@@ -17,8 +17,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// These constants are JSON merge patches that change the metadata of a TrainJob. Tenants may not set finalizers or
-// controlling owners (owner references with controller: true).
+// Tenants may not set finalizers or controlling owners (owner references with controller: true).
 const (
 	finalizerPatch  = `{"metadata": {"finalizers": ["orphan"]}}`
 	controllerPatch = `{"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "b", "controller": true}]}}`
@@ -28,7 +27,7 @@ const (
 
 // TestTenantsCannotSetMetadataOfControllers checks that editors cannot set finalizers or controlling owners on a
 // TrainJob. A finalizer could prevent the deletion of the TrainJob, and Kueue ignores a TrainJob with a controlling
-// owner. Administrators can set finalizers and controlling owners.
+// owner.
 func TestTenantsCannotSetMetadataOfControllers(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
@@ -88,7 +87,6 @@ func suspendedJob(name string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: job}
 }
 
-// createSuspended creates a suspended TrainJob, and deletes it when the test ends.
 func createSuspended(t *testing.T, editor client.Client) *unstructured.Unstructured {
 	t.Helper()
 	job := suspendedJob("")
@@ -104,8 +102,8 @@ func createSuspended(t *testing.T, editor client.Client) *unstructured.Unstructu
 	return job
 }
 
-// createLeftover creates a JobSet. If the argument "owner" is nil, the JobSet has no owner, as after the deletion
-// of its TrainJob.
+// createLeftover creates a JobSet. A nil owner means that the JobSet has no owner, as after the deletion of its
+// TrainJob.
 func createLeftover(t *testing.T, cp *controlplane.ControlPlane, owner *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	pod := map[string]any{"restartPolicy": "Never", "containers": []any{map[string]any{"name": "a", "image": "a"}}}
@@ -125,8 +123,7 @@ func createLeftover(t *testing.T, cp *controlplane.ControlPlane, owner *unstruct
 	return jobSet
 }
 
-// mergeMetadata applies the patch to a copy of an object, and returns the copy as JSON. If the patch contains a
-// metadata field, the copy gets the value of this field from the patch.
+// mergeMetadata returns a copy of an object as JSON, with the metadata fields that the patch contains.
 func mergeMetadata(t *testing.T, obj *unstructured.Unstructured, patch string) string {
 	t.Helper()
 	var change unstructured.Unstructured
@@ -146,8 +143,6 @@ func mergeMetadata(t *testing.T, obj *unstructured.Unstructured, patch string) s
 	return string(text)
 }
 
-// expectRefusal checks that the given rule refuses a request. If the argument "refused" is false, the request must
-// succeed.
 func expectRefusal(t *testing.T, request, rule string, refused bool, err error) {
 	t.Helper()
 	switch {
@@ -158,9 +153,9 @@ func expectRefusal(t *testing.T, request, rule string, refused bool, err error) 
 	}
 }
 
-// TestTenantsCannotResumeQueuedTrainJobs checks that editors cannot resume a TrainJob that waits in a queue. An
-// editor who resumes a queued TrainJob repeatedly could run pods without quota, although Kueue suspends the TrainJob
-// each time.
+// TestTenantsCannotResumeQueuedTrainJobs checks that editors cannot resume a TrainJob that waits in a queue. By
+// resuming a queued TrainJob repeatedly, an editor could run pods without quota, although Kueue suspends the
+// TrainJob each time.
 func TestTenantsCannotResumeQueuedTrainJobs(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
@@ -182,8 +177,7 @@ func TestTenantsCannotResumeQueuedTrainJobs(t *testing.T) {
 	})
 }
 
-// TestNamespacesNeedTheLabelOfKueue removes a label that Red Hat's build of Kueue requires on a namespace. While a
-// namespace lacks the label that Kueue requires, the API server must refuse the TrainJobs of the namespace.
+// TestNamespacesNeedTheLabelOfKueue removes a label that Red Hat's build of Kueue requires on a namespace.
 func TestNamespacesNeedTheLabelOfKueue(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
@@ -194,8 +188,7 @@ func TestNamespacesNeedTheLabelOfKueue(t *testing.T) {
 	})
 }
 
-// setKueueLabel sets the label that Red Hat's build of Kueue requires on a namespace. The argument "value" is
-// JSON. The value null removes the label.
+// setKueueLabel sets the label of a namespace to a JSON value. The value null removes the label.
 func setKueueLabel(t *testing.T, cp *controlplane.ControlPlane, namespace, value string) {
 	t.Helper()
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"`+kueueLabel+`": `+value+`}}}`))
@@ -204,9 +197,8 @@ func setKueueLabel(t *testing.T, cp *controlplane.ControlPlane, namespace, value
 	}
 }
 
-// awaitRefusal waits until the given rule refuses a TrainJob. If the argument "rule" is empty, awaitRefusal waits until
-// the API server admits the TrainJob. After a label of a namespace changes, the API server can use the old label for
-// some time, because it reads the labels of namespaces from a cache.
+// awaitRefusal waits until the given rule refuses a TrainJob, or until the API server admits the TrainJob if the rule
+// is empty. The API server reads the labels of namespaces from a cache, so it can use an old label for some time.
 func awaitRefusal(t *testing.T, cp *controlplane.ControlPlane, tenant, runtime, rule string) {
 	t.Helper()
 	harmless := cases.Case{Tenant: tenant, TrainJob: trainJob("harmless", tenant, runtime)}
@@ -219,8 +211,8 @@ func awaitRefusal(t *testing.T, cp *controlplane.ControlPlane, tenant, runtime, 
 	})
 }
 
-// TestTenantsCannotEscapeQueues checks changes to the labels of an editor's TrainJob. The API server must refuse a
-// change that removes the queue, or that sets a queue or priority class that the tenant may not use.
+// TestTenantsCannotEscapeQueues removes the queue of a TrainJob, and sets queues and priority classes that the
+// tenant may not use.
 func TestTenantsCannotEscapeQueues(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)

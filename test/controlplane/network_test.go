@@ -17,10 +17,9 @@ import (
 	"github.com/trainyard/trainyard/test/matrix"
 )
 
-// TestPolicyNamesAreInvalidTrainJobNames checks that the names of generated network policies are not valid names of
-// TrainJobs. Other operators, such as Open Data Hub's operator, name network policies after TrainJobs. The name of a
-// generated network policy is not a valid TrainJob name, so it never equals the name of another operator's network
-// policy.
+// TestPolicyNamesAreInvalidTrainJobNames matters because other operators, such as Open Data Hub's operator, name
+// network policies after TrainJobs. A name that is invalid for a TrainJob never equals the name of another
+// operator's network policy.
 func TestPolicyNamesAreInvalidTrainJobNames(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for name := range networkPolicies(t) {
@@ -33,8 +32,7 @@ func TestPolicyNamesAreInvalidTrainJobNames(t *testing.T) {
 	})
 }
 
-// TestNetworkPoliciesSelectPodsOfJobs checks that all pods of a job have the label by which network policies select
-// pods. JobSet sets this label.
+// JobSet sets this label.
 func TestNetworkPoliciesSelectPodsOfJobs(t *testing.T) {
 	withJobPods(t, func(t *testing.T, pod metav1.ObjectMeta) {
 		for name, policy := range networkPolicies(t) {
@@ -69,8 +67,8 @@ func TestIstioServiceMeshConflicts(t *testing.T) {
 	})
 }
 
-// withJobPods creates a TrainJob, and calls the function "test" twice: with the metadata of the launcher's pod
-// template, and with the metadata of the nodes' pod template.
+// withJobPods creates a TrainJob, and calls "test" once for the launcher's pod template and once for the
+// nodes' pod template.
 func withJobPods(t *testing.T, test func(*testing.T, metav1.ObjectMeta)) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		runtimes := matrix.Runtimes(readObjects(t, "../../bundles/rendered/minimal/plain/manifests.yaml"))
@@ -88,8 +86,8 @@ func withJobPods(t *testing.T, test func(*testing.T, metav1.ObjectMeta)) {
 	})
 }
 
-// networkPolicies returns the network policies of the example acme, by name. This example has every network policy that
-// trainyard can generate.
+// networkPolicies returns the network policies of the example acme, which has every network policy that trainyard can
+// generate.
 func networkPolicies(t *testing.T) map[string]*networkingv1.NetworkPolicy {
 	t.Helper()
 	found := map[string]*networkingv1.NetworkPolicy{}

@@ -16,13 +16,11 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// onboardingCount is the default number of times that TestNoTrainJobEscapesDuringOnboarding adds
-// and removes a tenant.
 const onboardingCount = 3
 
 // TestNoTrainJobEscapesDuringOnboarding adds and removes a tenant several times, as docs/tenants.md describes.
-// While the test adds and removes the tenant, an editor of the tenant submits TrainJobs with a runtime that the
-// tenant does not list. The API server must admit no TrainJob with a runtime that the tenant does not list.
+// While the tenant comes and goes, an editor of the tenant submits TrainJobs with a runtime that the tenant
+// does not list.
 func TestNoTrainJobEscapesDuringOnboarding(t *testing.T) {
 	times := attack.Rounds(t, onboardingCount)
 	cp := controlplane.Start(t)
@@ -50,7 +48,6 @@ func TestNoTrainJobEscapesDuringOnboarding(t *testing.T) {
 	t.Logf("%d rounds: %d TrainJobs were refused by the policy and %d for lack of rights", times, a.Policy.Load(), a.Rights.Load())
 }
 
-// generateOnboarded returns the objects of a platform with one tenant.
 func generateOnboarded(t *testing.T, program string) []byte {
 	t.Helper()
 	cmd := exec.Command(program, "generate", "-f", "-")

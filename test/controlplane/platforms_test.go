@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// onePlatform is a platform with one tenant. Tests replace the text NAME with the name of a platform. In the
-// document, the names of the runtime, the tenant and the groups begin with the text NAME.
+// onePlatform is a platform with one tenant, in which tests replace the text NAME with the name of a
+// platform.
 const onePlatform = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
@@ -25,8 +25,8 @@ spec:
     NAME-team: {runtimes: [NAME-mpi], editors: {groups: [NAME-editors]}, viewers: {groups: [NAME-viewers]}}
 `
 
-// TestPlatformsShareACluster applies two platforms with different field managers. Neither platform takes ownership of
-// fields that belong to the other platform. Objects that both platforms need remain when one platform is deleted.
+// TestPlatformsShareACluster applies two platforms with different field managers. No platform takes ownership of
+// fields that belong to another platform. Objects that both platforms need remain when one platform is deleted.
 func TestPlatformsShareACluster(t *testing.T) {
 	cp := controlplane.Start(t)
 	north := platformNamed(t, "north")
@@ -56,7 +56,6 @@ func platformNamed(t *testing.T, name string) []client.Object {
 	return generateObjects(t, generator.Input{Name: name + ".yaml", Text: []byte(text)})
 }
 
-// removePlatform deletes the objects of a platform, except objects that must remain when the platform is deleted.
 func removePlatform(t *testing.T, cp *controlplane.ControlPlane, objs []client.Object) {
 	t.Helper()
 	for _, obj := range objs {

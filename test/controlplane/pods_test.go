@@ -17,8 +17,8 @@ import (
 )
 
 // TestAllPodsAreCreated submits a TrainJob for each tenant, runtime and queue of every example. An editor of the
-// tenant submits the TrainJob, while all policies and quotas are in force. Kubernetes must create all pods of the
-// TrainJobs. The pods stay Pending, because the control plane has no cluster nodes.
+// tenant submits the TrainJob, while all policies and quotas are in force. The pods stay Pending, because the
+// control plane has no cluster nodes.
 func TestAllPodsAreCreated(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods(), controlplane.Alone(t.Name()))
 	for _, example := range []string{"acme", "vanilla"} {
@@ -67,7 +67,6 @@ func TestRepeatedAffinityKeysAreRefused(t *testing.T) {
 	})
 }
 
-// expectAllPods submits a TrainJob as an editor, waits for its pods, and deletes it.
 func expectAllPods(t *testing.T, cp *controlplane.ControlPlane, job *unstructured.Unstructured) {
 	t.Helper()
 	tenant := job.GetNamespace()

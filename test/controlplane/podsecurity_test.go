@@ -19,9 +19,8 @@ import (
 	"github.com/trainyard/trainyard/test/matrix"
 )
 
-// extraTeams is a layer that the test merges over the example vanilla. This example has every shipped runtime.
-// The layer adds a team with the strictest Pod Security level, and a team with a runtime that needs a less strict
-// level.
+// extraTeams is a layer over the example vanilla, which has every shipped runtime. The layer adds a team with the
+// strictest Pod Security level, and a team with a runtime that needs a less strict level.
 const extraTeams = `
 spec:
   runtimes:
@@ -35,8 +34,6 @@ spec:
     team-nfs: {namespace: {create: true}, runtimes: [mpi-openmpi-cpu, mpi-nfs], queues: {default: research}}
 `
 
-// TestPodSecurityAdmitsShippedRuntimesOnly checks that Pod Security Admission admits the pods of every
-// shipped runtime into generated namespaces, and refuses pods with more privileges.
 func TestPodSecurityAdmitsShippedRuntimesOnly(t *testing.T) {
 	cp := controlplane.Start(t)
 	objs := generateObjects(t, layer(t, "vanilla/platform.yaml"), generator.Input{Name: "teams.yaml", Text: []byte(extraTeams)},
@@ -68,7 +65,6 @@ func TestPodSecurityAdmitsShippedRuntimesOnly(t *testing.T) {
 	}
 }
 
-// generateObjects generates the objects of a document without environments.
 func generateObjects(t *testing.T, layers ...generator.Input) []client.Object {
 	t.Helper()
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: layers})
@@ -113,7 +109,6 @@ func changedPod(pod corev1.PodTemplateSpec, change func(*corev1.PodSpec)) corev1
 	return changed
 }
 
-// expectAdmitted creates a pod as a dry run, and checks whether Pod Security admits it.
 func expectAdmitted(t *testing.T, cp *controlplane.ControlPlane, namespace string, template corev1.PodTemplateSpec, want bool) {
 	t.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "pod-"}, Spec: template.Spec}

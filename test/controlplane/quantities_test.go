@@ -33,17 +33,17 @@ var (
 )
 
 // hangingSpelling is a quantity that Trainer's webhook parses for so long that the admission policy never receives
-// the TrainJob. Trainer's defaulting webhook runs before the policy and has a bug: it parses this quantity for so
-// long that the webhook call times out. After the webhook call times out, the API server refuses the TrainJob.
+// the TrainJob. This bug of Trainer's defaulting webhook makes the webhook call time out, so the API server
+// refuses the TrainJob.
 const hangingSpelling = "1e999999999999"
 
 // maxCPU is the maximum CPU time in seconds that the API server may need for one TrainJob.
 const maxCPU = 0.2
 
 // TestQuantitiesAreCheap submits TrainJobs with usual and unusual spellings of quantities. The API server, the package
-// "offline" (which evaluates the policy without a cluster) and the package "guard" must make the same decision about
-// each TrainJob. No TrainJob may cost the API server more CPU time than the constant maxCPU. The test runs with the
-// default version of Trainer only, because the policy is the same for all versions.
+// "offline" and the package "guard" must make the same decision about each TrainJob. No TrainJob may cost the API
+// server more CPU time than the constant maxCPU. The test runs with the default version of Trainer only, because the
+// policy is the same for all versions.
 func TestQuantitiesAreCheap(t *testing.T) {
 	if n := len(cheapSpellings) + len(costlySpellings); n < 60 {
 		t.Fatalf("%d spellings, want at least 60", n)
@@ -89,16 +89,16 @@ func TestQuantitiesAreCheap(t *testing.T) {
 		if rules := guardtest.Rules(t, reader, parameters, c); !slices.Equal(rules, want) || !slices.Equal(outcome.Rules, want) {
 			t.Errorf("%.40s violates %v according to guard, and %v according to the offline evaluator, want %v", spelling, rules, outcome.Rules, want)
 		}
-		// Do not check which rule the API server reports, because Trainer's defaulting webhook runs before the policy,
-		// and refuses some spellings that are not quantities.
+		// Do not check which rule the API server reports, because Trainer's webhook runs first and refuses some
+		// spellings that are not quantities.
 		if (want == nil) != (refused == nil) {
 			t.Errorf("%.40s: the API server returns %v, want rules %v", spelling, refused, want)
 		}
 	}
 }
 
-// expectTimeout checks that Trainer's webhook did not respond in time. If a new version of Trainer no longer times
-// out, developers can move the constant hangingSpelling into the list costlySpellings.
+// expectTimeout fails if a new version of Trainer no longer times out. The constant hangingSpelling can then move
+// into the list costlySpellings.
 func expectTimeout(t *testing.T, err error) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), "context deadline exceeded") {
@@ -106,9 +106,8 @@ func expectTimeout(t *testing.T, err error) {
 	}
 }
 
-// expectCheap submits the TrainJob of a case, and checks the CPU time that the API server needs for it. The API
-// server also does other work during a measurement. Therefore expectCheap measures several times, and passes if
-// one result is small enough.
+// expectCheap measures several times, and passes if one result is small enough, because the API server also
+// does other work.
 func expectCheap(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (refused error) {
 	t.Helper()
 	var attempts []float64
@@ -132,7 +131,6 @@ func measureCPU(t *testing.T, cp *controlplane.ControlPlane, run func()) float64
 	return cpuSeconds(t, cp) - middle - (middle - start)
 }
 
-// cpuSeconds returns the CPU time of the API server since its start.
 func cpuSeconds(t *testing.T, cp *controlplane.ControlPlane) float64 {
 	t.Helper()
 	for line := range strings.Lines(readMetrics(t, cp)) {
@@ -148,7 +146,6 @@ func cpuSeconds(t *testing.T, cp *controlplane.ControlPlane) float64 {
 	return 0
 }
 
-// readMetrics returns the metrics of the API server.
 func readMetrics(t *testing.T, cp *controlplane.ControlPlane) string {
 	t.Helper()
 	clientset, err := kubernetes.NewForConfig(cp.Config())

@@ -53,8 +53,7 @@ spec:
 `
 
 // TestQueuesAreAppliedWithoutDrift applies queues to API servers with the CRDs of three releases of Kueue, in both
-// versions of Kueue's API. The API server must accept every field and add no fields. A second apply of the same
-// queues must change nothing.
+// versions of Kueue's API. The API server must accept every field and add no fields.
 func TestQueuesAreAppliedWithoutDrift(t *testing.T) {
 	for name, tc := range map[string]struct {
 		trainer, kueue, api string
@@ -101,7 +100,6 @@ func TestPriorityClassesAreAppliedWithoutDrift(t *testing.T) {
 	expectApplied(t, controlplane.Start(t), objs)
 }
 
-// generateDocument generates the objects of a document.
 func generateDocument(t *testing.T, document string) []client.Object {
 	t.Helper()
 	return generateObjects(t, generator.Input{Name: "platform.yaml", Text: []byte(document)})

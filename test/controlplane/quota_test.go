@@ -71,8 +71,8 @@ func TestResourceQuotaBoundary(t *testing.T) {
 }
 
 // TestPodsRequestEphemeralStorage checks that each pod requests the ephemeral storage of its runtime, even if the
-// TrainJob sets resources of its own. The test creates a ResourceQuota, as a cluster administrator would do. The
-// ResourceQuota counts the requests and limits of the pods.
+// TrainJob sets resources of its own. The test creates a ResourceQuota, which counts the requests and limits of
+// the pods.
 func TestPodsRequestEphemeralStorage(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	namespace := cp.Namespace(t)
@@ -121,8 +121,6 @@ func requestOf(document string) generator.Request {
 	return generator.Request{Layers: []generator.Input{{Name: "platform.yaml", Text: []byte(document)}}}
 }
 
-// applyWithQuota applies the objects of a document, and waits until the runtimes and quotas of the
-// document are in force.
 func applyWithQuota(t *testing.T, cp *controlplane.ControlPlane, document string) {
 	t.Helper()
 	for _, obj := range generateDocument(t, document) {
@@ -141,8 +139,8 @@ func applyWithQuota(t *testing.T, cp *controlplane.ControlPlane, document string
 	}
 }
 
-// countedQuota returns the quota of a namespace. countedQuota returns an error until the quota
-// controller has processed the quota.
+// countedQuota returns the quota of a namespace, or an error if the quota controller has not
+// processed the quota yet.
 func countedQuota(ctx context.Context, cp *controlplane.ControlPlane, namespace string) (*corev1.ResourceQuota, error) {
 	quota := &corev1.ResourceQuota{}
 	err := cp.Client().Get(ctx, client.ObjectKey{Namespace: namespace, Name: "trainyard"}, quota)
@@ -152,7 +150,6 @@ func countedQuota(ctx context.Context, cp *controlplane.ControlPlane, namespace 
 	return quota, err
 }
 
-// expectQuotaFilled runs a TrainJob, and waits until it has all of its pods and uses the whole quota.
 func expectQuotaFilled(t *testing.T, cp *controlplane.ControlPlane, namespace string, nodes int) {
 	t.Helper()
 	want := startJob(t, cp, namespace, nodes)
@@ -186,9 +183,8 @@ func expectQuotaExceeded(t *testing.T, cp *controlplane.ControlPlane, namespace 
 	expectMissingPods(t, cp, namespace, want-pods)
 }
 
-// expectMissingPods checks that all Jobs in a namespace have started, that no Job is suspended, and that the Jobs lack
-// the given number of pods. The alert TrainyardPodsNotCreated depends on the fields of Jobs that expectMissingPods
-// checks. kube-state-metrics emits these fields as metrics.
+// expectMissingPods waits until all Jobs in a namespace have started, and together lack the given number of pods. The
+// alert TrainyardPodsNotCreated depends on these fields of Jobs, which kube-state-metrics emits as metrics.
 func expectMissingPods(t *testing.T, cp *controlplane.ControlPlane, namespace string, want int) {
 	t.Helper()
 	controlplane.Eventually(t, func(ctx context.Context) error {
@@ -260,7 +256,6 @@ func podsOf(ctx context.Context, t *testing.T, cp *controlplane.ControlPlane, na
 	return pods.Items
 }
 
-// listWarnings returns the messages of the warning events in a namespace.
 func listWarnings(ctx context.Context, t *testing.T, cp *controlplane.ControlPlane, namespace string) string {
 	t.Helper()
 	var events corev1.EventList

@@ -21,7 +21,7 @@ import (
 )
 
 // TestRenderedObjectsAreAppliedWithoutDrift checks that the API server accepts every field of every object in
-// bundles/rendered and adds no fields. A second apply of the same objects must change nothing.
+// bundles/rendered and adds no fields.
 func TestRenderedObjectsAreAppliedWithoutDrift(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for name, file := range findRenderings(t, "manifests.yaml") {
@@ -30,8 +30,6 @@ func TestRenderedObjectsAreAppliedWithoutDrift(t *testing.T) {
 	})
 }
 
-// TestKubectlDiffIsEmpty applies each kustomization with kubectl, and checks that kubectl diff then reports no
-// differences.
 func TestKubectlDiffIsEmpty(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for _, file := range findRenderings(t, "manifests.yaml") {
@@ -42,8 +40,8 @@ func TestKubectlDiffIsEmpty(t *testing.T) {
 				dir := filepath.Dir(file)
 				kubectl(t, cp, "apply", "--server-side", "--validate=strict", "-k", dir)
 				kubectl(t, cp, "diff", "--server-side", "-k", dir) // exits with 1 if there is a difference
-				// kubectl need not wait for the deletion, because no object has a finalizer. Waiting for the deletion
-				// would be slow, because kubectl queries only five objects per second.
+				// kubectl need not wait for the deletion, because no object has a finalizer. Waiting would make
+				// the test slow, because kubectl queries only five objects per second.
 				kubectl(t, cp, "delete", "--wait=false", "-k", dir, "-l", "!trainyard.dev/keep")
 			})
 		}
@@ -58,9 +56,8 @@ func kubectl(t *testing.T, cp *controlplane.ControlPlane, args ...string) {
 	}
 }
 
-// findRenderings returns all files with the given name below bundles/rendered. Each key of the returned map is the
-// folder of a file, in the form EXAMPLE/FORMAT/ENVIRONMENT. The test fails if bundles/rendered contains no file with
-// the given name.
+// findRenderings returns the files below bundles/rendered with the given name, by folder, in the form
+// EXAMPLE/FORMAT/ENVIRONMENT.
 func findRenderings(t *testing.T, name string) map[string]string {
 	t.Helper()
 	const root = "../../bundles/rendered"
@@ -77,7 +74,6 @@ func findRenderings(t *testing.T, name string) map[string]string {
 	return files
 }
 
-// readObjects reads the objects of a file.
 func readObjects(t *testing.T, file string) []client.Object {
 	t.Helper()
 	objs, err := controlplane.ReadObjects(file)
@@ -90,7 +86,6 @@ func readObjects(t *testing.T, file string) []client.Object {
 // kueueLabel is the label that namespaces must have for Red Hat's build of Kueue.
 const kueueLabel = "kueue.openshift.io/managed"
 
-// createNamespaces creates the namespaces of objects, if they are missing.
 func createNamespaces(t *testing.T, cp *controlplane.ControlPlane, objs []client.Object) {
 	t.Helper()
 	for _, obj := range objs {
@@ -107,7 +102,6 @@ func createNamespaces(t *testing.T, cp *controlplane.ControlPlane, objs []client
 	}
 }
 
-// expectNoDrift applies objects a second time, and checks that nothing changes.
 func expectNoDrift(t *testing.T, cp *controlplane.ControlPlane, objs ...client.Object) {
 	t.Helper()
 	changes, err := cp.ApplyAgain(t.Context(), objs...)
@@ -143,8 +137,8 @@ func expectNothingAdded(t *testing.T, cp *controlplane.ControlPlane, applied cli
 		unstructured.RemoveNestedField(live.Object, "spec", "stopPolicy")
 	}
 	// The API server adds an empty status to objects of some kinds. If another test runs Kubernetes' type checker, a
-	// policy's status also contains the checker's results. The following code removes an empty status. It also
-	// removes the results of the type checker, unless they contain warnings.
+	// policy's status also contains the checker's results. Remove an empty status, and the results of the type
+	// checker unless they contain warnings.
 	if live.GetKind() == "ValidatingAdmissionPolicy" {
 		unstructured.RemoveNestedField(live.Object, "status", "observedGeneration")
 		if checked, _, _ := unstructured.NestedMap(live.Object, "status", "typeChecking"); len(checked) == 0 {

@@ -37,7 +37,6 @@ spec:
     scc-team-c: {runtimes: [scc-usual]}
 `
 
-// installSCCs installs OpenShift's CRD of SecurityContextConstraints.
 func installSCCs(t *testing.T, cp *controlplane.ControlPlane) {
 	t.Helper()
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/openshift/api").Output()
@@ -50,8 +49,6 @@ func installSCCs(t *testing.T, cp *controlplane.ControlPlane) {
 	}
 }
 
-// applyFixedUsers applies the platform fixedUsers to an API server that has OpenShift's CRD of
-// SecurityContextConstraints.
 func applyFixedUsers(t *testing.T, cp *controlplane.ControlPlane) []client.Object {
 	t.Helper()
 	installSCCs(t, cp)
@@ -61,8 +58,6 @@ func applyFixedUsers(t *testing.T, cp *controlplane.ControlPlane) []client.Objec
 	return objs
 }
 
-// TestSCCsAreAppliedWithoutDrift applies SecurityContextConstraints to an API server that has OpenShift's CRD for these
-// objects. A second apply of the same SecurityContextConstraints must change nothing.
 func TestSCCsAreAppliedWithoutDrift(t *testing.T) {
 	cp := controlplane.Start(t)
 	objs := applyFixedUsers(t, cp)
@@ -160,8 +155,7 @@ func TestPodsMatchTheSCC(t *testing.T) {
 	}
 }
 
-// volumeKind returns the name that SCCs use for the type of a volume. volumeKind knows only the types of volumes that
-// runtimes use.
+// volumeKind returns the name that SCCs use for the type of a volume, and knows only the types that runtimes use.
 func volumeKind(volume corev1.Volume) securityv1.FSType {
 	switch source := volume.VolumeSource; {
 	case source.ConfigMap != nil:

@@ -19,8 +19,6 @@ import (
 
 // This file tests the scenarios of docs/scenarios.md that no other file tests.
 
-// TestTeamsCannotTouchEachOthersTrainJobs checks that the API server forbids every request with which a team could
-// read or change TrainJobs of another team.
 func TestTeamsCannotTouchEachOthersTrainJobs(t *testing.T) {
 	cp, job := twoTeams(t)
 	south := memberClient(t, cp, "south-editors")
@@ -44,8 +42,7 @@ func TestTeamsCannotTouchEachOthersTrainJobs(t *testing.T) {
 	}
 }
 
-// TestViewersCannotSubmitOrDeleteTrainJobs checks that the API server forbids viewers to submit or delete TrainJobs,
-// and that the error names the missing permission.
+// TestViewersCannotSubmitOrDeleteTrainJobs also checks that the error names the missing permission.
 func TestViewersCannotSubmitOrDeleteTrainJobs(t *testing.T) {
 	cp, job := twoTeams(t)
 	viewer := memberClient(t, cp, "north-viewers")
@@ -88,14 +85,13 @@ func listOf(obj *unstructured.Unstructured) *unstructured.UnstructuredList {
 	return list
 }
 
-// memberClient returns a client of a user in a group.
 func memberClient(t *testing.T, cp *controlplane.ControlPlane, group string) client.Client {
 	return clientAs(t, cp, "ann", group, "system:authenticated")
 }
 
-// TestTrainJobsOverTheirQuotaAreRefused uses the numbers of the scenario in docs/scenarios.md. The quota is 8 GPUs
-// and 64Gi, and a TrainJob has 4 nodes with 3 GPUs and 20Gi each. `trainyard vet` must report from the platform
-// document alone, without a cluster, that the TrainJob exceeds the quota.
+// TestTrainJobsOverTheirQuotaAreRefused uses the numbers of the scenario in docs/scenarios.md. A TrainJob of 4
+// nodes with 3 GPUs and 20Gi each exceeds the quota of 8 GPUs and 64Gi. `trainyard vet` must report this without a
+// cluster.
 func TestTrainJobsOverTheirQuotaAreRefused(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	namespace := cp.Namespace(t)

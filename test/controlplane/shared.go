@@ -17,7 +17,8 @@ const defaultTrainer = "trainer-2.3"
 // defaultKueue is the folder below tools/ that pins the default version of Kueue's CRDs.
 const defaultKueue = "kueue-0.19"
 
-// options identifies a control plane. Tests with equal options share the same control plane.
+// options is a set of settings that identifies a control plane. Tests with equal options share the
+// same control plane.
 type options struct {
 	trainer  string
 	crdsOnly bool
@@ -30,8 +31,8 @@ type options struct {
 // Option configures the control plane that the function Start returns.
 type Option func(*options)
 
-// Trainer returns the option that selects a folder below tools/, such as "trainer-2.3". The selected folder
-// pins the versions of Trainer and JobSet.
+// Trainer returns the option for a folder below tools/, such as "trainer-2.3". The
+// selected folder pins the versions of Trainer and JobSet.
 func Trainer(folder string) Option {
 	return func(o *options) { o.trainer = folder }
 }
@@ -61,8 +62,8 @@ func Queueing() Option {
 	return func(o *options) { o.queueing = true }
 }
 
-// Alone reserves a control plane for the test with the given name. The named test can change objects of the
-// whole cluster without an effect on other tests.
+// Alone is the option that reserves a control plane for the test with the given name. The test that has the
+// given name can change objects of the whole cluster without an effect on other tests.
 func Alone(test string) Option {
 	return func(o *options) { o.alone = test }
 }
@@ -105,8 +106,9 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// Start returns a control plane of this test binary, and starts it on first use. TestMain must call Main, because
-// Main stops the control plane. Start skips the test if the flag -short is set.
+// Start returns a control plane that tests of the same test binary share. The first call of Start with the given
+// options starts the control plane. TestMain must call Main, because Main stops the control plane. Start skips
+// the test if the flag -short is set.
 func Start(t testing.TB, opts ...Option) *ControlPlane {
 	t.Helper()
 	if testing.Short() {

@@ -47,8 +47,7 @@ func TestLargeTrainJobsAreRefused(t *testing.T) {
 	})
 }
 
-// withPatch returns a suspended TrainJob that patches the pod spec of nodes. The argument "podSpec" is the patch as
-// YAML.
+// withPatch returns a suspended TrainJob that patches the pod spec of nodes with the YAML in "podSpec".
 func withPatch(t *testing.T, v version, podSpec string) *unstructured.Unstructured {
 	t.Helper()
 	field, patch := "podTemplateOverrides", `{targetJobs: [{name: node}], spec: `+podSpec+`}`
@@ -60,7 +59,6 @@ func withPatch(t *testing.T, v version, podSpec string) *unstructured.Unstructur
 	return job
 }
 
-// decodeYAML returns a YAML mapping as decoded JSON.
 func decodeYAML(t *testing.T, text string) map[string]any {
 	t.Helper()
 	var object map[string]any
@@ -70,7 +68,6 @@ func decodeYAML(t *testing.T, text string) map[string]any {
 	return object
 }
 
-// joinNumbers formats the numbers from 1 to n, and joins the results with commas.
 func joinNumbers(n int, format string) string {
 	var items []string
 	for i := range n {
@@ -113,8 +110,8 @@ func TestManyFieldsAreCheap(t *testing.T) {
 const maxOrdinaryCPU = 0.05
 
 // TestOrdinaryTrainJobsAreCheap submits ordinary TrainJobs as an editor and as an exempt user, to whom the policy does
-// not apply. For the editor's request, the API server may need at most maxOrdinaryCPU more CPU time than for the
-// request of the exempt user.
+// not apply. The editor's request may cost the API server at most maxOrdinaryCPU more CPU time than the exempt user's
+// request.
 func TestOrdinaryTrainJobsAreCheap(t *testing.T) {
 	v := testedVersions[0]
 	cp := v.start(t)
@@ -140,8 +137,8 @@ func TestOrdinaryTrainJobsAreCheap(t *testing.T) {
 	}
 }
 
-// patchField returns the field "spec" of a TrainJob as YAML. The field "spec" in the result patches
-// the pod spec of the nodes.
+// patchField returns the field "spec" of a TrainJob as YAML, with a patch for the pod spec of the
+// nodes.
 func patchField(t *testing.T, v version, podSpec string) string {
 	t.Helper()
 	spec, err := json.Marshal(withPatch(t, v, podSpec).Object["spec"])
@@ -179,9 +176,9 @@ func expectCheapUpdates(t *testing.T, cp *controlplane.ControlPlane) {
 	}
 }
 
-// expectCheapPolicy sends a request as an editor and as an exempt user. The policy applies only to the editor. The
-// policy must add at most maxCPU to the CPU time of the API server. expectCheapPolicy returns the error that the
-// editor gets.
+// expectCheapPolicy sends a request twice: as an editor, and as a user who is exempt from the policy. The policy
+// must add at most maxCPU to the CPU time of the API server. expectCheapPolicy returns the error that the editor
+// gets.
 func expectCheapPolicy(t *testing.T, cp *controlplane.ControlPlane, send func(client.Client) error) (refused error) {
 	t.Helper()
 	editor, kueue := clientAs(t, cp, "eve", "vision", "system:authenticated"), clientAs(t, cp, exemptAccount, "system:masters")
@@ -198,7 +195,6 @@ func expectCheapPolicy(t *testing.T, cp *controlplane.ControlPlane, send func(cl
 	return refused
 }
 
-// mergeFields adds the fields of a mapping to another mapping, level by level.
 func mergeFields(into, from map[string]any) {
 	for key, value := range from {
 		below, isMap := value.(map[string]any)

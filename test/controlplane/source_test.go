@@ -93,7 +93,6 @@ func (c sourceCluster) testHostileDenial(t *testing.T) {
 	})
 }
 
-// installSources installs the CRD of TrainJobSource.
 func installSources(t *testing.T, cp *controlplane.ControlPlane) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}
@@ -113,7 +112,6 @@ type sourceCluster struct {
 	program string // the path of trainyard
 }
 
-// run executes the command `trainyard source`, and returns its exit code and its output.
 func (c sourceCluster) run(t *testing.T, args ...string) (code int, out, messages string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -125,8 +123,8 @@ func (c sourceCluster) run(t *testing.T, args ...string) (code int, out, message
 	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// exits implements the script command "exits", which runs another command and checks the exit code
-// of this command. Usage: exits CODE COMMAND ARG...
+// exits implements the script command "exits", which checks the exit code of another command.
+// Usage: exits CODE COMMAND ARG...
 func (c sourceCluster) exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND ARG...")
@@ -188,9 +186,9 @@ func (c sourceCluster) create(ts *testscript.TestScript, neg bool, args []string
 	}))
 }
 
-// runController acts as trainyard-controller in the background. runController waits for the next request to fetch
-// the TrainJobSource NAME. After the request, runController sets the status of NAME to the status of the
-// TrainJobSource OTHER. Usage: controller NAME OTHER
+// runController acts as trainyard-controller in the background, and waits until somebody requests a fetch of the
+// TrainJobSource NAME. After the request, runController copies the status of the TrainJobSource OTHER to NAME.
+// Usage: controller NAME OTHER
 func (c sourceCluster) runController(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: controller NAME OTHER")

@@ -113,7 +113,6 @@ func TestSourcesHaveTheLimitsOfTheCRD(t *testing.T) {
 	}
 }
 
-// generateSource returns the TrainJobSource that is generated from an entry of the field "sources".
 func generateSource(t *testing.T, namespace, entry string) (client.Object, error) {
 	t.Helper()
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: []generator.Input{{Name: "platform.yaml", Text: fmt.Appendf(nil, `

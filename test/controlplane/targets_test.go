@@ -17,13 +17,13 @@ import (
 )
 
 // gangLayers lists layers that select a gang scheduler. TestEveryTargetIsApplied merges two layers over an example: a
-// layer for a Trainer version, and a layer from gangLayers. If the entry of gangLayers is empty, the test merges only
-// the layer for the Trainer version. The layer for a Trainer version also selects Kueue.
+// layer for a Trainer version, and a layer from gangLayers. An empty entry stands for the layer of the Trainer
+// version alone, which selects Kueue.
 var gangLayers = []string{"", "volcano.yaml", "coscheduling.yaml"}
 
-// expectedRefusals lists the pairs of an example and a layer from gangLayers that `trainyard generate` refuses. Each
-// entry also contains the error message of `trainyard generate`, and a layer that fixes the error. The examples acme
-// and vanilla fetch data with initializers, which PodGroups do not support.
+// expectedRefusals lists pairs of an example and a layer from gangLayers for which `trainyard generate` must
+// report an error. Each entry contains the expected error message, and a layer that fixes the error. The examples
+// acme and vanilla fetch data with initializers, which PodGroups do not support.
 var expectedRefusals = map[string]struct{ message, fix string }{
 	"vanilla/volcano.yaml":      {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang volcano", noInitializers("mpi-horovod-cpu")},
 	"vanilla/coscheduling.yaml": {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang coscheduling", noInitializers("mpi-horovod-cpu")},
@@ -36,9 +36,7 @@ func noInitializers(runtime string) string {
 }
 
 // TestEveryTargetIsApplied generates each example in each environment for each version of Trainer and each gang
-// scheduler. The test applies the objects for each version of Trainer to an API server with this version of
-// Trainer. The API server must accept every field and change nothing. `trainyard generate` must refuse exactly the
-// pairs in expectedRefusals.
+// scheduler. The API server must accept every field and change nothing.
 func TestEveryTargetIsApplied(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		for _, example := range exampleNames(t) {
@@ -66,7 +64,6 @@ func expectApplied(t *testing.T, cp *controlplane.ControlPlane, objs []client.Ob
 	expectNoDrift(t, cp, objs...)
 }
 
-// exampleNames returns the names of the platform documents below examples/.
 func exampleNames(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("../../examples/*/platform.yaml")
@@ -80,7 +77,7 @@ func exampleNames(t *testing.T) []string {
 	return names
 }
 
-// generateExample generates the objects of an example, by environment. If an error is expected, generateExample checks
+// generateExample returns the objects of an example, by environment. If an error is expected, generateExample checks
 // the error and then adds the layer that fixes the error.
 func generateExample(t *testing.T, example string, v version, gang string) map[string][]client.Object {
 	t.Helper()
@@ -104,8 +101,6 @@ func generateExample(t *testing.T, example string, v version, gang string) map[s
 	return byEnvironment(platforms)
 }
 
-// generateWithLayers merges layers over an example, and returns the generated objects, by
-// environment.
 func generateWithLayers(t *testing.T, example string, v version, layers ...generator.Input) map[string][]client.Object {
 	t.Helper()
 	all := append([]generator.Input{layer(t, example+"/platform.yaml"), layer(t, "layers/"+v.trainer+".yaml")}, layers...)

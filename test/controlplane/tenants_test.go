@@ -28,9 +28,9 @@ var allPermissions = []string{
 	"list events", "get resourcequotas", "update resourcequotas", "list persistentvolumeclaims", "create persistentvolumeclaims",
 	"get secrets", "list secrets", "create secrets", "get configmaps", "create serviceaccounts/token", "impersonate serviceaccounts",
 	"create rolebindings.rbac.authorization.k8s.io", "update roles.rbac.authorization.k8s.io", "delete namespaces",
-	// A user could bypass the admission rules and network policies with the following requests. A user could send the
-	// following requests to change the parameters of policies, the labels by which policies select objects, or objects
-	// that Trainer and Kueue trust.
+	// With the following requests, a user could bypass the admission rules and network policies. The requests change
+	// the parameters of policies, the labels by which policies select objects, or objects that Trainer and Kueue
+	// trust.
 	"update trainjobs.trainer.kubeflow.org/status", "update trainjobs.trainer.kubeflow.org/finalizers", "update configmaps", "create configmaps",
 	"create pods/attach", "create pods/proxy", "create pods/eviction", "create jobs.batch", "create services",
 	"create networkpolicies.networking.k8s.io", "delete networkpolicies.networking.k8s.io", "patch namespaces", "delete limitranges",
@@ -66,9 +66,8 @@ var (
 	}, trainPermissions...)
 )
 
-// TestTenantsHaveOnlyTheirRolesPermissions checks that users have exactly the permissions of their role in their own
-// namespace, in the namespace of another tenant, and in the whole cluster. For each request, the test asks the API
-// server's authorizer whether a user may send the request.
+// TestTenantsHaveOnlyTheirRolesPermissions checks a user's permissions in their own namespace, in another tenant's
+// namespace, and in the whole cluster.
 func TestTenantsHaveOnlyTheirRolesPermissions(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyAcme(t, cp)
@@ -96,12 +95,10 @@ func TestTenantsHaveOnlyTheirRolesPermissions(t *testing.T) {
 	}
 }
 
-// clusterWide returns the given permissions that refer to the whole cluster.
 func clusterWide(permissions []string) []string {
 	return slices.DeleteFunc(slices.Clone(permissions), func(p string) bool { return !strings.HasPrefix(p, "cluster ") })
 }
 
-// listPermissions returns the sorted list of all permissions that a user has in a namespace or in the whole cluster.
 func listPermissions(t *testing.T, cp *controlplane.ControlPlane, user, group, namespace string) []string {
 	t.Helper()
 	var found []string
@@ -114,7 +111,6 @@ func listPermissions(t *testing.T, cp *controlplane.ControlPlane, user, group, n
 	return found
 }
 
-// isAllowed reports whether the API server's authorizer gives a user a permission.
 func isAllowed(t *testing.T, cp *controlplane.ControlPlane, user, group, namespace, permission string) bool {
 	t.Helper()
 	if rest, ok := strings.CutPrefix(permission, "cluster "); ok {
@@ -137,7 +133,7 @@ func isAllowed(t *testing.T, cp *controlplane.ControlPlane, user, group, namespa
 }
 
 // TestContainersGetDefaultRequests checks that containers get the default requests of the tenant, so that a quota does
-// not refuse their pods. A container can request more than the default, and needs no limit.
+// not refuse their pods. A container can request more than the default request, and needs no limit.
 func TestContainersGetDefaultRequests(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	namespace := cp.Namespace(t)
@@ -176,8 +172,6 @@ func TestContainersGetDefaultRequests(t *testing.T) {
 	}
 }
 
-// parseAmounts returns a resource list with the given amounts of CPU and memory. If the argument "cpu" or
-// "memory" is empty, the resource list does not contain this resource.
 func parseAmounts(cpu, memory string) corev1.ResourceList {
 	all := corev1.ResourceList{}
 	for name, amount := range map[corev1.ResourceName]string{corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory} {

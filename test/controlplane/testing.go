@@ -14,7 +14,8 @@ import (
 // controllerTimeout is how long a test waits for a controller, which normally responds in less than a second.
 const controllerTimeout = 30 * time.Second
 
-// Namespace creates a namespace that no other test uses. The namespace exists until the control plane stops.
+// Namespace creates a namespace that no other test uses. The namespace exists until the
+// control plane stops.
 func (cp *ControlPlane) Namespace(t testing.TB) string {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}

@@ -31,8 +31,8 @@ func TestTrainJobBecomesLauncherAndNodes(t *testing.T) {
 	})
 }
 
-// expectMPIJobs runs TrainJobs with each MPI runtime among the given objects, and checks the objects that Trainer and
-// JobSet create for the TrainJobs. expectMPIJobs creates a new namespace for each runtime.
+// expectMPIJobs runs TrainJobs with each MPI runtime in a new namespace, and checks the objects that Trainer and
+// JobSet create.
 func expectMPIJobs(t *testing.T, v version, cp *controlplane.ControlPlane, objs ...client.Object) {
 	t.Helper()
 	for _, obj := range matrix.Runtimes(objs) {
@@ -56,7 +56,6 @@ func expectMPIJobs(t *testing.T, v version, cp *controlplane.ControlPlane, objs 
 	}
 }
 
-// outcome holds the objects that Trainer and JobSet create for one TrainJob.
 type outcome struct {
 	trainJob       trainer.TrainJob
 	jobSet         jobset.JobSet
@@ -65,7 +64,6 @@ type outcome struct {
 	sshAuth        corev1.Secret
 }
 
-// waitForOutcome waits until all objects of a TrainJob exist.
 func waitForOutcome(t *testing.T, cp *controlplane.ControlPlane, job client.ObjectKey) *outcome {
 	t.Helper()
 	created := &outcome{}
@@ -96,8 +94,7 @@ func waitForOutcome(t *testing.T, cp *controlplane.ControlPlane, job client.Obje
 	return created
 }
 
-// roleDependencies returns the names of the ReplicatedJobs that must complete before other ReplicatedJobs of the JobSet
-// start. The ReplicatedJobs that must complete first are the initializers.
+// roleDependencies returns the names of the ReplicatedJobs that must complete before others start: the initializers.
 func roleDependencies(js *jobset.JobSet) []string {
 	var roles []string
 	for _, r := range js.Spec.ReplicatedJobs {
@@ -110,8 +107,8 @@ func roleDependencies(js *jobset.JobSet) []string {
 	return roles
 }
 
-// completeJob sets the status of a Job as the Job controller does after the pod of the Job has succeeded. This
-// control plane has neither a Job controller nor pods.
+// completeJob sets the status of a Job as the Job controller does after the pod of the Job has succeeded. The
+// tests run a control plane without a Job controller and without pods.
 func completeJob(t *testing.T, cp *controlplane.ControlPlane, key client.ObjectKey) {
 	t.Helper()
 	now := metav1.Now()
@@ -129,9 +126,9 @@ func completeJob(t *testing.T, cp *controlplane.ControlPlane, key client.ObjectK
 	})
 }
 
-// TestHundredNodes runs a TrainJob with 100 nodes, which is the default maximum. The name of the TrainJob has
-// the maximum length that the names of its pods allow. The hostfile must have at most 64 KiB, and all host
-// names must be valid.
+// TestHundredNodes runs a TrainJob with 100 nodes, which is the default maximum. The name of the TrainJob is
+// as long as possible: with a longer name, the names of its pods would be too long. The hostfile must have at
+// most 64 KiB, and all host names must be valid.
 func TestHundredNodes(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		runtime := fixtureRuntime(t)
@@ -157,9 +154,8 @@ func TestHundredNodes(t *testing.T) {
 	})
 }
 
-// TestTrainJobsConfigureInitializers submits a TrainJob that sets the addresses of a dataset and a model. The API
-// server must admit a TrainJob with both addresses. Since version 2.3, Trainer's webhook refuses a TrainJob that sets
-// the address of a dataset or a model, unless the runtime's initializers have certain names.
+// TestTrainJobsConfigureInitializers submits a TrainJob that sets the addresses of a dataset and a model. Since
+// version 2.3, Trainer's webhook refuses such a TrainJob unless the runtime's initializers have certain names.
 func TestTrainJobsConfigureInitializers(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)

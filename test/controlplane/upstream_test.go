@@ -42,7 +42,6 @@ func TestApplyAgainReportsChanges(t *testing.T) {
 	}
 }
 
-// refusedObjects lists invalid objects and the expected error messages.
 type refusedObjects map[string]struct {
 	obj     client.Object
 	refusal string

@@ -15,17 +15,17 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// version is a release of Trainer with which bundles are tested. The fields of version describe the differences between
-// releases.
+// version is a release of Trainer with which bundles are tested. The fields of the type "version" describe the
+// differences between releases of Trainer.
 type version struct {
 	trainer     string // folder below tools/
 	controllers bool   // whether tools/ builds Trainer's controllers; if not, tests use only the CRDs
 
-	// torchFields lists the fields of spec.mlPolicy.torch in the CRD of runtimes. The fields of spec.mlPolicy.torch
-	// differ between versions of Trainer.
+	// torchFields lists the fields of spec.mlPolicy.torch in the CRD of runtimes, which differ between versions of
+	// Trainer.
 	torchFields []string
-	// sshKeys is the volume for the SSH keys of a job. The name of the Secret is empty in this
-	// volume, because the function expectVolumes sets the name for each job.
+	// sshKeys is the volume for the SSH keys of a job. The name of the Secret is empty, because the
+	// function expectVolumes sets the name for each job.
 	sshKeys corev1.SecretVolumeSource
 	// applyOverride applies a TrainJob's resourcesPerNode to a container's resources.
 	applyOverride func(into, from *corev1.ResourceRequirements)
@@ -33,8 +33,8 @@ type version struct {
 	// these variables.
 	refusesReserved bool
 	// finalizer is the finalizer that Trainer sets on a runtime while TrainJobs use the runtime. To add the finalizer,
-	// Trainer 2.1 writes the whole runtime. The tests run no controllers of Trainer 2.2, so this field is empty for
-	// Trainer 2.2.
+	// Trainer 2.1 writes the whole runtime. The field finalizer is empty for Trainer 2.2, because the tests run no
+	// controllers of Trainer 2.2.
 	finalizer string
 }
 
@@ -59,8 +59,6 @@ var testedVersions = []version{
 	},
 }
 
-// keyVolume returns a volume for SSH keys with the given file modes. If the mode of a key file is nil, the file
-// has the default mode.
 func keyVolume(mode int32, private, public *int32) corev1.SecretVolumeSource {
 	return corev1.SecretVolumeSource{DefaultMode: &mode, Items: []corev1.KeyToPath{
 		{Key: "ssh-privatekey", Path: "id_rsa", Mode: private},
@@ -84,7 +82,6 @@ func mergeResources(into, from *corev1.ResourceRequirements) {
 // replaceResources replaces the runtime's resources, as Trainer did before 2.3.
 func replaceResources(into, from *corev1.ResourceRequirements) { *into = *from.DeepCopy() }
 
-// start returns a running control plane with this version of Trainer.
 func (v version) start(t *testing.T) *controlplane.ControlPlane {
 	t.Helper()
 	options := []controlplane.Option{controlplane.Trainer(v.trainer)}
@@ -94,15 +91,12 @@ func (v version) start(t *testing.T) *controlplane.ControlPlane {
 	return controlplane.Start(t, options...)
 }
 
-// onEveryVersion runs a test once with each tested version of Trainer. The tests of different
-// versions can run in parallel.
+// onEveryVersion runs a test once with each tested version of Trainer, possibly in parallel.
 func onEveryVersion(t *testing.T, test func(*testing.T, version, *controlplane.ControlPlane)) {
 	t.Helper()
 	on(t, testedVersions, test)
 }
 
-// onVersionsWithControllers runs a test with each version of Trainer whose controllers tools/
-// builds.
 func onVersionsWithControllers(t *testing.T, test func(*testing.T, version, *controlplane.ControlPlane)) {
 	t.Helper()
 	on(t, slices.DeleteFunc(slices.Clone(testedVersions), func(v version) bool { return !v.controllers }), test)
@@ -121,11 +115,11 @@ func on(t *testing.T, versions []version, test func(*testing.T, version, *contro
 	}
 }
 
-// skipUnlessAllTrainers skips a test unless TRAINYARD_TRAINERS is set. Tests with older releases of Trainer call
-// skipUnlessAllTrainers. One test that submits thousands of TrainJobs also calls skipUnlessAllTrainers. Together,
-// the tests that call skipUnlessAllTrainers take more than ten minutes. `make trainers` always runs these tests.
-// CI runs `make trainers` if the inputs of the tests have changed since `make trainers` last passed
-// (docs/lanes.md). Older releases of Trainer must be tested because OpenShift AI contains them.
+// skipUnlessAllTrainers skips a test unless TRAINYARD_TRAINERS is set. Tests with older releases of Trainer, and
+// a test with thousands of TrainJobs, call skipUnlessAllTrainers. Together, these tests take more than ten
+// minutes. `make trainers` always runs them. CI runs `make trainers` if the inputs of the tests have changed
+// since `make trainers` last passed (docs/lanes.md). Older releases of Trainer must be tested because OpenShift
+// AI contains them.
 func skipUnlessAllTrainers(t *testing.T) {
 	t.Helper()
 	if os.Getenv("TRAINYARD_TRAINERS") == "" {

@@ -13,7 +13,6 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// trainJobWithField is a TrainJob with the placeholder FIELD for one more field.
 const trainJobWithField = `
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob
@@ -24,8 +23,6 @@ spec:
 `
 
 // TestVetReadsYAMLLikeKubectl checks values such as `yes`, which have different types in different versions of YAML.
-// `trainyard vet` must accept a value if kubectl and the API server accept it, and must refuse a value if they refuse
-// its type.
 func TestVetReadsYAMLLikeKubectl(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.CRDsOnly())
 	text := strings.ReplaceAll(onePlatform, "NAME", "north")

@@ -18,7 +18,6 @@ import (
 // smallDiskFiles is the number of generated files that a test writes to a small disk.
 const smallDiskFiles = 1000
 
-// mountFileSystem mounts a file system, and unmounts it when the test ends.
 func mountFileSystem(t *testing.T, source, at, kind string, flags uintptr, options string) {
 	t.Helper()
 	if err := unix.Mount(source, at, kind, flags, options); err != nil {
@@ -31,7 +30,6 @@ func mountFileSystem(t *testing.T, source, at, kind string, flags uintptr, optio
 	})
 }
 
-// mountDisk mounts a tmpfs with the given options at a temporary folder, and returns the path of the folder.
 func mountDisk(t *testing.T, options string) string {
 	t.Helper()
 	at := t.TempDir()
@@ -102,7 +100,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	}
 }
 
-// upToDate checks that a read-only Writer finds no differences between a folder and the tree with the number n.
+// upToDate checks that a folder contains exactly the tree with the number n, with a Writer that only reads.
 func upToDate(t *testing.T, dir string, n int) {
 	t.Helper()
 	w := &bundles.Writer{ReadOnly: true}
@@ -262,7 +260,7 @@ func TestMounts(t *testing.T) {
 }
 
 // TestOverlay writes to a folder in an overlay's lower layer, such as a folder of a container image. The write to
-// the lower layer must fail, but writes to a new folder must succeed.
+// the lower layer of the overlay must fail, but writes to a new folder must succeed.
 func TestOverlay(t *testing.T) {
 	skipUnlessRequested(t)
 	base := t.TempDir()

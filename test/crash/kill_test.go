@@ -20,15 +20,13 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// manyFiles is the number of generated files in a large folder.
 const manyFiles = 3000
 
 // swapMethods contains the two ways in which a writer replaces the old folder by the new folder. With the value true,
-// the writer may not exchange the old folder and the new folder atomically. The writer must then rename both folders
-// (see the field "Renaming" of the type order).
+// the writer cannot exchange the folders in one atomic step, and must rename both (see order.Renaming).
 var swapMethods = map[string]bool{"exchange": false, "rename": true}
 
-// killCount is how many processes TestKill kills for each entry of swapMethods.
+// killCount is the number of processes that TestKill kills for each entry of swapMethods.
 const killCount = 200
 
 // TestKill kills processes at random moments while they write a folder, and checks that the folder can be recovered.
@@ -50,8 +48,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// killWriter kills one process that writes a folder, and calls checkRecovery to check the folder. Then killWriter
-// writes the folder once more.
+// killWriter kills one process that writes a folder, checks the recovery of the folder, and writes the folder
+// once more.
 func (o order) killWriter(t *testing.T, found map[string]int) {
 	t.Helper()
 	endless := o
@@ -104,18 +102,16 @@ func (o order) checkRecovery(t *testing.T, existed bool, found map[string]int) {
 	found[map[int]string{noFolder: "none", 0: "tree 0", 1: "tree 1"}[after]]++
 }
 
-// changingCalls lists the names of the system calls that open or change files.
 var changingCalls = []string{
 	"flock", "mkdirat", "openat", "write", "linkat", "renameat", "renameat2", "unlinkat",
 	"fchmod", "fchmodat", "ftruncate", "close",
 }
 
-// fewFiles is the number of generated files in a small folder. Tests that replace a folder very often use a small
-// folder.
+// fewFiles is the number of generated files in a folder that a test replaces very often.
 const fewFiles = 6
 
-// startSituations contains the possible situations at the start of a process, such as an existing folder.
-// Each value in startSituations is a function that prepares the folder, and the files next to the folder.
+// startSituations contains functions that prepare the folder, and the files next to the folder, before a
+// process starts.
 var startSituations = map[string]func(*testing.T, order){
 	"no folder": func(*testing.T, order) {},
 	"a folder": func(t *testing.T, o order) {
@@ -141,8 +137,8 @@ type injectedOutcome struct {
 	before   []string // files that were next to the folder before the process started
 }
 
-// inject runs a child process under strace. strace injects a signal or an error into one system call: the nth call with
-// the given name.
+// inject runs a child process under strace, which injects a signal or an error into the nth system call with the given
+// name.
 func (o order) inject(t *testing.T, call, what string, nth int) injectedOutcome {
 	t.Helper()
 	before, trace := listSiblings(t, o.Dir), filepath.Join(t.TempDir(), "trace")
@@ -203,10 +199,9 @@ func TestFailEachStep(t *testing.T) {
 	}
 }
 
-// eachStep runs many processes. eachStep injects a signal or an error into each process, each time at a different
-// system call. eachStep calls the function "check" after each process. For each name in changingCalls, eachStep
-// injects a signal or an error into the first call of the first process, the second call of the second process, and
-// so on. eachStep stops when a process makes no further call with this name.
+// eachStep runs many processes, injects a signal or an error into a different system call of each process, and then
+// calls "check". For each name in changingCalls, the nth process is hit at its nth call, until a process makes
+// fewer than n calls.
 func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injectedOutcome)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
@@ -227,9 +222,8 @@ func eachStep(t *testing.T, what string, found []string, check func(*testing.T, 
 	}
 }
 
-// eachTime runs one process, and injects a signal or an error into one system call: the nth call with the given name.
-// eachTime calls the function "check" after the process. eachTime returns false if the process makes fewer than n
-// calls with the given name.
+// eachTime runs one process, with a signal or an error in its nth call with the given name, and then calls "check".
+// eachTime returns false if the process makes fewer than n calls.
 func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, what string, nth int, check func(*testing.T, order, injectedOutcome)) bool {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "base")

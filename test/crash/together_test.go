@@ -11,11 +11,10 @@ import (
 	"time"
 )
 
-// writesPerProcess is the number of times that each process writes the folder.
 const writesPerProcess = 200
 
-// TestConcurrentWriters lets two processes write the same folder at the same time. A process that reads the folder
-// must always find one of the two trees that the other processes write. Without atomic exchanges, the folder may be
+// TestConcurrentWriters lets two processes write the same folder at the same time. Each time a process reads the
+// folder, it must find one of the two trees that the writers write. Without atomic exchanges, the folder may be
 // missing for a moment.
 func TestConcurrentWriters(t *testing.T) {
 	skipUnlessRequested(t)
@@ -85,7 +84,6 @@ func readOnce(t *testing.T, dir string, renaming bool) bool {
 	return true
 }
 
-// readContents returns the contents of all files in a folder, by path.
 func readContents(folder fs.FS) (map[string]string, error) {
 	held := map[string]string{}
 	err := fs.WalkDir(folder, ".", func(path string, d fs.DirEntry, err error) error {

@@ -17,7 +17,6 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// skipUnlessRequested skips a slow test unless TRAINYARD_CRASH is set.
 func skipUnlessRequested(t *testing.T) {
 	t.Helper()
 	if os.Getenv("TRAINYARD_CRASH") == "" {
@@ -25,8 +24,8 @@ func skipUnlessRequested(t *testing.T) {
 	}
 }
 
-// filesOfTree returns the files of the tree with the number n. One third of the files is the same in all trees, one
-// third has different content in each tree, and one third has different names in each tree.
+// filesOfTree makes one third of the files equal in all trees, one third different in content, and one third
+// different in name.
 func filesOfTree(n, count int) []bundles.File {
 	var all []bundles.File
 	for i := range count {
@@ -42,8 +41,8 @@ func filesOfTree(n, count int) []bundles.File {
 	return all
 }
 
-// newTree returns the tree with the number n. newTree ends the program after an error, because the file names are
-// always valid, and an error is therefore a mistake in the test.
+// newTree returns the tree with the number n. An error ends the program, because only a mistake in the test can
+// cause an error.
 func newTree(n, count int) bundles.Tree {
 	made, err := bundles.NewTree(filesOfTree(n, count)...)
 	if err != nil {
@@ -70,8 +69,7 @@ func treeContent(n, count int) map[string]string {
 // noFolder is the result of findTree for a folder that does not exist.
 const noFolder = -1
 
-// findTree returns the number of the tree whose files are equal, byte by byte, to the files of a folder. The argument
-// "trees" lists the numbers of the trees to compare.
+// findTree returns the number of the tree whose files are equal, byte by byte, to the files of a folder.
 func findTree(dir string, count int, trees ...int) (int, error) {
 	held, err := readContents(os.DirFS(dir))
 	if errors.Is(err, fs.ErrNotExist) && len(held) == 0 {
@@ -91,8 +89,8 @@ func findTree(dir string, count int, trees ...int) (int, error) {
 	return 0, fmt.Errorf("%s holds %d files: %s", dir, len(held), strings.Join(all, ", "))
 }
 
-// findDifference returns the path of a file that differs between two folders, or that exists in only one of the
-// folders. If the folders are equal, the result is an empty string.
+// findDifference returns the path of a file that differs between two folders, or an empty string if the folders
+// are equal.
 func findDifference(want, got map[string]string) string {
 	for path, text := range want {
 		if got[path] != text {
@@ -107,7 +105,6 @@ func findDifference(want, got map[string]string) string {
 	return ""
 }
 
-// listSiblings lists the names of the files and folders that are in the same parent folder as the given folder.
 func listSiblings(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(dir))

@@ -26,8 +26,7 @@ import (
 // variable is set, the test binary follows the instructions in the variable, and runs no tests.
 const orderVariable = "TRAINYARD_CRASH_ORDER"
 
-// order is the type of the instructions for a child process. The instructions contain the trees of files that the
-// process writes, and the options of the writer.
+// order contains the instructions for a child process.
 type order struct {
 	Dir      string
 	Trees    []int         // trees to write, in this order
@@ -137,14 +136,13 @@ func (o order) childCommand(t *testing.T, before ...string) *exec.Cmd {
 	return cmd
 }
 
-// execute runs a child process with the instructions in o, and returns the output and the exit code. If the argument
-// "as" is not nil, the child process runs as this user.
+// execute runs a child process as the given user, or as the current user if the argument "as" is nil.
 func (o order) execute(t *testing.T, as *syscall.Credential) (string, int) {
 	t.Helper()
 	cmd := o.childCommand(t)
 	if as != nil {
 		// The user in the argument "as" cannot enter the folder of the test binary. Therefore the child process
-		// runs a hard link to the test binary in another folder.
+		// runs a hard link to the test binary, in a folder that the user can enter.
 		cmd.Path = filepath.Join(openFolder(t), "run")
 		if err := os.Link(cmd.Args[0], cmd.Path); err != nil {
 			t.Fatal(err)
@@ -159,7 +157,6 @@ func (o order) execute(t *testing.T, as *syscall.Credential) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// mustRun gives its instructions to a child process, and checks that the process succeeds and prints nothing.
 func (o order) mustRun(t *testing.T) {
 	t.Helper()
 	if out, code := o.execute(t, nil); code != 0 || out != "" {

@@ -42,7 +42,8 @@ func TestPanelIsOneStruct(t *testing.T) {
 	for rule, check := range dashboardRules {
 		for _, f := range check("waste", waste) {
 			// A query over a whole day violates the rule "target-rate-interval", which docs/dashboards.md explains.
-			// If the query violates another rule, the file grafana/.lint must contain an exclusion.
+			// If the query violates a rule other than "target-rate-interval", the file grafana/.lint must contain
+			// an exclusion.
 			excluded := rule == "target-rate-interval" || slices.ContainsFunc(readExclusions(t)[rule], func(e exclusion) bool { return e.covers("waste", f) })
 			if f.panel == title && !excluded {
 				t.Errorf("%s: %s", rule, f.message)
@@ -51,7 +52,6 @@ func TestPanelIsOneStruct(t *testing.T) {
 	}
 }
 
-// documentedFile returns the content of a file that docs/dashboards.md shows.
 func documentedFile(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(repo.Path(t, "docs", "dashboards.md"))
@@ -66,7 +66,6 @@ func documentedFile(t *testing.T, file string) string {
 	return content
 }
 
-// withFile returns trainyard's CUE module with an additional file.
 func withFile(t *testing.T, name, text string) fs.FS {
 	t.Helper()
 	module := fstest.MapFS{name: {Data: []byte(text)}}

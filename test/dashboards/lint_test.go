@@ -20,7 +20,6 @@ type exclusion struct {
 	Reason    string `json:"reason"`
 }
 
-// readExclusions reads the exclusions of each rule from grafana/.lint.
 func readExclusions(t *testing.T) map[string][]exclusion {
 	t.Helper()
 	text, err := os.ReadFile(repo.Path(t, "grafana", ".lint"))

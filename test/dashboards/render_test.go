@@ -12,8 +12,7 @@ import (
 	"github.com/trainyard/trainyard"
 )
 
-// renderedDashboards holds the dashboards as maps, one map for each viewer. The keys of the maps are the names of the
-// dashboards.
+// renderedDashboards holds the dashboards of each viewer, by name.
 type renderedDashboards struct {
 	grafana   map[string]board
 	openshift map[string]console
@@ -54,7 +53,6 @@ type variable struct {
 	AllValue   string     `json:"allValue"`
 }
 
-// variableQuery returns the query of a dashboard's variable.
 func (v variable) variableQuery() string {
 	if in, is := v.Query.(map[string]any); is {
 		text, _ := in["query"].(string)
@@ -108,7 +106,7 @@ type override struct {
 	} `json:"properties"`
 }
 
-// seriesLinks returns the links of the panel's series. For a table, seriesLinks returns the links of the rows.
+// seriesLinks returns the links of the panel's series, or of the rows of a table.
 func (p boardPanel) seriesLinks() []fieldLink {
 	all := p.FieldConfig.Defaults.Links
 	for _, override := range p.FieldConfig.Overrides {
@@ -155,7 +153,6 @@ type consolePanel struct {
 	Transformations []any    `json:"transformations"`
 }
 
-// perses is the spec of a Perses dashboard.
 type perses struct {
 	Panels  map[string]persesPanel `json:"panels"`
 	Layouts []struct {
@@ -184,7 +181,6 @@ type persesPanel struct {
 	}
 }
 
-// render evaluates the dashboards of a CUE module.
 func render(t *testing.T, module fs.FS) renderedDashboards {
 	t.Helper()
 	v := loadDashboards(t, module)
@@ -203,7 +199,6 @@ func render(t *testing.T, module fs.FS) renderedDashboards {
 	return r
 }
 
-// loadDashboards loads the package grafana/dashboards from a CUE module.
 func loadDashboards(t *testing.T, module fs.FS) cue.Value {
 	t.Helper()
 	instance := load.Instances([]string{"./dashboards"}, &load.Config{FS: module, Dir: "/grafana"})[0]
@@ -217,10 +212,8 @@ func loadDashboards(t *testing.T, module fs.FS) cue.Value {
 	return v
 }
 
-// renderingCache caches the rendered dashboards of this repository.
 var renderingCache *renderedDashboards
 
-// shippedDashboards returns the rendered dashboards of this repository.
 func shippedDashboards(t *testing.T) renderedDashboards {
 	t.Helper()
 	if renderingCache == nil {

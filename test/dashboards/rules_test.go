@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// finding is a violation of a rule in a panel. If the field "panel" is empty, the dashboard itself violates the rule.
+// finding is a violation of a rule in a panel, or in the dashboard itself if the field "panel" is empty.
 type finding struct{ panel, message string }
 
-// dashboardRules holds the rules for dashboards, by name. The map contains the rules of Grafana's dashboard-linter,
-// under the linter's names, and additional rules.
+// dashboardRules holds the rules of Grafana's dashboard-linter, under the linter's names, and additional rules.
 var dashboardRules = map[string]func(name string, b board) []finding{
 	"template-datasource": func(_ string, b board) []finding {
 		v, found := b.variable("datasource")
@@ -203,7 +202,6 @@ func (b board) variable(name string) (variable, bool) {
 	return b.Templating.List[i], true
 }
 
-// listQueries returns the queries of all panels and variables.
 func (b board) listQueries() string {
 	var all []string
 	for _, v := range b.Templating.List {

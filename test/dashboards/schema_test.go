@@ -27,7 +27,6 @@ func checkTypes(t *testing.T, boards map[string]json.RawMessage) string {
 	return stdout.String()
 }
 
-// TestDashboardsMatchGrafanaTypes checks dashboards and panel options against Grafana's published types.
 func TestDashboardsMatchGrafanaTypes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the TypeScript compiler takes seconds")

@@ -8,11 +8,10 @@ import (
 	"testing"
 )
 
-// outcomes contains the labels whose values are outcomes of TrainJobs. For each label, outcomes contains the
-// value for a failure and the value for a success.
+// outcomes contains, for each label, the value for a failed TrainJob and the value for a successful
+// TrainJob.
 var outcomes = map[string][]string{"phase": {"Failed", "Succeeded"}, "outcome": {"failed", "succeeded"}}
 
-// roles holds the roles of the pods of TrainJobs.
 var roles = []string{"launcher", "node", "dataset-initializer", "model-initializer"}
 
 var (
@@ -58,8 +57,6 @@ func expandLegends(legends []string, label string, values []string) []string {
 	return expanded
 }
 
-// seriesStyle returns the fixed colour of a series, and reports whether the line of the series is
-// dashed.
 func (p boardPanel) seriesStyle(name string) (colour string, dashed bool) {
 	for _, o := range p.FieldConfig.Overrides {
 		if o.Matcher.Options != name {
@@ -108,7 +105,8 @@ func checkJobNamed(b board, p boardPanel) string {
 	return ""
 }
 
-// shows returns true if a panel shows a label of a query: in the legend, or, for a table, in a column with a title.
+// shows reports whether a panel displays a label of a query. A table must display the label in a
+// column with a title, and every other panel must display it in its legend.
 func (p boardPanel) shows(t target, label string) bool {
 	if p.Type != "table" {
 		return strings.Contains(t.LegendFormat, "{{"+label+"}}")
@@ -156,7 +154,6 @@ func TestSeriesRulesDetectViolations(t *testing.T) {
 	}
 }
 
-// setStyle changes a property of a series in all panels.
 func (b *board) setStyle(series, property, value string) {
 	for _, p := range b.Panels {
 		for _, o := range p.FieldConfig.Overrides {

@@ -22,8 +22,6 @@ func unsupportedKinds(t *testing.T, delivery string) (kinds map[string]string) {
 	return kinds
 }
 
-// panelQueries lists the queries of a dashboard's panels, in the order of the panels. panelQueries skips panels whose
-// type is a key of the argument "skip".
 func (b board) panelQueries(skip map[string]string) (all []string) {
 	for _, p := range b.Panels {
 		if skip[p.Type] != "" || p.Type == "row" {
@@ -36,8 +34,8 @@ func (b board) panelQueries(skip map[string]string) (all []string) {
 	return all
 }
 
-// withFixedIntervals returns a copy of the dashboard, as for the OpenShift console. In the queries of the copy, the
-// interval of the panel replaces $__rate_interval.
+// withFixedIntervals returns a copy of the dashboard in which the interval of the panel replaces $__rate_interval,
+// as for the OpenShift console.
 func (b board) withFixedIntervals() board {
 	b.Panels = slices.Clone(b.Panels)
 	for i, p := range b.Panels {
@@ -87,8 +85,7 @@ func TestConsoleMatchesGrafana(t *testing.T) {
 // space after the comma of label_values.
 var labelValues = regexp.MustCompile(`^label_values\((.*), (.*)\)$`)
 
-// openBrace matches the beginning of a variable in braces. The OpenShift console does not replace variables
-// in braces.
+// The OpenShift console does not replace variables in braces.
 var openBrace = regexp.MustCompile(`\$\{`)
 
 func checkConsolePanel(t *testing.T, name string, p consolePanel) {
@@ -110,7 +107,6 @@ func checkConsolePanel(t *testing.T, name string, p consolePanel) {
 	}
 }
 
-// persesKinds lists the Perses plugins that panels use.
 var persesKinds = []string{"TimeSeriesChart", "StatChart", "GaugeChart", "BarChart", "Table"}
 
 // TestPersesMatchesGrafana checks that Perses runs the same queries as Grafana, except for the queries of unsupported
@@ -146,9 +142,8 @@ func TestPersesMatchesGrafana(t *testing.T) {
 	}
 }
 
-// TestUnsupportedFeaturesAreDocumented checks that the table in docs/dashboards.md has the same entries as the list of
-// unsupported features in grafana/dashboards. The test also checks that each unsupported type of panel occurs in the
-// dashboard "queueing".
+// TestUnsupportedFeaturesAreDocumented checks that docs/dashboards.md and grafana/dashboards list the same unsupported
+// features. The test also checks that each unsupported type of panel occurs in the dashboard "queueing".
 func TestUnsupportedFeaturesAreDocumented(t *testing.T) {
 	var unsupported map[string]struct{ Kinds, Others map[string]string }
 	read(t, loadDashboards(t, trainyard.CUE).LookupPath(cue.ParsePath("unsupported")), &unsupported)
@@ -187,7 +182,6 @@ func TestUnsupportedFeaturesAreDocumented(t *testing.T) {
 	}
 }
 
-// tableRow matches a row of the table of unsupported features.
 var tableRow = regexp.MustCompile("(?m)^\\| `[a-z-]+` \\| [a-z ]+ \\| [^|]* \\|$")
 
 // TestDashboardsAreSmall checks that each dashboard fits into a ConfigMap, which holds at most 1 MiB.

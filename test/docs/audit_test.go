@@ -14,8 +14,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestAuditPolicy checks that the audit policy in docs/logs.md records each request at the expected level. The test
-// evaluates the audit policy with the code of the API server.
+// TestAuditPolicy evaluates the audit policy in docs/logs.md with the code of the API server.
 func TestAuditPolicy(t *testing.T) {
 	page, err := os.ReadFile(repo.Path(t, "docs", "logs.md"))
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// elsewhere contains the pages that TestPagesOfGitOps runs, because their steps need trainyard's controller and a
-// Git server.
+// elsewhere is the list of the pages that TestPagesOfGitOps runs, because the steps of the pages need trainyard's
+// controller and a Git server.
 var elsewhere = []string{"docs/gitops.md", "examples/gitops/README.md"}
 
 func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
@@ -61,11 +61,10 @@ func TestDocumentedCommandsWork(t *testing.T) {
 	}
 }
 
-// reader is a doctest.Reader that can also provide a cluster and Helm.
 type reader struct{ *doctest.Reader }
 
-// useCluster gives the reader access to a cluster and to kubectl. After the last step of a Markdown file, useCluster
-// deletes the TrainJobs and runtimes, because all Markdown files share the cluster.
+// useCluster deletes the TrainJobs and runtimes after the last step of a Markdown file, because all Markdown files
+// share the cluster.
 func (r reader) useCluster(t *testing.T) {
 	t.Helper()
 	cp := controlplane.Start(t)
@@ -75,7 +74,7 @@ func (r reader) useCluster(t *testing.T) {
 	})
 }
 
-// useHelm provides Helm 4 to the reader, under the name "helm".
+// useHelm makes Helm 4 available to the reader's commands, under the name "helm".
 func (r reader) useHelm(t *testing.T) {
 	t.Helper()
 	bin := t.TempDir()
@@ -87,7 +86,6 @@ func (r reader) useHelm(t *testing.T) {
 
 var link = regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
 
-// checkLinks checks that the targets of relative links exist.
 func checkLinks(t *testing.T, file, text string) {
 	t.Helper()
 	for _, m := range link.FindAllStringSubmatch(text, -1) {

@@ -61,7 +61,6 @@ func inventoryPage(g grafanadata.Grafana) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// yesCell returns the text of a table cell: "yes" if a property holds, otherwise an empty text.
 func yesCell(holds bool) string {
 	if holds {
 		return "yes"

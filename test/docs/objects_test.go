@@ -19,8 +19,6 @@ import (
 // the name can end with NAME, which stands for a name from the document.
 type objectName struct{ kind, name string }
 
-// TestObjectsPageListsAllObjects checks that docs/objects.md has a row for each object of the examples, and that each row
-// matches an object.
 func TestObjectsPageListsAllObjects(t *testing.T) {
 	rows, used := listedObjects(t), map[objectName]bool{}
 	for object := range generatedObjects(t) {
@@ -38,17 +36,14 @@ func TestObjectsPageListsAllObjects(t *testing.T) {
 	}
 }
 
-// matches is true if a row of docs/objects.md describes this object.
 func (o objectName) matches(row objectName) bool {
 	prefix, isPattern := strings.CutSuffix(row.name, "NAME")
 	return o.kind == row.kind && (o.name == row.name || isPattern && strings.HasPrefix(o.name, prefix))
 }
 
-// rowPattern matches a row of a table in docs/objects.md, and captures the kinds and the name.
 var rowPattern = regexp.MustCompile(`(?m)^\| ([A-Z][A-Za-z, ]*) \| ([A-Za-z.-]+) \|`)
 
-// listedObjects returns the rows of docs/objects.md. Rows with exact names come first, because an object belongs
-// to the row with its exact name, even if a row whose name ends with NAME also matches.
+// listedObjects puts rows with exact names before rows that end with NAME, because an object can match both.
 func listedObjects(t *testing.T) []objectName {
 	t.Helper()
 	page, err := os.ReadFile(repo.Path(t, "docs/objects.md"))
@@ -68,8 +63,6 @@ func listedObjects(t *testing.T) []objectName {
 	return append(exact, patterns...)
 }
 
-// generatedObjects returns the objects of the rendered examples, and the additional objects of a cluster with trainyard's
-// controller.
 func generatedObjects(t *testing.T) map[objectName]bool {
 	t.Helper()
 	objects := map[objectName]bool{}
@@ -104,7 +97,6 @@ func generatedObjects(t *testing.T) map[objectName]bool {
 	return objects
 }
 
-// withController is a document for a cluster with trainyard's controller.
 const withController = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform

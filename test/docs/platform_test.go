@@ -14,8 +14,6 @@ import (
 
 const reference = "docs/platform.md"
 
-// TestPlatformReferenceIsUpToDate checks that docs/platform.md equals the page generated from the schema.
-// With TRAINYARD_UPDATE=1, expectPage writes the page.
 func TestPlatformReferenceIsUpToDate(t *testing.T) {
 	page, err := generator.New(trainyard.CUE).Schema("markdown", false)
 	if err != nil {
@@ -24,8 +22,8 @@ func TestPlatformReferenceIsUpToDate(t *testing.T) {
 	expectPage(t, reference, "schema", string(page))
 }
 
-// expectPage checks that a page of the documentation equals the generated text "want". With TRAINYARD_UPDATE=1, the
-// test writes docs/platform.md.
+// expectPage checks that a page of the documentation equals the generated text "want". With TRAINYARD_UPDATE=1,
+// expectPage writes the page.
 func expectPage(t *testing.T, page, source, want string) {
 	t.Helper()
 	if os.Getenv("TRAINYARD_UPDATE") != "" {
@@ -42,7 +40,6 @@ func expectPage(t *testing.T, page, source, want string) {
 	}
 }
 
-// escapeCell escapes characters that Markdown tables or HTML would interpret.
 func escapeCell(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(text)
 }

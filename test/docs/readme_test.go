@@ -14,7 +14,6 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// TestReadmeNamesTrainersRuntimes checks that README.md names all MPI runtimes that the manifests of Trainer contain.
 func TestReadmeNamesTrainersRuntimes(t *testing.T) {
 	module, err := upstream.ModuleFolder("trainer-2.3", "github.com/kubeflow/trainer/v2")
 	if err != nil {

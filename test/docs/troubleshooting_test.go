@@ -9,8 +9,6 @@ import (
 	"github.com/trainyard/trainyard/api/jobs/diagnosis"
 )
 
-// TestTroubleshootingPage checks that docs/troubleshooting.md equals the page generated from the catalogue of failures.
-// With TRAINYARD_UPDATE=1, the test writes docs/troubleshooting.md.
 func TestTroubleshootingPage(t *testing.T) {
 	expectPage(t, "docs/troubleshooting.md", "api/jobs/diagnosis/catalogue.yaml", troubleshootingPage(diagnosis.Catalogue()))
 }

@@ -37,8 +37,8 @@ func NewReader(t testing.TB, folder string) *Reader {
 	return &Reader{copy: folder, tmp: t.TempDir()}
 }
 
-// Follow executes a step. Follow creates the file of the step, or runs the command of the step and checks that the
-// command prints the expected output.
+// Follow executes a step. Follow is the method that creates the file of a step, or runs the command of a step and
+// checks that the command prints the expected output.
 func (r Reader) Follow(t testing.TB, s Step) {
 	t.Helper()
 	if s.File != "" {
@@ -56,10 +56,10 @@ func (r Reader) Follow(t testing.TB, s Step) {
 	}
 }
 
-// reuseProgram makes a go build command faster. If an earlier Reader built the same program, reuseProgram copies this
-// program to the output path of the command. Copying the program saves seconds, because Go does not link a program
-// again if the output path contains an up-to-date program. The returned function saves the program that the command
-// has built, so that later Readers can reuse the program.
+// reuseProgram makes the command "go build" faster. If an earlier Reader built the same program, reuseProgram copies
+// this program to the output path of the command. Copying the program saves seconds, because Go does not link a
+// program again if the output path contains an up-to-date program. The returned function saves the program that the
+// command has built, so that later Readers can reuse the program.
 func (r Reader) reuseProgram(t testing.TB, command string) (after func()) {
 	t.Helper()
 	m := goBuild.FindStringSubmatch(command)

@@ -29,8 +29,6 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestParse checks each type of fence. For example, a fence marked "shell" is one step, and a fence without a file or a
-// command is not a step.
 func TestParse(t *testing.T) {
 	text := "```yaml file=/tmp/a\nb: c\n```\n```console\n$ cat /tmp/a\nb: c\n$ true\n```\n```yaml\nd: e\n```\n```shell\none\ntwo\n```\n"
 	want := []Step{

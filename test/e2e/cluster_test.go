@@ -24,22 +24,19 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// sharedCluster is the cluster on which all tests run. sharedCluster is nil if TRAINYARD_E2E is not set.
+// sharedCluster is nil if TRAINYARD_E2E is not set.
 var sharedCluster *sandbox
 
 // tenantName is the name of the tenant in testdata/platform.yaml, and of its namespace.
 const tenantName = "team"
 
 const (
-	// nodeCount is the number of cluster nodes. Three cluster nodes are enough to run several jobs at once while one
-	// cluster node is stopped.
+	// Three cluster nodes are enough to run several jobs at once while one cluster node is stopped.
 	nodeCount = 3
-	// expendableNode is the name of the cluster node that a test stops. No pods of other tests run on the cluster node
-	// that a test stops.
+	// No pods of other tests run on expendableNode, because a test stops this cluster node.
 	expendableNode = "node3"
 )
 
-// sandbox is a running cluster to which the generated platform was applied.
 type sandbox struct {
 	dir         string // the folder of the cluster
 	kubectlPath string
@@ -62,8 +59,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// runOnCluster brings up a cluster and runs the tests. At the end, runOnCluster takes the cluster down, unless the
-// cluster was already up at the start.
+// runOnCluster takes the cluster down at the end, unless the cluster was already up at the start.
 func runOnCluster(m *testing.M) (int, error) {
 	ctx := context.Background()
 	dir, err := cluster.DefaultDir()
@@ -101,8 +97,8 @@ func runOnCluster(m *testing.M) (int, error) {
 	return code, cluster.Down(ctx, dir, os.Stderr)
 }
 
-// loadImages loads all images that exist in .tools/images onto the cluster nodes. Each make target builds only the
-// images that its tests use.
+// loadImages loads only the images that exist in .tools/images, because each make target builds only the images
+// that its tests use.
 func loadImages(ctx context.Context, dir string) error {
 	root, err := repo.Root()
 	if err != nil {
@@ -142,7 +138,6 @@ func connect(dir string) (*sandbox, error) {
 	return s, err
 }
 
-// useCluster returns the cluster, and skips the test if there is no cluster.
 func useCluster(t *testing.T) *sandbox {
 	t.Helper()
 	if sharedCluster == nil {
@@ -177,8 +172,7 @@ func (s *sandbox) applyPlatform(ctx context.Context) error {
 	return nil
 }
 
-// generate returns the objects, as YAML, that trainyard generates from a document and the given layers. If the tests
-// run with an older version of Trainer, trainyard also merges the layer for this version.
+// generate also merges the layer for an older version of Trainer if the tests run with this version.
 func (s *sandbox) generate(ctx context.Context, document string, layers ...string) (string, error) {
 	root, err := repo.Root()
 	if err != nil {
@@ -201,7 +195,6 @@ func (s *sandbox) generate(ctx context.Context, document string, layers ...strin
 // contain a layer with the same name. An empty string means the default version of Trainer.
 func trainerTools() string { return os.Getenv("TRAINYARD_E2E_TRAINER") }
 
-// runKubectl runs kubectl and returns its output and error output.
 func (s *sandbox) runKubectl(stdin string, args ...string) (string, error) {
 	cmd := exec.Command(s.kubectlPath, append([]string{"--kubeconfig", s.kubeconfig}, args...)...)
 	cmd.Stdin = strings.NewReader(stdin)

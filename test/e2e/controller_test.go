@@ -24,8 +24,8 @@ type runningController struct {
 	err  error
 }
 
-// useController returns the cluster, and starts trainyard's controller at the first call. Most tests do not
-// need trainyard's controller.
+// useController starts trainyard's controller at the first call, because most tests do not need the
+// controller.
 func useController(t *testing.T) *sandbox {
 	t.Helper()
 	s := useCluster(t)
@@ -36,7 +36,8 @@ func useController(t *testing.T) *sandbox {
 	return s
 }
 
-// end stops the running controller. If no controller runs, end does nothing.
+// end stops the running controller. If no controller runs, the method end does
+// nothing.
 func (c *runningController) end() error {
 	if c.stop == nil {
 		return nil
@@ -44,7 +45,6 @@ func (c *runningController) end() error {
 	return c.stop()
 }
 
-// expectReport waits until the annotations of a TrainJob have the given phase, and a message that contains the given text.
 func (s *sandbox) expectReport(t *testing.T, namespace, job string, phase jobs.Phase, text string) {
 	t.Helper()
 	poll.Until(t, time.Minute, func(ctx context.Context) error {
@@ -68,10 +68,9 @@ func TestControllerFollowsTrainJobs(t *testing.T) {
 	})
 }
 
-// TestJobsAreIsolated checks that network policies allow connections between the pods of the same TrainJob. The
-// network policies must forbid connections to pods of other TrainJobs, in the same namespace and in another namespace.
-// The test does not run in parallel with other tests, because the function enforcePolicies enforces the network
-// policies of all tests.
+// TestJobsAreIsolated checks that network policies allow connections only between the pods of the same TrainJob. The
+// test does not run in parallel with other tests, because the function enforcePolicies enforces the network policies
+// of all tests.
 func TestJobsAreIsolated(t *testing.T) {
 	s := useController(t)
 	const first, second = "isolated-a", "isolated-b"

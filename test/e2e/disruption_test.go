@@ -26,8 +26,8 @@ import (
 	"github.com/trainyard/trainyard/test/poll"
 )
 
-// restartingRuntimes contains one runtime for each MPI implementation. The runtimes in restartingRuntimes start
-// a job again after a disruption.
+// restartingRuntimes contains, for each MPI implementation, a runtime that starts a job again after a
+// disruption.
 var restartingRuntimes = []string{"openmpi-restarts", "openmpi5-restarts", "mpich-restarts", "intel-restarts"}
 
 // interruptedTraining is a TrainJob with four ranks in two pods that runs resume.py, a training program with
@@ -38,8 +38,7 @@ type interruptedTraining struct {
 	job       *build.TrainJob
 }
 
-// newTraining returns a TrainJob that runs resume.py for about ten seconds. The parameter "args" contains
-// additional arguments for resume.py.
+// newTraining returns a TrainJob that runs resume.py for about ten seconds.
 func (s *sandbox) newTraining(t *testing.T, runtime string, args ...string) interruptedTraining {
 	t.Helper()
 	namespace := s.makeNamespace(t)
@@ -53,7 +52,6 @@ func (i interruptedTraining) key() client.ObjectKey {
 	return client.ObjectKey{Namespace: i.namespace, Name: "train"}
 }
 
-// outputPath returns the path of a file that the ranks write.
 func (i interruptedTraining) outputPath(name string) string {
 	return filepath.Join(i.dir, "volumes", i.namespace, name)
 }
@@ -111,7 +109,6 @@ func lineLosses(steps int) []float64 {
 	return losses
 }
 
-// countRestarts returns how often the JobSet has started all pods again.
 func (i interruptedTraining) countRestarts(t *testing.T) int32 {
 	t.Helper()
 	var set jobset.JobSet
@@ -121,14 +118,13 @@ func (i interruptedTraining) countRestarts(t *testing.T) int32 {
 	return set.Status.Restarts
 }
 
-// evict evicts a pod, as `kubectl drain` does.
 func (s *sandbox) evict(ctx context.Context, pod jobs.Pod) error {
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
 	return s.client.SubResource("eviction").Create(ctx, &corev1.Pod{ObjectMeta: pod.ObjectMeta}, eviction)
 }
 
-// TestRanksSaveBeforeSuspension suspends a TrainJob. The ranks must get SIGTERM, and enough time to write a checkpoint.
-// The resumed TrainJob must end with the losses of a training without interruptions.
+// TestRanksSaveBeforeSuspension checks that ranks get SIGTERM before a suspension, and enough time to write a
+// checkpoint.
 func TestRanksSaveBeforeSuspension(t *testing.T) {
 	for _, runtime := range restartingRuntimes {
 		t.Run(runtime, func(t *testing.T) {
@@ -165,7 +161,6 @@ world.barrier()
 sys.exit(143)
 `
 
-// TestSuspensionSignalsEveryRank suspends a TrainJob. All ranks of all pods must get SIGTERM.
 func TestSuspensionSignalsEveryRank(t *testing.T) {
 	for _, runtime := range restartingRuntimes {
 		t.Run(runtime, func(t *testing.T) {
@@ -181,7 +176,6 @@ func TestSuspensionSignalsEveryRank(t *testing.T) {
 	}
 }
 
-// suspendAndResume suspends the job, waits until its pods have ended, and resumes the job.
 func (i interruptedTraining) suspendAndResume(t *testing.T) error {
 	t.Helper()
 	if err := i.suspend(i.key(), true); err != nil {
@@ -197,7 +191,6 @@ func (i interruptedTraining) suspendAndResume(t *testing.T) error {
 	return i.suspend(i.key(), false)
 }
 
-// expectSignals checks which ranks got SIGTERM, and on which hosts.
 func (i interruptedTraining) expectSignals(t *testing.T, want map[string]string) {
 	t.Helper()
 	got := map[string]string{}
@@ -213,8 +206,6 @@ func (i interruptedTraining) expectSignals(t *testing.T, want map[string]string)
 	}
 }
 
-// TestTrainingSurvivesEviction evicts one pod of a training. The training must start again, and continue from its
-// checkpoint.
 func TestTrainingSurvivesEviction(t *testing.T) {
 	for _, runtime := range restartingRuntimes {
 		for _, role := range []jobs.Role{jobs.Node, jobs.Launcher} {
@@ -234,9 +225,8 @@ func TestTrainingSurvivesEviction(t *testing.T) {
 	}
 }
 
-// TestTrainingSurvivesLostClusterNode kills the kubelet and all processes of a cluster node, and marks the cluster node
-// as out of service, as an administrator or a cloud provider does. The training must start again on other cluster
-// nodes.
+// TestTrainingSurvivesLostClusterNode kills the kubelet and all processes of a cluster node. The test then marks the
+// cluster node as out of service, as an administrator or a cloud provider does.
 func TestTrainingSurvivesLostClusterNode(t *testing.T) {
 	s := useCluster(t)
 	for _, base := range []string{"openmpi-restarts", "mpich-restarts"} {
@@ -259,7 +249,6 @@ func TestTrainingSurvivesLostClusterNode(t *testing.T) {
 	}
 }
 
-// loseNode stops a cluster node, and starts it again at the end of the test.
 func (s *sandbox) loseNode(t *testing.T, name string) error {
 	t.Cleanup(func() {
 		options := cluster.Options{Dir: s.dir, Nodes: nodeCount, Trainer: trainerTools(), Progress: os.Stderr}
@@ -278,7 +267,6 @@ func (s *sandbox) loseNode(t *testing.T, name string) error {
 	return nil
 }
 
-// TestFailedProgramsAreNotRestarted runs a program that fails. The TrainJob must fail at once.
 func TestFailedProgramsAreNotRestarted(t *testing.T) {
 	for _, runtime := range restartingRuntimes {
 		t.Run(runtime, func(t *testing.T) {

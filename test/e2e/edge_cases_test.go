@@ -36,7 +36,8 @@ type report struct {
 	reasons []string
 }
 
-// scheduled lists the reasons of the events that a TrainJob has after its pods were created.
+// scheduled is the list of the reasons that the events of a TrainJob have after its pods were
+// created.
 var scheduled = []string{"JobSubmitted", "GangSchedulingStarted"}
 
 // expectDiagnosis waits until the annotations, the events, the metrics and `trainyard why` agree with a report.
@@ -69,7 +70,8 @@ func (s *sandbox) expectDiagnosis(t *testing.T, namespace, job string, want repo
 	})
 }
 
-// create creates an object, and tries again after an error, because Trainer's webhook may not know a new runtime yet.
+// create submits an object to the API server, and tries again after an error, because Trainer's webhook may not know
+// a new runtime yet.
 func (s *sandbox) create(t *testing.T, object client.Object) {
 	t.Helper()
 	poll.Until(t, 10*time.Second, func(ctx context.Context) error {
@@ -77,7 +79,6 @@ func (s *sandbox) create(t *testing.T, object client.Object) {
 	})
 }
 
-// withQuota creates a namespace with a quota.
 func (s *sandbox) withQuota(t *testing.T, hard corev1.ResourceList) (namespace string) {
 	t.Helper()
 	namespace = s.makeNamespace(t)
@@ -96,8 +97,8 @@ func (s *sandbox) withQuota(t *testing.T, hard corev1.ResourceList) (namespace s
 }
 
 // TestEdgeCaseGangSchedulingTimeout runs a TrainJob with three pods that need the same port of their cluster node, but
-// only two cluster nodes admit these pods. When the timeout in the runtime has passed, the TrainJob must be suspended.
-// The suspended TrainJob must keep its settings.
+// only two cluster nodes admit these pods. After the timeout in the runtime, the TrainJob must be suspended and keep
+// its settings.
 func TestEdgeCaseGangSchedulingTimeout(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -144,9 +145,8 @@ time.sleep(600)
 	})
 }
 
-// TestEdgeCaseNetworkPolicyConflicts creates a NetworkPolicy that denies all connections to the pods of a namespace.
-// The test does not run in parallel with other tests, because the function enforcePolicies enforces the network
-// policies of all tests.
+// TestEdgeCaseNetworkPolicyConflicts does not run in parallel with other tests, because enforcePolicies enforces the
+// network policies of all tests.
 func TestEdgeCaseNetworkPolicyConflicts(t *testing.T) {
 	s := useController(t)
 	namespace := s.makeNamespace(t)
@@ -161,7 +161,6 @@ func TestEdgeCaseNetworkPolicyConflicts(t *testing.T) {
 	})
 }
 
-// TestEdgeCaseImagePullFailures checks the diagnosis of a TrainJob whose image is in a registry that cannot be reached.
 func TestEdgeCaseImagePullFailures(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -201,9 +200,8 @@ func TestEdgeCaseServiceMeshConflicts(t *testing.T) {
 	}
 }
 
-// TestEdgeCaseResourceQuotaBoundary runs a TrainJob with as many pods as the quota allows. The TrainJob must complete
-// if it has exactly as many pods as the quota allows. If the quota allows one pod less, trainyard must report that the
-// TrainJob exceeds the quota.
+// TestEdgeCaseResourceQuotaBoundary runs a TrainJob with as many pods as the quota allows. If the quota allows one
+// pod fewer, trainyard must report that the TrainJob exceeds the quota.
 func TestEdgeCaseResourceQuotaBoundary(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -223,8 +221,6 @@ func TestEdgeCaseResourceQuotaBoundary(t *testing.T) {
 	s.expectReport(t, small, "small", jobs.GangScheduling, "exceeded quota")
 }
 
-// TestEdgeCaseLauncherPodTermination deletes the launcher while the nodes run. The TrainJob must fail, and the nodes
-// must end.
 func TestEdgeCaseLauncherPodTermination(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -252,9 +248,8 @@ func TestEdgeCaseSSHKeyGenerationFailure(t *testing.T) {
 	s := useController(t)
 	namespace := s.withQuota(t, corev1.ResourceList{corev1.ResourceSecrets: resource.MustParse("0")})
 	s.create(t, build.MakeTrainJob("keys", namespace).Runtime("openmpi").Nodes(2).Obj())
-	// Trainer applies the JobSet and the Secret in any order, so pods that wait for the Secret may exist. The
-	// phase of the TrainJob varies: pods that wait for the Secret may or may not exist. Therefore the test
-	// checks only the message.
+	// Trainer applies the JobSet and the Secret in any order, so pods that wait for the Secret may exist.
+	// The phase of the TrainJob depends on such pods, so the test checks only the message.
 	poll.Until(t, 2*time.Minute, func(ctx context.Context) error {
 		found := &trainer.TrainJob{}
 		if err := s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "keys"}, found); err != nil {
@@ -267,9 +262,8 @@ func TestEdgeCaseSSHKeyGenerationFailure(t *testing.T) {
 	})
 }
 
-// TestEdgeCaseSlotConfigurationMismatch starts more ranks in each pod than the pod has CPUs. The preflight check must
-// refuse a job with more ranks than CPUs. The cluster has no GPUs, but the preflight check counts CPUs and GPUs in
-// the same way.
+// TestEdgeCaseSlotConfigurationMismatch starts more ranks in each pod than the pod has CPUs. The cluster has no GPUs,
+// but the preflight check counts CPUs and GPUs in the same way.
 func TestEdgeCaseSlotConfigurationMismatch(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -287,8 +281,6 @@ func TestEdgeCaseSlotConfigurationMismatch(t *testing.T) {
 	}
 }
 
-// TestChangedRuntimeAppliesToNextTrainJob changes the environment of a runtime while a TrainJob runs. The running TrainJob
-// must keep the old environment, and the next TrainJob must get the new environment.
 func TestChangedRuntimeAppliesToNextTrainJob(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

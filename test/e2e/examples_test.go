@@ -16,10 +16,10 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestExampleJobs runs three jobs of examples/jobs in pods, with runtimes of examples/vanilla. Each rank must print its
-// line exactly once. The layer testdata/examples.yaml gives the runtimes smaller pods, and images of this cluster. The
-// layer also sets "oversubscribe", because this machine has fewer cores than the jobs have ranks. The test does not run
-// the jobs gpu.yaml, which needs GPUs, and volcano.yaml, which needs Volcano.
+// TestExampleJobs runs three jobs of examples/jobs in pods, with runtimes of examples/vanilla. The layer
+// testdata/examples.yaml gives the runtimes smaller pods, and images of this cluster. The layer also sets
+// "oversubscribe", because this machine has fewer cores than the jobs have ranks. The test does not run the jobs
+// gpu.yaml, which needs GPUs, and volcano.yaml, which needs Volcano.
 func TestExampleJobs(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -56,8 +56,6 @@ func TestExampleJobs(t *testing.T) {
 	}
 }
 
-// createExampleRuntimes creates cluster-wide runtimes of examples/vanilla, with the changes in the layer
-// testdata/examples.yaml.
 func (s *sandbox) createExampleRuntimes(t *testing.T, names ...string) {
 	t.Helper()
 	generated, err := s.generate(t.Context(), "examples/vanilla/platform.yaml", "test/e2e/testdata/examples.yaml")
@@ -83,7 +81,7 @@ func (s *sandbox) createExampleRuntimes(t *testing.T, names ...string) {
 	}
 }
 
-// applyExample applies all objects of a file except for its TrainJob, and returns this TrainJob.
+// applyExample applies all objects of a file except the TrainJob, and returns the TrainJob.
 func (s *sandbox) applyExample(t *testing.T, file string) *trainer.TrainJob {
 	t.Helper()
 	text, err := os.ReadFile(repo.Path(t, file))

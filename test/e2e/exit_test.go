@@ -17,8 +17,7 @@ import (
 	"github.com/trainyard/trainyard/test/build"
 )
 
-// leavingRank is a Python program that runs with four ranks. The last rank executes the statement that replaces
-// the word LEAVE in the program. All other ranks wait for the last rank.
+// The last rank of leavingRank executes the statement that replaces the word LEAVE.
 const leavingRank = `
 import os, signal, sys
 from mpi4py import MPI
@@ -30,8 +29,7 @@ if world.rank == 3:
 world.barrier()
 `
 
-// hangTime is the time after which a job counts as hanging. A job that does not hang ends within a
-// few seconds.
+// A job that does not hang ends within a few seconds.
 const hangTime = 25 * time.Second
 
 // TestRanksThatLeaveEndTheJob checks whether a job fails or hangs after one rank has ended before the others.
@@ -70,8 +68,7 @@ func TestRanksThatLeaveEndTheJob(t *testing.T) {
 	}
 }
 
-// exitCode runs a job until it ends or hangs, and returns the exit code of mpirun. If the job hangs, exitCode returns
-// an empty string.
+// exitCode returns an empty string if the job hangs.
 func (s *sandbox) exitCode(t *testing.T, job *build.TrainJob) string {
 	t.Helper()
 	obj := job.Obj()

@@ -11,14 +11,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// gpuResource is the name of the resource of NVIDIA GPUs.
 const gpuResource = "nvidia.com/gpu"
 
-// needsGPUs contains the catalogue entries whose nodes request GPUs by default.
 var needsGPUs = map[string]bool{"openmpi-gpu": true, "horovod": true, "deepspeed-mpi": true}
 
-// advertiseGPUs makes the cluster nodes advertise GPUs, which do not exist. The scheduler counts the advertised GPUs like
-// real GPUs. See "Advertise Extended Resources for a Node" in the documentation of Kubernetes.
+// advertiseGPUs makes the cluster nodes advertise GPUs, which do not exist. See "Advertise Extended Resources for a Node"
+// in the documentation of Kubernetes.
 func (s *sandbox) advertiseGPUs(t *testing.T) {
 	t.Helper()
 	patch := fmt.Sprintf(`{"status": {"capacity": {%[1]q: "16"}, "allocatable": {%[1]q: "16"}}}`, gpuResource)
@@ -36,9 +34,9 @@ echo "GPU 0: Sandbox (UUID: GPU-0)"
 echo "GPU 1: Sandbox (UUID: GPU-1)"
 `
 
-// addNvidiaSMI creates a copy of a runtime, and returns the name of the copy. The containers of the copied runtime
-// contain the script nvidiaSMI under the name nvidia-smi. The preflight check calls nvidia-smi. On machines with
-// GPUs, NVIDIA's container toolkit adds nvidia-smi to each container.
+// addNvidiaSMI returns the name of a copy of a runtime whose containers contain the script nvidiaSMI under the
+// name nvidia-smi. The preflight check calls nvidia-smi. On machines with GPUs, NVIDIA's container toolkit adds
+// nvidia-smi to each container.
 func (s *sandbox) addNvidiaSMI(t *testing.T, runtime, namespace string) string {
 	t.Helper()
 	const name = "nvidia-smi"

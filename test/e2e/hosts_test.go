@@ -17,11 +17,10 @@ import (
 	"github.com/trainyard/trainyard/test/build"
 )
 
-// manyHostsTimeout is the maximum duration of a job with many hosts. On two cores, a job with 100 hosts takes nine minutes.
+// On two cores, a job with 100 hosts takes nine minutes.
 const manyHostsTimeout = 15 * time.Minute
 
-// TestManyHosts runs a job with one rank on each of many hosts, for each MPI implementation. The environment variable
-// TRAINYARD_HOSTS is the number of hosts.
+// TestManyHosts runs a job with one rank on each of TRAINYARD_HOSTS hosts, for each MPI implementation.
 func TestManyHosts(t *testing.T) {
 	count, err := strconv.Atoi(os.Getenv("TRAINYARD_HOSTS"))
 	if err != nil {
@@ -63,7 +62,6 @@ func raiseNeighborLimits(t *testing.T) {
 	}
 }
 
-// oneRankPerHost returns the expected outcome of a job with one rank on each host. The first host is the launcher.
 func oneRankPerHost(count int) outcome {
 	want := outcome{
 		condition: trainer.TrainJobComplete,

@@ -21,16 +21,13 @@ import (
 	"github.com/trainyard/trainyard/test/poll"
 )
 
-// jobTimeout is the maximum duration of a job. On an idle machine, a job takes about ten seconds.
+// On an idle machine, a job takes about ten seconds.
 const jobTimeout = 3 * time.Minute
 
-// makeNamespace creates a namespace with the Pod Security level "restricted". makeNamespace deletes the namespace at
-// the end of the test.
 func (s *sandbox) makeNamespace(t testing.TB) string {
 	return s.createNamespace(t, restrictedNamespace(""))
 }
 
-// openNamespace creates a namespace that admits any pod.
 func (s *sandbox) openNamespace(t testing.TB) string {
 	return s.createNamespace(t, &corev1.Namespace{})
 }
@@ -49,7 +46,6 @@ func (s *sandbox) createNamespace(t testing.TB, namespace *corev1.Namespace) str
 	return namespace.Name
 }
 
-// restrictedNamespace returns a namespace with the Pod Security level "restricted".
 func restrictedNamespace(name string) *corev1.Namespace {
 	return &corev1.Namespace{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
@@ -57,7 +53,6 @@ func restrictedNamespace(name string) *corev1.Namespace {
 	}
 }
 
-// outcome is the result of a job.
 type outcome struct {
 	condition string // Complete or Failed
 	ranks     []string
@@ -70,13 +65,12 @@ type verdict struct {
 	Failed                           []jobs.HostFailure
 }
 
-// run runs a job and waits until it has completed or failed.
 func (s *sandbox) run(t testing.TB, job *build.TrainJob) outcome {
 	t.Helper()
 	return s.runWithin(t, jobTimeout, job)
 }
 
-// runWithin does the same as run, but the job may take as long as the argument "timeout".
+// runWithin runs a job like the method run, but with the timeout in the argument "timeout".
 func (s *sandbox) runWithin(t testing.TB, timeout time.Duration, job *build.TrainJob) outcome {
 	t.Helper()
 	obj := job.Obj()
@@ -137,7 +131,6 @@ func verdictOf(t testing.TB, snapshot jobs.Snapshot) verdict {
 	return verdict{found.Hosts, found.Reached, found.Slots, found.Available, found.Failed}
 }
 
-// describeNamespace returns the state, the events and the logs of the pods in a namespace.
 func (s *sandbox) describeNamespace(namespace string) string {
 	var text strings.Builder
 	for _, args := range [][]string{

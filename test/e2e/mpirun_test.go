@@ -14,10 +14,8 @@ import (
 	"github.com/trainyard/trainyard/test/build"
 )
 
-// ranksPerHost is the number of ranks per host.
 const ranksPerHost = 2
 
-// TestRanksReachEachOther checks that every rank runs on the right host, and that the ranks compute the correct sum.
 func TestRanksReachEachOther(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -40,7 +38,6 @@ func TestRanksReachEachOther(t *testing.T) {
 	}
 }
 
-// TestNamespacedRuntimesRunJobs runs a job whose runtime is a TrainingRuntime in the job's namespace.
 func TestNamespacedRuntimesRunJobs(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -48,7 +45,6 @@ func TestNamespacedRuntimesRunJobs(t *testing.T) {
 	s.expectSum(t, job, []string{"launcher-0-0", "node-0-0"})
 }
 
-// TestFailedCommandFailsTheTrainJob checks that a TrainJob fails if mpirun ends with an error.
 func TestFailedCommandFailsTheTrainJob(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -63,14 +59,11 @@ func TestFailedCommandFailsTheTrainJob(t *testing.T) {
 	}
 }
 
-// expectSum runs a job in which all ranks compute a sum, and checks that the ranks run on the given hosts.
 func (s *sandbox) expectSum(t *testing.T, job *build.TrainJob, hosts []string) {
 	t.Helper()
 	s.expectRanks(t, job.ProcPerNode(ranksPerHost).Command("mpirun", "python3", "/opt/allreduce.py"), hosts)
 }
 
-// expectRanks runs a job that computes a sum. expectRanks checks that the job completes, and that the ranks on the
-// given hosts print the correct sum.
 func (s *sandbox) expectRanks(t *testing.T, job *build.TrainJob, hosts []string) {
 	t.Helper()
 	got := s.run(t, job)

@@ -17,7 +17,6 @@ import (
 	"github.com/trainyard/trainyard/test/process"
 )
 
-// findPod returns the pod of a job that has the given role and index.
 func (s *sandbox) findPod(t testing.TB, namespace, job string, role jobs.Role, index int) jobs.Pod {
 	t.Helper()
 	snapshot, err := s.jobs.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: job})
@@ -63,9 +62,8 @@ func closePort(ctx context.Context, node jobs.Pod) error {
 	return nil
 }
 
-// inNetworkOf returns a command that starts a program of this machine. The program runs in the network namespace of a pod.
-// The oldest process of the pod identifies the namespace, because other processes of the pod can end before the command
-// opens the namespace.
+// inNetworkOf returns a command that runs a program of this machine in the network namespace of a pod. inNetworkOf uses
+// the oldest process of the pod, because other processes can end before the command opens the namespace.
 func inNetworkOf(ctx context.Context, pod jobs.Pod, args ...string) (*exec.Cmd, error) {
 	// The path of a pod's control group contains the UID of the pod.
 	pid, err := process.Oldest("pod" + string(pod.UID))

@@ -24,9 +24,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// TestNetworkPoliciesIsolatePods enforces the network policies of a tenant. Jobs of the tenant must still run, and
-// pods of other namespaces must not reach the pods of the tenant. The test does not run in parallel with other
-// tests, because the network policies would affect these tests.
+// TestNetworkPoliciesIsolatePods enforces the network policies of a tenant. The test does not run in parallel with
+// other tests, because the network policies would affect these tests.
 func TestNetworkPoliciesIsolatePods(t *testing.T) {
 	s := useCluster(t)
 	s.enforcePolicies(t)
@@ -58,10 +57,9 @@ func TestNetworkPoliciesIsolatePods(t *testing.T) {
 // portsTenant is the name of the tenant in testdata/ports.yaml, and of its namespace.
 const portsTenant = "ports"
 
-// TestRanksUseOnlyThePinnedPorts runs jobs whose ranks send messages to each other, while network policies allow only the
-// ports of network.mpi.ports and the port of SSH. With a runtime that does not pin the ports of MPI, the ranks must not
-// reach each other. The test does not run in parallel with other tests, because the network policies would affect these
-// tests.
+// TestRanksUseOnlyThePinnedPorts runs jobs while network policies allow only the ports of network.mpi.ports and the port
+// of SSH. With a runtime that does not pin the ports of MPI, the ranks must not reach each other. The test does not run
+// in parallel with other tests, because the network policies would affect these tests.
 func TestRanksUseOnlyThePinnedPorts(t *testing.T) {
 	s := useCluster(t)
 	if err := s.client.Create(t.Context(), restrictedNamespace(portsTenant)); client.IgnoreAlreadyExists(err) != nil {
@@ -89,8 +87,8 @@ func TestRanksUseOnlyThePinnedPorts(t *testing.T) {
 	}
 }
 
-// enforcePolicies runs the policy agent. The policy agent allows or drops each new connection of a pod, as the network
-// policies require.
+// enforcePolicies runs the policy agent, which allows or drops each new connection of a pod as the network policies
+// require.
 func (s *sandbox) enforcePolicies(t *testing.T) {
 	t.Helper()
 	tools, err := upstream.Tools("")
@@ -134,7 +132,6 @@ func iptables(t *testing.T, args string) {
 	}
 }
 
-// startIdle starts a job whose launcher only sleeps. startIdle returns the pods of the launcher and the node.
 func (s *sandbox) startIdle(t *testing.T, job *build.TrainJob) map[jobs.Role]jobs.Pod {
 	t.Helper()
 	obj := job.Nodes(2).ProcPerNode(ranksPerHost).Command("sleep", "600").Obj()
@@ -164,8 +161,7 @@ func (s *sandbox) startIdle(t *testing.T, job *build.TrainJob) map[jobs.Role]job
 }
 
 // getsResponse reports whether a pod gets a response from a port at an address. A refused connection also counts as a
-// response, because it shows that no policy drops the packets. A timeout means that the packets are dropped. Errors
-// other than a timeout and a refused connection fail the test.
+// response, because it shows that no policy drops the packets.
 func getsResponse(t *testing.T, from jobs.Pod, address, port string) bool {
 	t.Helper()
 	const timedOut = 124 // the exit status of timeout(1) after a timeout

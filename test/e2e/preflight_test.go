@@ -18,17 +18,16 @@ import (
 )
 
 const (
-	// shortTimeout is the name of a runtime whose preflight check has a short timeout. The preflight check of
-	// the runtime shortTimeout waits for at most preflightTimeout until SSH reaches all hosts.
+	// The preflight check of the runtime shortTimeout waits at most preflightTimeout until SSH reaches all
+	// hosts.
 	shortTimeout     = "openmpi-short-timeout"
 	preflightTimeout = 20 * time.Second
 	// podTimeout is the maximum time in which the cluster starts pods and notices their end. An idle machine needs 5
-	// to 10 seconds to start pods or to notice their end, but a busy machine needs longer.
+	// to 10 seconds, but a busy machine needs longer.
 	podTimeout = 60 * time.Second
 )
 
-// TestPreflightNamesHostAndCause breaks a runtime in several ways. The verdict of the preflight check must contain the
-// right hosts and the right cause. The job must fail within the sum of preflightTimeout and podTimeout.
+// TestPreflightNamesHostAndCause requires that the job fails within the sum of preflightTimeout and podTimeout.
 func TestPreflightNamesHostAndCause(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -85,7 +84,6 @@ func TestPreflightNamesHostAndCause(t *testing.T) {
 	}
 }
 
-// expectFailure checks that a job failed, and that its verdict contains exactly the given hosts with the given cause.
 func (s *sandbox) expectFailure(t *testing.T, got outcome, hosts []string, cause, detail string) {
 	t.Helper()
 	if got.condition != trainer.TrainJobFailed || len(got.ranks) > 0 {
@@ -106,7 +104,7 @@ func (s *sandbox) expectFailure(t *testing.T, got outcome, hosts []string, cause
 	}
 }
 
-// TestNetworkPolicyConflicts drops packets to one node. Preflight must report only the node that receives no packets.
+// TestNetworkPolicyConflicts drops packets to one node, and expects that preflight reports only this node.
 func TestNetworkPolicyConflicts(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -145,8 +143,8 @@ func TestNodePodFailureDuringStartFailsTheJob(t *testing.T) {
 	}
 }
 
-// TestClusterNodeFailureIsReportedByPreflight stops a cluster node abruptly. Preflight must report the failure before
-// Kubernetes notices it. Kubernetes notices the failure of a cluster node only after almost a minute.
+// TestClusterNodeFailureIsReportedByPreflight stops a cluster node abruptly. Kubernetes notices the failure of a
+// cluster node only after almost a minute.
 func TestClusterNodeFailureIsReportedByPreflight(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

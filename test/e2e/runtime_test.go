@@ -17,7 +17,6 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// changedRuntime creates a changed copy of a runtime, and deletes the copy at the end of the test.
 func (s *sandbox) changedRuntime(t testing.TB, base string, change func(*trainer.TrainingRuntimeSpec)) string {
 	t.Helper()
 	var original trainer.ClusterTrainingRuntime
@@ -40,7 +39,6 @@ func (s *sandbox) changedRuntime(t testing.TB, base string, change func(*trainer
 // cacheDelay is the time after which the cache of Trainer's webhook contains a new runtime.
 const cacheDelay = 500 * time.Millisecond
 
-// podSpec returns the pod spec of a role in a runtime.
 func podSpec(spec *trainer.TrainingRuntimeSpec, role jobs.Role) *corev1.PodSpec {
 	for i := range spec.Template.Spec.ReplicatedJobs {
 		if job := &spec.Template.Spec.ReplicatedJobs[i]; job.Name == string(role) {
@@ -50,12 +48,10 @@ func podSpec(spec *trainer.TrainingRuntimeSpec, role jobs.Role) *corev1.PodSpec 
 	return &corev1.PodSpec{}
 }
 
-// podSpecs returns the pod specs of the launcher and the nodes.
 func podSpecs(spec *trainer.TrainingRuntimeSpec) []*corev1.PodSpec {
 	return []*corev1.PodSpec{podSpec(spec, jobs.Launcher), podSpec(spec, jobs.Node)}
 }
 
-// listContainers returns all containers of a pod.
 func listContainers(pod *corev1.PodSpec) []*corev1.Container {
 	var all []*corev1.Container
 	for _, list := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
@@ -66,7 +62,6 @@ func listContainers(pod *corev1.PodSpec) []*corev1.Container {
 	return all
 }
 
-// findContainer returns a container of a role by name.
 func findContainer(spec *trainer.TrainingRuntimeSpec, role jobs.Role, name string) *corev1.Container {
 	all := listContainers(podSpec(spec, role))
 	if i := slices.IndexFunc(all, func(c *corev1.Container) bool { return c.Name == name }); i >= 0 {
@@ -75,14 +70,12 @@ func findContainer(spec *trainer.TrainingRuntimeSpec, role jobs.Role, name strin
 	return &corev1.Container{}
 }
 
-// setEnv sets an environment variable of a container.
 func setEnv(c *corev1.Container, name, value string) {
 	c.Env = slices.DeleteFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == name })
 	c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
 }
 
-// rewrite replaces text in the script of a container. The container's command must have the form sh -c SCRIPT NAME,
-// and SCRIPT must contain the argument "old".
+// rewrite requires a command of the form sh -c SCRIPT NAME, in which SCRIPT contains the argument "old".
 func rewrite(t *testing.T, c *corev1.Container, old, replacement string) {
 	t.Helper()
 	if len(c.Command) < 3 || !strings.Contains(c.Command[2], old) {
@@ -93,8 +86,7 @@ func rewrite(t *testing.T, c *corev1.Container, old, replacement string) {
 }
 
 // requestLittle reduces the resource requests of all containers, so that more pods fit on the cluster nodes. requestLittle
-// does not change the limits of the containers. requestLittle also reduces the requests of init containers, because a pod
-// requests at least as much as each init container.
+// also reduces the requests of init containers, because a pod requests at least as much as each init container.
 func requestLittle(spec *trainer.TrainingRuntimeSpec) {
 	for _, pod := range podSpecs(spec) {
 		for _, container := range listContainers(pod) {

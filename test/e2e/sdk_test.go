@@ -29,7 +29,7 @@ import (
 // machineAddress is the address at which pods reach the machine that runs the tests (see network.go in test/cluster).
 const machineAddress = "198.18.0.1"
 
-// sdkResult is the output of testdata/sdk.py: the values that the Kubeflow SDK returns, and the resources of pods.
+// sdkResult is the output of testdata/sdk.py.
 type sdkResult struct {
 	Listed    bool     // whether list_runtimes returns the runtime
 	Runtime   string   // the name, framework and devices of the runtime
@@ -42,15 +42,14 @@ type sdkResult struct {
 	Deleted   bool     // whether the job is gone after delete_job
 }
 
-// sdkRuntimes lists runtimes of testdata/platform.yaml on which the SDK trains. The runtimes with "strict" in their names
-// use a user id that is not in the image, and a read-only root file system.
+// The runtimes with "strict" in their names use a user id that is not in the image, and a read-only root file system.
 var sdkRuntimes = []string{
 	"openmpi", "openmpi-strict", "openmpi5", "openmpi5-strict", "mpich-sdk", "mpich-sdk-strict", "intel-sdk", "intel-sdk-strict",
 	"openmpi-gpu", "horovod-gpu", "horovod-openmpi", "deepspeed",
 }
 
 // TestSDKTrainsAFunction passes a Python function to TrainerClient.train of the Kubeflow SDK, with variables, resources and
-// one additional package. The function runs on each rank.
+// one additional package.
 func TestSDKTrainsAFunction(t *testing.T) {
 	t.Parallel()
 	s := useSDK(t)
@@ -78,8 +77,7 @@ func TestSDKTrainsAFunction(t *testing.T) {
 	}
 }
 
-// wantFromSDK returns the expected results for a job with two nodes. The argument "device" contains the number and the kind
-// of a node's devices, such as "2 gpu".
+// wantFromSDK gets the number and the kind of a node's devices in the argument "device", such as "2 gpu".
 func wantFromSDK(runtime string, resources map[string]string, device string) sdkResult {
 	_, kind, _ := strings.Cut(device, " ")
 	want := sdkResult{
@@ -101,8 +99,7 @@ func wantFromSDK(runtime string, resources map[string]string, device string) sdk
 	return want
 }
 
-// TestSDKTrainsOnEveryShippedRuntime checks that sdkRuntimes contains a runtime for each entry of the catalogue, which lists
-// the runtimes that trainyard ships.
+// TestSDKTrainsOnEveryShippedRuntime checks that sdkRuntimes contains a runtime for each entry of the catalogue.
 func TestSDKTrainsOnEveryShippedRuntime(t *testing.T) {
 	t.Parallel()
 	useSDK(t)
@@ -168,7 +165,6 @@ func TestSDKFailsWithoutOwnMpirun(t *testing.T) {
 	}
 }
 
-// TestSDKRunsTheDocumentedProgram runs the program of docs/python.md.
 func TestSDKRunsTheDocumentedProgram(t *testing.T) {
 	t.Parallel()
 	s := useSDK(t)
@@ -190,7 +186,6 @@ func TestSDKRunsTheDocumentedProgram(t *testing.T) {
 	}
 }
 
-// useSDK returns the cluster, and skips the test if the SDK is not installed.
 func useSDK(t *testing.T) *sandbox {
 	t.Helper()
 	if sdkPython == "" {
@@ -199,10 +194,9 @@ func useSDK(t *testing.T) *sandbox {
 	return useCluster(t)
 }
 
-// sdkPython is the path of a Python interpreter that can import the SDK.
 var sdkPython = os.Getenv("TRAINYARD_SDK")
 
-// trainWithSDK trains with the SDK, and returns the results. The log in the results contains only lines that ranks print.
+// trainWithSDK keeps only the lines that ranks print in the log of the results.
 func (s *sandbox) trainWithSDK(t *testing.T, namespace, runtime string, resources map[string]string, index string) sdkResult {
 	t.Helper()
 	perNode, err := json.Marshal(resources)
@@ -231,8 +225,8 @@ func (s *sandbox) trainWithSDK(t *testing.T, namespace, runtime string, resource
 	return result
 }
 
-// packageIndex downloads a package from the Python Package Index, and starts a package index that serves it to pods.
-// packageIndex returns the URL of the new index.
+// packageIndex downloads a package from the Python Package Index, and returns the URL of a server that offers this
+// package to pods.
 func packageIndex(t *testing.T, requirement string) string {
 	t.Helper()
 	name, _, _ := strings.Cut(requirement, "==")

@@ -19,7 +19,6 @@ import (
 	"github.com/trainyard/trainyard/test/build"
 )
 
-// countCPUs prints the number of CPUs on which each rank may run.
 const countCPUs = `
 import os
 from mpi4py import MPI
@@ -28,8 +27,8 @@ world.allreduce(1)
 print(f"rank {world.rank} can use {len(os.sched_getaffinity(0))} CPUs", flush=True)
 `
 
-// TestRanksAreNotBoundToCores checks that each rank may run on all CPUs. For comparison, a changed runtime makes MPI bind
-// ranks, so that each rank may use only one CPU. MPICH is not tested, because it does not bind ranks by default.
+// TestRanksAreNotBoundToCores also runs a changed runtime that makes MPI bind each rank to one CPU, for comparison. MPICH
+// is not tested, because it does not bind ranks by default.
 func TestRanksAreNotBoundToCores(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -58,7 +57,6 @@ func TestRanksAreNotBoundToCores(t *testing.T) {
 	}
 }
 
-// printCapabilities prints the effective capabilities of each rank.
 const printCapabilities = `echo "rank on $(hostname): $(grep CapEff /proc/self/status | cut -f 2)"`
 
 // TestCapabilitiesDoNotReachRanks gives the capability IPC_LOCK to the containers. The ranks must still have no
@@ -78,7 +76,6 @@ func TestCapabilitiesDoNotReachRanks(t *testing.T) {
 	}
 }
 
-// exchangeScript sends large messages between the ranks of a pod.
 const exchangeScript = `
 from mpi4py import MPI
 world = MPI.COMM_WORLD
@@ -86,9 +83,8 @@ for _ in range(20):
     world.sendrecv(bytes(1 << 20), dest=world.rank ^ 1, source=world.rank ^ 1)
 `
 
-// TestLargeMessagesPrintNoErrors checks that the log of a job contains no errors if the ranks exchange large messages. For
-// comparison, a changed runtime turns on cross-memory attach (CMA). With CMA, Open MPI 4 prints an error for each message,
-// because the seccomp profile forbids the system call process_vm_readv.
+// TestLargeMessagesPrintNoErrors also runs a changed runtime that turns on cross-memory attach (CMA), for comparison. With
+// CMA, Open MPI 4 prints an error for each message, because the seccomp profile forbids the system call process_vm_readv.
 func TestLargeMessagesPrintNoErrors(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -116,8 +112,8 @@ func TestLargeMessagesPrintNoErrors(t *testing.T) {
 
 // TestOpenMPI5StartsAllHosts starts ranks on five hosts. By default, a job of Open MPI 5 fails if it has more than 65
 // hosts, because the daemons then start further daemons. With the setting PRTE_MCA_plm_ssh_no_tree_spawn=1, the daemons
-// start no further daemons. The test reduces PRTE_MCA_routed_radix from 64 to 2. With the value 2, five hosts are enough
-// to make the daemons start further daemons.
+// start no further daemons. The test reduces PRTE_MCA_routed_radix from 64 to 2, so that the daemons of only five hosts
+// start further daemons.
 func TestOpenMPI5StartsAllHosts(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -137,9 +133,8 @@ func TestOpenMPI5StartsAllHosts(t *testing.T) {
 	}
 }
 
-// TestRanksNeedTheStopHook removes the preStop hook, which sends SIGTERM to ranks. Then the test suspends a job. Without the
-// preStop hook, the ranks of the node must get no signal. If the ranks get no signal without the preStop hook, the hook is
-// necessary.
+// TestRanksNeedTheStopHook removes the preStop hook, which sends SIGTERM to ranks. When a job is suspended without the hook,
+// the ranks of the node must get no signal.
 func TestRanksNeedTheStopHook(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

@@ -23,11 +23,10 @@ import (
 //go:embed testdata/speed.py
 var speedProgram string
 
-// plainCommands contains two mpirun commands for each MPI implementation. The commands do not use trainyard's settings. The
-// first command runs two ranks in one pod, and the second command runs ranks in two pods. Besides options for hosts, the
-// commands contain only the settings that MPI needs. Without the settings that MPI needs, ranks are bound to one core, or
-// do not run at all. Horovod is not installed in the image. The commands for Horovod run Open MPI, because Horovod uses
-// Open MPI.
+// plainCommands contains, for each MPI implementation, two mpirun commands that do not use trainyard's settings. The first
+// command runs two ranks in one pod, and the second command runs ranks in two pods. Besides options for hosts, the commands
+// contain only the settings that MPI needs. Without the settings that MPI needs, ranks are bound to one core, or do not run
+// at all. Horovod is not installed in the image. The commands for Horovod run Open MPI, because Horovod uses Open MPI.
 var plainCommands = map[string][2]string{
 	"openmpi": {
 		"mpirun --bind-to none --mca btl_vader_single_copy_mechanism none --host localhost:2 -np 2",
@@ -51,12 +50,11 @@ var plainCommands = map[string][2]string{
 	},
 }
 
-// onlyImageVariables is the beginning of a shell command. The shell command gets the environment variables that the image
-// sets, but no variables that the runtime sets.
+// onlyImageVariables is the beginning of a shell command that gets the variables of the image, but not of the runtime.
 const onlyImageVariables = `env -i PATH="$PATH" HOME="$HOME" LD_LIBRARY_PATH="$LD_LIBRARY_PATH" PYTHONPATH="$PYTHONPATH" I_MPI_ROOT="$I_MPI_ROOT"`
 
-// These constants are numbers of repetitions. speedRounds is how often BenchmarkMPI measures a TrainJob and plain mpirun.
-// pairRounds is how often BenchmarkMPI measures a TrainJob alone, and together with a second TrainJob.
+// speedRounds is how often BenchmarkMPI measures a TrainJob and plain mpirun. pairRounds is how often BenchmarkMPI
+// measures a TrainJob alone, and together with a second TrainJob.
 const (
 	speedRounds = 7
 	pairRounds  = 2
@@ -94,8 +92,8 @@ func BenchmarkMPI(b *testing.B) {
 	}
 }
 
-// measureMessages runs a TrainJob whose launcher measures two variants of mpirun in turn. One variant uses the
-// settings of the runtime, and the other variant is plain mpirun.
+// measureMessages runs a TrainJob whose launcher measures mpirun with the settings of the runtime and plain
+// mpirun in turn.
 func (s *sandbox) measureMessages(b *testing.B, mpi, place, runtime string, nodes, procs int32, plain string) []bench.MPIFigure {
 	b.Helper()
 	const script = `
@@ -139,7 +137,6 @@ done`
 	return figures
 }
 
-// logOf runs a job, and returns the log of its launcher.
 func (s *sandbox) logOf(b *testing.B, job *build.TrainJob) string {
 	b.Helper()
 	if got := s.run(b, job); got.condition != trainer.TrainJobComplete {
@@ -174,9 +171,9 @@ if world.rank == 0:
 `
 
 // measurePairs measures a TrainJob alone, and together with a second TrainJob, on a machine with two cores. In the first
-// measurements, each TrainJob has one node with one rank, so that each rank has a core of its own. In the later
-// measurements, each TrainJob has two ranks in two pods, so that the four ranks of both TrainJobs share the two cores. If
-// ranks share a core, they use a runtime with the setting "oversubscribe".
+// measurements, each TrainJob has one node with one rank, so that each rank has a core of its own. In the measurements
+// with two pods for each TrainJob, each TrainJob has two ranks. The four ranks of both TrainJobs then share the two
+// cores. If ranks share a core, they use a runtime with the setting "oversubscribe".
 //
 // measurePairs repeats each measurement with plain mpirun, in pods of the same runtime. If a second job also slows
 // down plain mpirun, the runtime's variables are not the cause of the slowdown. The control plane can also slow down
@@ -203,12 +200,12 @@ func (s *sandbox) measurePairs(b *testing.B, mpi string) []bench.MPIPair {
 	return pairs
 }
 
-// yieldVariables tell waiting ranks to give up their core. A runtime with "oversubscribe" sets the same variables.
+// yieldVariables contains the environment variables that tell waiting ranks to give up their CPU core. A
+// runtime with the setting "oversubscribe" sets the variables in yieldVariables.
 const yieldVariables = "OMPI_MCA_mpi_yield_when_idle=1 I_MPI_THREAD_YIELD=2 "
 
 // measureSteps runs TrainJobs at the same time, each with the given number of ranks, and returns the longest time in
-// seconds. If the argument "plain" is not empty, it contains the command for plain mpirun, and the TrainJobs run
-// this command.
+// seconds. If the argument "plain" is not empty, the TrainJobs run this command of plain mpirun.
 func (s *sandbox) measureSteps(b *testing.B, runtime, plain string, ranks int, names ...string) float64 {
 	b.Helper()
 	namespace := s.makeNamespace(b)

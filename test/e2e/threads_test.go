@@ -14,8 +14,7 @@ import (
 	"github.com/trainyard/trainyard/test/build"
 )
 
-// printThreads prints the value of OMP_NUM_THREADS in each rank. OMP_NUM_THREADS is the number of
-// threads that libraries start.
+// OMP_NUM_THREADS is the number of threads that libraries start.
 const printThreads = `
 import os
 from mpi4py import MPI
@@ -24,8 +23,8 @@ world.allreduce(1)
 print("rank", world.rank, "gets", os.environ.get("OMP_NUM_THREADS"), "threads", flush=True)
 `
 
-// launchVariables lists environment variables for each MPI. The listed variables make mpirun start the ranks in the
-// launcher with a script of the runtime.
+// launchVariables lists, for each MPI, the variables that make mpirun start the ranks in the launcher with a
+// script.
 var launchVariables = map[string][]string{
 	"openmpi":  {"OMPI_MCA_orte_fork_agent"},
 	"openmpi5": {"OMPI_PRTERUN"},
@@ -34,7 +33,7 @@ var launchVariables = map[string][]string{
 }
 
 // TestRanksShareTheCPUsOfTheirPod checks that each rank gets as many threads as its share of the pod's CPU limit, on the
-// launcher and on the nodes. If the TrainJob sets OMP_NUM_THREADS, each rank must get the value of the TrainJob.
+// launcher and on the nodes.
 func TestRanksShareTheCPUsOfTheirPod(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

@@ -15,16 +15,14 @@ import (
 	"github.com/trainyard/trainyard/test/images"
 )
 
-// TestFourRanksTrainLikeOneProcess checks that four ranks compute the same losses and parameters as one process. The results
-// are equal only if every step uses the gradients of all ranks (requirement SC-007).
+// TestFourRanksTrainLikeOneProcess gets equal results only if every step uses the gradients of all ranks (requirement
+// SC-007).
 func TestFourRanksTrainLikeOneProcess(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
 	s.expectEqualTraining(t, "training", "/opt/train.py")
 }
 
-// TestHorovodTrainsLikeOneProcess checks that a training with Horovod gives the same results with four ranks as with
-// one rank.
 func TestHorovodTrainsLikeOneProcess(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -34,7 +32,6 @@ func TestHorovodTrainsLikeOneProcess(t *testing.T) {
 	s.expectEqualTraining(t, "horovod", "/opt/train_horovod.py")
 }
 
-// expectEqualTraining trains with one rank and with four ranks, and checks that the losses and parameters are equal.
 func (s *sandbox) expectEqualTraining(t *testing.T, runtime, program string) {
 	t.Helper()
 	namespace := s.makeNamespace(t)
@@ -59,7 +56,6 @@ func (s *sandbox) expectEqualTraining(t *testing.T, runtime, program string) {
 	}
 }
 
-// readResult reads the result of a training from the volume of the training job.
 func (s *sandbox) readResult(t *testing.T, namespace, name string) images.TrainingResult {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.dir, "volumes", namespace, name+".json"))
@@ -73,7 +69,6 @@ func (s *sandbox) readResult(t *testing.T, namespace, name string) images.Traini
 	return result
 }
 
-// expectClose checks that the relative difference between two lists of numbers is at most images.Tolerance.
 func expectClose(t *testing.T, what string, want, got []float64) {
 	t.Helper()
 	if len(want) == 0 || len(want) != len(got) {
@@ -89,8 +84,6 @@ func expectClose(t *testing.T, what string, want, got []float64) {
 	}
 }
 
-// TestUnevenDataFailsTheTrainJob checks that a TrainJob fails if its program refuses data that the ranks cannot share
-// evenly.
 func TestUnevenDataFailsTheTrainJob(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

@@ -23,8 +23,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// runtimeTest runs `trainyard runtime test` with JSON output, as a pipeline does. runtimeTest returns the result, the
-// exit code and the error output.
+// runtimeTest runs `trainyard runtime test` with JSON output, as a pipeline does.
 func (s *sandbox) runtimeTest(t *testing.T, args ...string) (trial.Result, int, string) {
 	t.Helper()
 	args = append([]string{"runtime", "test", "-o", "json", "--kubeconfig", s.kubeconfig}, args...)
@@ -46,8 +45,6 @@ func (s *sandbox) runtimeTest(t *testing.T, args ...string) (trial.Result, int, 
 	return result, code, stderr.String()
 }
 
-// TestRuntimeTestPassesWorkingRuntimes checks that working runtimes pass `trainyard runtime test`, and that the
-// command leaves no TrainJob behind.
 func TestRuntimeTestPassesWorkingRuntimes(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -77,8 +74,8 @@ func TestRuntimeTestPassesWorkingRuntimes(t *testing.T) {
 }
 
 // TestRuntimeTestPrintsTheDocumentedOutput checks that the command prints the output in docs/trying.md, apart from times and
-// progress. The output may lack the details of a passed check. If several checks pass between two requests of the command to
-// the API server, the command does not know the details of each check.
+// progress. The output may lack the details of a passed check. The command does not know the details of each check if
+// several checks pass between two requests to the API server.
 func TestRuntimeTestPrintsTheDocumentedOutput(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -109,14 +106,12 @@ var (
 	room         = regexp.MustCompile(`room for \d+`) // depends on the CPU limits of pods
 )
 
-// stableLines returns the lines of an output without the parts that vary between runs.
 func stableLines(text string) []string {
 	text = clusterNodes.ReplaceAllString(times.ReplaceAllString(text, " # s"), "# cluster nodes")
 	text = room.ReplaceAllString(text, "room for #")
 	return slices.DeleteFunc(strings.Split(strings.TrimSpace(text), "\n"), func(line string) bool { return strings.HasPrefix(line, "...") })
 }
 
-// expectNoTrainJobs checks that `trainyard runtime test` has deleted its TrainJob, so that the namespace contains none.
 func (s *sandbox) expectNoTrainJobs(t *testing.T, namespace string) {
 	t.Helper()
 	if out, err := s.runKubectl("", "-n", namespace, "get", "trainjobs", "-o", "name"); err != nil || out != "" {
@@ -124,8 +119,6 @@ func (s *sandbox) expectNoTrainJobs(t *testing.T, namespace string) {
 	}
 }
 
-// TestRuntimeTestReportsBrokenRuntimes breaks runtimes in several ways. For each broken runtime, the right check must
-// fail, with the right hint.
 func TestRuntimeTestReportsBrokenRuntimes(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -241,7 +234,6 @@ func expectFailedCheck(t *testing.T, result trial.Result, check string, wants []
 	}
 }
 
-// setImage sets the image of all containers.
 func setImage(spec *trainer.TrainingRuntimeSpec, image string, policy corev1.PullPolicy) {
 	for _, p := range podSpecs(spec) {
 		for _, c := range listContainers(p) {
@@ -250,8 +242,7 @@ func setImage(spec *trainer.TrainingRuntimeSpec, image string, policy corev1.Pul
 	}
 }
 
-// setUser sets the user of all pods. setUser does not change the seccomp profile, because the Pod Security level
-// "restricted" requires a seccomp profile.
+// setUser does not change the seccomp profile, which the Pod Security level "restricted" requires.
 func setUser(spec *trainer.TrainingRuntimeSpec, user *corev1.PodSecurityContext) {
 	for _, p := range podSpecs(spec) {
 		profile := p.SecurityContext.SeccompProfile

@@ -24,8 +24,6 @@ import (
 	"github.com/trainyard/trainyard/test/build"
 )
 
-// TestSuspendedJobsRunAfterResume checks that a suspended job completes after it is resumed. One job is suspended
-// from its creation, and another job while it runs.
 func TestSuspendedJobsRunAfterResume(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -95,7 +93,6 @@ func (s *sandbox) afterCreation(t *testing.T, key client.ObjectKey, act func(job
 	})
 }
 
-// suspend changes the field spec.suspend of a job, to suspend or resume the job.
 func (s *sandbox) suspend(key client.ObjectKey, on bool) error {
 	out, err := s.runKubectl("", "-n", key.Namespace, "patch", "trainjob", key.Name, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"suspend":%t}}`, on))
 	if err != nil {
@@ -104,8 +101,6 @@ func (s *sandbox) suspend(key client.ObjectKey, on bool) error {
 	return nil
 }
 
-// TestStorageKeepsFilesBetweenJobs writes files to a runtime's storage volume in one job, and reads them in another
-// job.
 func TestStorageKeepsFilesBetweenJobs(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -128,8 +123,6 @@ func TestStorageKeepsFilesBetweenJobs(t *testing.T) {
 	}
 }
 
-// claim creates a PersistentVolume in a folder of this machine, and the PersistentVolumeClaim "results" for this
-// volume.
 func (s *sandbox) claim(t testing.TB, namespace string) {
 	t.Helper()
 	const name = "results"

@@ -23,7 +23,6 @@ import (
 	"github.com/trainyard/trainyard/test/poll"
 )
 
-// why is a helper that runs `trainyard why` with JSON output.
 func (s *sandbox) why(ctx context.Context, namespace, job string) (found jobs.Explanation, err error) {
 	cmd := exec.CommandContext(ctx, s.trainyard, "why", job, "-o", "json", "--kubeconfig", s.kubeconfig, "--namespace", namespace)
 	out, err := cmd.Output()
@@ -33,8 +32,7 @@ func (s *sandbox) why(ctx context.Context, namespace, job string) (found jobs.Ex
 	return found, errors.Join(err, json.Unmarshal(out, &found))
 }
 
-// killItself returns a command that starts ranks, which send the given signal to themselves. The ranks run Python and not a
-// shell script with $$, because Kubernetes replaces $$ in commands with $.
+// killItself runs Python and not a shell script with $$, because Kubernetes replaces $$ in commands with $.
 func killItself(signal int) []string {
 	return []string{"mpirun", "python3", "-c", fmt.Sprintf("import os; os.kill(os.getpid(), %d)", signal)}
 }
@@ -47,8 +45,6 @@ OutOfMemoryError.__module__ = "torch"
 raise OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
 `
 
-// TestWhyExplainsFailures runs TrainJobs that fail for different reasons, and checks the first cause that `trainyard why`
-// reports. For each TrainJob, the evidence for the first reported cause must contain the expected text.
 func TestWhyExplainsFailures(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -111,7 +107,6 @@ func TestWhyShowsTheEndOfTheLog(t *testing.T) {
 	}
 }
 
-// TestWhyExplainsWaitingJobs checks that `trainyard why` names the cause if a TrainJob has not started.
 func TestWhyExplainsWaitingJobs(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

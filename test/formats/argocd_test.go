@@ -14,7 +14,6 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// project contains the fields of an AppProject that limit its Applications.
 type project struct {
 	Spec struct {
 		Destinations               []struct{ Namespace string }
@@ -25,8 +24,7 @@ type project struct {
 
 type kind struct{ Group, Kind string }
 
-// TestProjectsAllowTheirObjects checks that the AppProject of a platform allows every object of the platform. Argo CD
-// silently ignores objects that an AppProject forbids.
+// TestProjectsAllowTheirObjects is necessary, because Argo CD silently ignores objects that an AppProject forbids.
 func TestProjectsAllowTheirObjects(t *testing.T) {
 	for name, file := range findExamples(t) {
 		for environment, bundle := range generateBundles(t, read(t, file)) {
@@ -41,7 +39,6 @@ func TestProjectsAllowTheirObjects(t *testing.T) {
 	}
 }
 
-// readProject reads the AppProject of the platform.
 func readProject(t *testing.T, dir string, bundle bundles.Bundle) (p project) {
 	t.Helper()
 	name := bundle.Platform

@@ -35,7 +35,8 @@ func TestSurroundingsDoNotMatter(t *testing.T) {
 				continue
 			}
 			t.Run(name+"/"+format.Name(), func(t *testing.T) {
-				// want contains the expected files: the committed files, or the first output if the format is binary.
+				// Files in binary formats are not committed, so the first output is compared with the later
+				// outputs.
 				var want map[string]string
 				if !binary {
 					want = readFolder(t, repo.Path(t, "bundles", "rendered", name, format.Name()))
@@ -58,8 +59,6 @@ func TestSurroundingsDoNotMatter(t *testing.T) {
 	}
 }
 
-// TestOrderAndSyntaxDoNotMatter checks that the output is the same if the keys of a document are in a different
-// order, or if the document is written in JSON or CUE.
 func TestOrderAndSyntaxDoNotMatter(t *testing.T) {
 	for name, file := range findExamples(t) {
 		document := read(t, file)
@@ -85,7 +84,6 @@ func TestOrderAndSyntaxDoNotMatter(t *testing.T) {
 	}
 }
 
-// yamlStreams returns the objects of each environment as one YAML stream.
 func yamlStreams(t *testing.T, document generator.Input) map[string]string {
 	t.Helper()
 	plain, _ := bundles.Named("plain")
@@ -100,7 +98,6 @@ func yamlStreams(t *testing.T, document generator.Input) map[string]string {
 	return written
 }
 
-// shuffleKeys returns a YAML document in which the keys of every mapping are in a different order.
 func shuffleKeys(t *testing.T, text []byte, seed uint64) []byte {
 	t.Helper()
 	var root goyaml.Node

@@ -17,9 +17,9 @@ var decidedSettings = map[string][]string{
 	"namespaces": {"namespace"}, "isolation": {"isolation"}, "the runtimes of a tenant": {"runtimes"}, "quotas of GPUs and pods": {"nvidia.com/gpu", "pods"},
 }
 
-// TestSchemaNamesWhoDecides checks the description of a chart's values schema. The description must say that the author
-// of the document decides some settings. The chart must not have values for the settings that the author of the
-// document decides.
+// TestSchemaNamesWhoDecides checks that the description of a chart's values schema names the settings that only the
+// author of the document decides. The chart must not have values for the settings that the author of the document
+// decides.
 func TestSchemaNamesWhoDecides(t *testing.T) {
 	eachChart(t, func(t *testing.T, _, dir string, bundle bundles.Bundle) {
 		text, err := os.ReadFile(filepath.Join(dir, "values.schema.json"))

@@ -21,7 +21,6 @@ var boundRules = []string{
 	"default-over-limit", "more-processes-than-gpus", "one-process-many-gpus", "job-over-quota",
 }
 
-// keepsBounds reports whether a document with the given values satisfies all rules in boundRules.
 func keepsBounds(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) bool {
 	t.Helper()
 	return !slices.ContainsFunc(checkParameters(t, file, bundle, values), func(p problem.Problem) bool { return slices.Contains(boundRules, p.Rule.Name) })
@@ -69,7 +68,7 @@ func valueAt(values map[string]any, steps []string) any {
 	return values[steps[len(steps)-1]]
 }
 
-// amountCases lists test cases. A test case sets all quotas of tenants, all requests of runtimes, or both.
+// Each test case in amountCases sets all quotas of tenants, all requests of runtimes, or both.
 var amountCases = []map[string]any{
 	{"quota.cpu": "1m"}, {"quota.cpu": 16}, {"quota.cpu": 31.5}, {"quota.cpu": "31999m"}, {"quota.cpu": 32}, {"quota.cpu": "1k"}, {"resources.cpu": 999},
 	{"quota.cpu": 1.9, "resources.cpu": 1}, {"quota.cpu": 2, "resources.cpu": 1}, {"quota.cpu": "1500m", "resources.cpu": "0.751"}, {"quota.cpu": 1.5, "resources.cpu": 0.75},
@@ -78,7 +77,7 @@ var amountCases = []map[string]any{
 }
 
 // TestAmountsFitTogether compares each chart with a document that has the same values. Rendering the chart must fail
-// if and only if the document has a runtime that can never run within a quota.
+// if the document has a runtime that can never run within a quota.
 func TestAmountsFitTogether(t *testing.T) {
 	verdicts := map[bool]int{}
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
@@ -105,8 +104,6 @@ func TestAmountsFitTogether(t *testing.T) {
 	}
 }
 
-// TestChartsWithoutObjectsRender checks that Helm can render the chart of a document without objects, and that the
-// result is empty.
 func TestChartsWithoutObjectsRender(t *testing.T) {
 	text := "{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: a}, spec: {runtimes: {mpi: {from: openmpi-cpu, image: a, scope: namespace}}}}"
 	dir := writeChart(t, text)
@@ -117,8 +114,8 @@ func TestChartsWithoutObjectsRender(t *testing.T) {
 	}
 }
 
-// maxChartFile is the maximum size in bytes of a file in a chart. Helm refuses charts with larger files. Source:
-// Helm, MaxDecompressedFileSize.
+// maxChartFile is the maximum size in bytes of a file in a chart that Helm accepts. Source: Helm,
+// MaxDecompressedFileSize.
 const maxChartFile = 5 << 20
 
 // TestLargeChartsAreRead checks that templates/bounds.yaml stays small with many tenants and runtimes. The file
@@ -149,7 +146,6 @@ func TestLargeChartsAreRead(t *testing.T) {
 	}
 }
 
-// writeChart writes the chart of a document to a folder, and returns the path of the folder.
 func writeChart(t *testing.T, text string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "chart")

@@ -23,10 +23,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// helmVersions are the supported versions of Helm.
 var helmVersions = []string{"helm-3", "helm-4"}
 
-// eachChart calls a test with the charts of every example, one for each environment.
 func eachChart(t *testing.T, test func(t *testing.T, file, dir string, bundle bundles.Bundle)) {
 	t.Helper()
 	format, _ := bundles.Named("helm")
@@ -43,7 +41,6 @@ func eachChart(t *testing.T, test func(t *testing.T, file, dir string, bundle bu
 	}
 }
 
-// writeValues writes the values of parameters to a values file for Helm, and returns the path of the file.
 func writeValues(t *testing.T, values map[string]any) string {
 	t.Helper()
 	root := map[string]any{}
@@ -66,7 +63,6 @@ func valuesFile(t *testing.T, values any) string {
 	return file
 }
 
-// setValue sets the value at a path of keys, and creates missing mappings.
 func setValue(at map[string]any, steps []string, value any) {
 	for _, step := range steps[:len(steps)-1] {
 		below, _ := at[step].(map[string]any)
@@ -79,7 +75,6 @@ func setValue(at map[string]any, steps []string, value any) {
 	at[steps[len(steps)-1]] = value
 }
 
-// TestChartsAreClean checks that helm lint reports no warnings and no failures.
 func TestChartsAreClean(t *testing.T) {
 	eachChart(t, func(t *testing.T, _, dir string, _ bundles.Bundle) {
 		for _, helm := range helmVersions {
@@ -119,9 +114,9 @@ var unusualValues = []any{
 	"1Gi", "1G", "1gb", "1Ei", "10x", "1e3", "99999999999Gi", "true", true, false, []any{}, []any{"a"}, map[string]any{}, map[string]any{"a": 1}, "a\nb", "é", "a\u202eb", "a\u0000b", strings.Repeat("a", 3000),
 }
 
-// TestSchemaRefusesInvalidValues tries unusual values for every parameter. A chart's values schema must admit a value
-// for a parameter if and only if the CUE schema admits the value for the field of the parameter. The test gives the
-// same unusual value to all fields at once. Therefore the test ignores most rules that compare several fields.
+// TestSchemaRefusesInvalidValues checks that a chart's values schema and the CUE schema admit the same values for
+// every parameter. The test gives the same unusual value to all fields at once, and therefore ignores most rules that
+// compare several fields.
 func TestSchemaRefusesInvalidValues(t *testing.T) {
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
 		text, err := os.ReadFile(filepath.Join(dir, "values.schema.json"))
@@ -153,8 +148,9 @@ func TestSchemaRefusesInvalidValues(t *testing.T) {
 }
 
 // refusedParameters sets every parameter of a document to the same value, and returns the parameters whose fields
-// refuse the value. If one value is refused, trainyard skips some rules and can miss other problems. Therefore
-// refusedParameters runs trainyard again, and sets only the parameters that the first run did not refuse.
+// refuse the value. If trainyard refuses the value of one parameter, it skips some rules and can miss other
+// problems. Therefore refusedParameters runs trainyard again, and sets only the parameters that the first run did
+// not refuse.
 func refusedParameters(t *testing.T, file string, bundle bundles.Bundle, value any) map[string]bool {
 	t.Helper()
 	values := map[string]any{}
@@ -167,8 +163,6 @@ func refusedParameters(t *testing.T, file string, bundle bundles.Bundle, value a
 	return refused
 }
 
-// listRefused sets parameters of a document to new values, and returns the parameters whose new value trainyard
-// refuses.
 func listRefused(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) map[string]bool {
 	t.Helper()
 	refused := map[string]bool{}
@@ -183,7 +177,6 @@ func listRefused(t *testing.T, file string, bundle bundles.Bundle, values map[st
 	return refused
 }
 
-// checkParameters sets parameters of a document to the given values, and returns the problems of this document.
 func checkParameters(t *testing.T, file string, bundle bundles.Bundle, values map[string]any) problem.List {
 	t.Helper()
 	request := generator.Request{Layers: []generator.Input{read(t, file), newOverlay(t, bundle, values)}}
@@ -198,7 +191,6 @@ func checkParameters(t *testing.T, file string, bundle bundles.Bundle, values ma
 	return problems
 }
 
-// chartDefaults returns the default values of a chart.
 func chartDefaults(t *testing.T, dir string) map[string]any {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "values.yaml"))
@@ -212,8 +204,7 @@ func chartDefaults(t *testing.T, dir string) map[string]any {
 	return values
 }
 
-// standardValues lists test cases for values that every chart has, such as a registry mirror. Each test case contains
-// the expected changes of objects.
+// standardValues lists test cases for values that every chart has, such as a registry mirror.
 var standardValues = map[string]struct {
 	values map[string]any
 	change func(id string, o map[string]any) // changes o to the expected object, or clears o if no object is expected
@@ -252,7 +243,6 @@ var standardValues = map[string]struct {
 	},
 }
 
-// useMirror replaces the registry of all images in an object with a mirror.
 func useMirror(o map[string]any, mirror string) {
 	for key, value := range o {
 		switch value := value.(type) {
@@ -304,7 +294,6 @@ func TestChartsHaveStandardValues(t *testing.T) {
 	}
 }
 
-// writeAcmeChart writes the chart of the example acme, for the environment "prod", to a folder.
 func writeAcmeChart(t *testing.T, dir string) {
 	t.Helper()
 	format, _ := bundles.Named("helm")
@@ -323,8 +312,7 @@ func asJSON(t *testing.T, value any) string {
 	return string(text)
 }
 
-// wrongValues lists values that Helm must refuse before it renders any object. The field "message" is a part of the
-// expected error message.
+// wrongValues lists values that Helm must refuse before it renders any object.
 var wrongValues = map[string]struct{ set, message string }{
 	"an unknown value":            {"runtimes.mpi-horovod-gpu.imagee=a", "imagee"},
 	"an unknown runtime":          {"runtimes.other.image=a", "other"},
@@ -353,8 +341,7 @@ func TestChartsRefuseWrongValues(t *testing.T) {
 	}
 }
 
-// TestChartsAreDependencies checks a parent chart that uses a generated chart under another name. The parent chart
-// must be able to enable and disable the generated chart, and to set the values of the generated chart.
+// TestChartsAreDependencies checks a parent chart that uses a generated chart under another name.
 func TestChartsAreDependencies(t *testing.T) {
 	above := t.TempDir()
 	writeAcmeChart(t, filepath.Join(above, "charts", "acme-prod"))

@@ -11,9 +11,8 @@ import (
 	"github.com/trainyard/trainyard/generator"
 )
 
-// similarNames is a platform document with names of environments and teams that become ambiguous when a dash joins them.
-// Two pairs of names give the same text if a dash joins the names: the environment "prod" with the team "eu-vision", and
-// the environment "prod-eu" with the team "vision".
+// similarNames contains two pairs of names that give the same text if a dash joins them: the environment "prod" with the
+// team "eu-vision", and the environment "prod-eu" with the team "vision".
 const similarNames = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform

@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// readImage reads the only artifact of an OCI image layout, and validates it with go-containerregistry.
 func readImage(t *testing.T, dir string) v1.Image {
 	t.Helper()
 	index, err := layout.ImageIndexFromPath(dir)
@@ -65,8 +64,8 @@ func unpackArtifact(t *testing.T, image v1.Image) []byte {
 	return readArchive(t, tar.NewReader(unpacked))
 }
 
-// readArchive reads the files of an archive. readArchive checks that the files are sorted by name, and that they have
-// neither an owner nor a modification time.
+// readArchive also checks that the files are sorted by name, and that they have neither an owner nor a modification
+// time.
 func readArchive(t *testing.T, archive *tar.Reader) []byte {
 	t.Helper()
 	var all []byte

@@ -26,8 +26,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// unpackedByOperator returns all objects of an OLM bundle. unpackedByOperator reads the payload, a compressed list of
-// objects in one or more ConfigMaps, with the steps that docs/olm.md describes. unpackedByOperator also reads the separate
+// unpackedByOperator reads the payload of an OLM bundle with the steps that docs/olm.md describes, and the separate
 // manifests, which OLM applies.
 func unpackedByOperator(t *testing.T, dir string) []byte {
 	t.Helper()
@@ -60,8 +59,8 @@ func unpackedByOperator(t *testing.T, dir string) []byte {
 	return append(all, joinParts(t, parts)...)
 }
 
-// joinParts joins the parts of a payload. joinParts also checks the three annotations: the number of parts, the digest,
-// and the number of objects.
+// joinParts also checks the three annotations of the payload: the number of parts, the digest, and the number of
+// objects.
 func joinParts(t *testing.T, parts map[string]corev1.ConfigMap) []byte {
 	t.Helper()
 	var stream []byte
@@ -94,8 +93,7 @@ func joinParts(t *testing.T, parts map[string]corev1.ConfigMap) []byte {
 }
 
 // TestOLMAppliesSeparateManifests checks that an object is a separate manifest if the field
-// spec.delivery.olm.manifests lists its kind. If the field spec.delivery.olm.manifests does not
-// list the kind of an object, the object must be in the payload.
+// spec.delivery.olm.manifests lists its kind.
 func TestOLMAppliesSeparateManifests(t *testing.T) {
 	olm, _ := bundles.Named("olm-payload")
 	given := generator.Input{Name: "olm.yaml", Text: []byte("spec: {delivery: {olm: {manifests: [ClusterRole]}}}")}
@@ -153,8 +151,7 @@ spec:
 `
 
 // TestOLMBundlesAreValid adds an operator's ClusterServiceVersion to the manifests of each example, and runs the
-// checks of OLM's own library. All manifests must load, each manifest must have a type that OLM supports, and the
-// bundle must be well below OLM's maximum size.
+// checks of OLM's own library.
 func TestOLMBundlesAreValid(t *testing.T) {
 	olm, _ := bundles.Named("olm-payload")
 	manifests := generator.Input{Name: "olm.yaml", Text: []byte("spec: {delivery: {olm: {manifests: [ClusterRole, ClusterRoleBinding]}}}")}

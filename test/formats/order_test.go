@@ -22,9 +22,9 @@ const (
 	syncOptionsAnnotation = "argocd.argoproj.io/sync-options"
 )
 
-// formatOrders maps the name of a format to a function that sorts objects. Each function in formatOrders sorts objects in
-// the order in which the consumer of the format, such as Argo CD, applies them. formatOrders contains no function for
-// Helm, because Helm chooses its own order. The tests in test/helm check the order in which Helm applies objects.
+// formatOrders contains functions that sort objects in the order in which the consumer of a format, such as Argo CD,
+// applies them. formatOrders contains no function for Helm, because Helm chooses its own order. The tests in test/helm
+// check the order in which Helm applies objects.
 var formatOrders = map[string]func(t *testing.T, objects []unstructured.Unstructured){
 	"plain":       asListed,
 	"kustomize":   asListed,
@@ -71,8 +71,6 @@ func TestRightsComeLast(t *testing.T) {
 	}
 }
 
-// readApplied returns the objects that a format's consumer reads from a bundle, in the order in which
-// the consumer reads them.
 func readApplied(t *testing.T, format bundles.Format, bundle bundles.Bundle) (all []unstructured.Unstructured) {
 	t.Helper()
 	tree := renderBundle(t, format, bundle)
@@ -90,8 +88,8 @@ func readApplied(t *testing.T, format bundles.Format, bundle bundles.Bundle) (al
 	return all
 }
 
-// expectRightsLast checks that RoleBindings and ClusterRoleBindings come after all other objects. The label
-// v1alpha1.AccessLabel must be on all RoleBindings and ClusterRoleBindings, and on no other objects.
+// expectRightsLast also checks that only RoleBindings and ClusterRoleBindings have the label
+// v1alpha1.AccessLabel.
 func expectRightsLast(t *testing.T, all []unstructured.Unstructured) {
 	t.Helper()
 	granted := ""
@@ -109,8 +107,7 @@ func expectRightsLast(t *testing.T, all []unstructured.Unstructured) {
 }
 
 // TestRightsArePrunedFirst checks that Argo CD deletes the RoleBindings of a removed tenant before the tenant's other
-// objects. All objects except RoleBindings must therefore have the sync option PruneLast or Prune=false. RoleBindings
-// must have neither PruneLast nor Prune=false.
+// objects. All objects except RoleBindings must therefore have the sync option PruneLast or Prune=false.
 func TestRightsArePrunedFirst(t *testing.T) {
 	for name, file := range findExamples(t) {
 		for environment, bundle := range generateBundles(t, read(t, file)) {

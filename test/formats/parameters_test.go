@@ -20,17 +20,17 @@ import (
 )
 
 // otherValues lists new values for parameters. A parameter is a scalar of a generated object whose value is copied from a
-// field of the document. The key of a parameter is the path of this field. The keys of the map otherValues are suffixes of
-// parameter keys. Each parameter gets the first value in otherValues that the parameter's schema allows and that differs
-// from the current value. Quotas get large values and requests get small values, so that the requests fit into the quotas.
+// field of the document. The key of a parameter is the path of the document's field from which the value is copied. The
+// keys of otherValues are suffixes of parameter keys. Each parameter gets the first value in otherValues that the
+// parameter's schema allows and that differs from the current value. Quotas get large values and requests get small
+// values, so that the requests fit into the quotas.
 var otherValues = map[string][]any{
 	"quota.cpu":    {900001}, // 900000 would become 900k in objects
 	"quota.memory": {"900Ti"},
 	"":             {"registry.example/other@sha256:" + strings.Repeat("0f", 32), "Never", "Always", 3, 2, "2Gi", "3Gi", true, false, "another-name", 1500},
 }
 
-// changeParameters chooses a new value for each parameter of a bundle, except for numProcPerNode of runtimes with GPUs. The
-// result maps the key of each parameter to the new value.
+// changeParameters chooses a new value for each parameter of a bundle, except for numProcPerNode of runtimes with GPUs.
 func changeParameters(t *testing.T, bundle bundles.Bundle) map[string]any {
 	t.Helper()
 	values := map[string]any{}
@@ -46,8 +46,6 @@ func changeParameters(t *testing.T, bundle bundles.Bundle) map[string]any {
 	return values
 }
 
-// parameterKeys returns the sorted keys of a bundle's parameters. The result of parameterKeys contains only
-// keys that end with the argument "end".
 func parameterKeys(bundle bundles.Bundle, end string) []string {
 	keys := map[string]bool{}
 	for o := range bundle.Objects.All() {
@@ -60,7 +58,6 @@ func parameterKeys(bundle bundles.Bundle, end string) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// newValue returns a valid new value for a parameter, which differs from the current value.
 func newValue(t *testing.T, p object.Parameter, now any) any {
 	t.Helper()
 	pool := otherValues[""]
@@ -79,8 +76,6 @@ func newValue(t *testing.T, p object.Parameter, now any) any {
 	return nil
 }
 
-// TestParametersChangeOnlyTheirFields generates the objects of a document with new values for all parameters.
-// Compared with the original objects, only the fields of the parameters may change.
 func TestParametersChangeOnlyTheirFields(t *testing.T) {
 	for name, file := range findExamples(t) {
 		for environment, bundle := range generateBundles(t, read(t, file)) {
@@ -116,8 +111,7 @@ func contents(set object.Set, of func(object.Object) map[string]any) map[string]
 	return all
 }
 
-// setAt sets the value at a path in nested maps and lists. If the old value is a string, setAt
-// converts the new value to a string.
+// setAt converts the new value to a string if the old value is a string.
 func setAt(root any, path []any, value any) {
 	holder, last := object.At(root, path[:len(path)-1]), path[len(path)-1]
 	if _, isText := object.At(root, path).(string); isText {
@@ -136,7 +130,6 @@ func setAt(root any, path []any, value any) {
 	}
 }
 
-// newOverlay returns a layer that sets parameters to new values in the bundle's environment.
 func newOverlay(t *testing.T, bundle bundles.Bundle, values map[string]any) generator.Input {
 	t.Helper()
 	root := map[string]any{"apiVersion": v1alpha1.APIVersion, "kind": "Platform", "metadata": map[string]any{"name": bundle.Platform}}
@@ -163,7 +156,6 @@ func newOverlay(t *testing.T, bundle bundles.Bundle, values map[string]any) gene
 	return generator.Input{Name: "values.json", Text: text}
 }
 
-// compileSchema returns a compiled JSON Schema.
 func compileSchema(t *testing.T, text []byte) *jsonschema.Schema {
 	t.Helper()
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))

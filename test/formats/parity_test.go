@@ -21,8 +21,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// formatReaders contains a function for each format. Each function in formatReaders reads a bundle from disk as the
-// real consumer of the format does, and returns a YAML stream of the objects.
+// formatReaders contains, for each format, a function that reads a bundle from disk as the real consumer of the
+// format does.
 var formatReaders = map[string]func(t *testing.T, dir string) []byte{
 	"plain": func(t *testing.T, dir string) []byte {
 		text, err := os.ReadFile(filepath.Join(dir, "manifests.yaml"))
@@ -31,7 +31,7 @@ var formatReaders = map[string]func(t *testing.T, dir string) []byte{
 		}
 		return text
 	},
-	// Argo CD's repo-server reads all files of the folder "objects", so this function does the same.
+	// Like Argo CD's repo-server, the following function reads all files of the folder "objects".
 	"argocd": func(t *testing.T, dir string) []byte {
 		var all []byte
 		err := filepath.WalkDir(filepath.Join(dir, "objects"), func(file string, entry os.DirEntry, err error) error {
@@ -86,7 +86,6 @@ func TestFormatsHoldTheSameObjects(t *testing.T) {
 	}
 }
 
-// expectParity checks that the consumer of a bundle reads exactly the objects in the argument "want".
 func expectParity(t *testing.T, format bundles.Format, bundle bundles.Bundle, want map[string]string) {
 	t.Helper()
 	consume, ok := formatReaders[format.Name()]
@@ -103,8 +102,6 @@ func expectParity(t *testing.T, format bundles.Format, bundle bundles.Bundle, wa
 	}
 }
 
-// objectsByName returns the objects of a YAML stream as canonical JSON. Each key of the returned map consists of the
-// kind, the namespace and the name of an object.
 func objectsByName(t *testing.T, stream []byte) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -132,7 +129,6 @@ func objectsByName(t *testing.T, stream []byte) map[string]string {
 	return found
 }
 
-// canonicalJSON returns JSON with sorted keys and uniform white space.
 func canonicalJSON(t *testing.T, text []byte) string {
 	t.Helper()
 	var value any
@@ -148,7 +144,6 @@ func canonicalJSON(t *testing.T, text []byte) string {
 	return string(sorted)
 }
 
-// helmTemplate returns the manifests that a version of Helm renders from a chart.
 func helmTemplate(t *testing.T, version, dir string, args ...string) []byte {
 	t.Helper()
 	return withoutHelmAnnotation(t, commandOutput(t, exec.Command(repo.Tool(t, version), append([]string{"template", "release", dir}, args...)...)))
@@ -180,7 +175,6 @@ func withoutHelmAnnotation(t *testing.T, stream []byte) []byte {
 	return bytes.Join(stripped, []byte("---\n"))
 }
 
-// splitDocuments returns the documents of a YAML stream, except empty ones.
 func splitDocuments(t *testing.T, stream []byte) iter.Seq[[]byte] {
 	t.Helper()
 	return func(yield func([]byte) bool) {
@@ -199,7 +193,6 @@ func splitDocuments(t *testing.T, stream []byte) iter.Seq[[]byte] {
 	}
 }
 
-// commandOutput returns the output of a command, and fails the test if the command fails.
 func commandOutput(t *testing.T, cmd *exec.Cmd) []byte {
 	t.Helper()
 	var stderr bytes.Buffer

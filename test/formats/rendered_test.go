@@ -19,8 +19,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// findExamples returns the paths of the platform documents in examples/. The keys of the returned map are the
-// names of the documents' folders.
+// findExamples returns the paths of the platform documents in examples/, with the names of their folders as
+// keys.
 func findExamples(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -36,8 +36,7 @@ func findExamples(t *testing.T) map[string]string {
 	return found
 }
 
-// generateBundles returns the bundles of a document, in a map by environment. If the document has no environments,
-// the returned map has only the key ".".
+// generateBundles returns a map by environment, with only the key "." if the document has no environments.
 func generateBundles(t *testing.T, layers ...generator.Input) map[string]bundles.Bundle {
 	t.Helper()
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: layers})
@@ -51,7 +50,6 @@ func generateBundles(t *testing.T, layers ...generator.Input) map[string]bundles
 	return all
 }
 
-// hasRequiredFields reports whether a document has all fields that a format needs.
 func hasRequiredFields(t *testing.T, format bundles.Format, bundle bundles.Bundle) bool {
 	t.Helper()
 	var missing *bundles.MissingError
@@ -62,7 +60,6 @@ func hasRequiredFields(t *testing.T, format bundles.Format, bundle bundles.Bundl
 	return err == nil
 }
 
-// TestEveryFormatIsRendered checks that, for each format, at least one example has all fields that the format needs.
 func TestEveryFormatIsRendered(t *testing.T) {
 	rendered := map[string]bool{}
 	for _, file := range findExamples(t) {
@@ -79,15 +76,12 @@ func TestEveryFormatIsRendered(t *testing.T) {
 	}
 }
 
-// isCommitted reports whether bundles/rendered must contain a bundle in this format. Bundles in binary formats are not
-// committed to bundles/rendered.
 func isCommitted(t *testing.T, format bundles.Format, bundle bundles.Bundle) bool {
 	t.Helper()
 	_, binary := format.(bundles.Binary)
 	return !binary && hasRequiredFields(t, format, bundle)
 }
 
-// renderBundle converts a bundle to the files of a format.
 func renderBundle(t *testing.T, format bundles.Format, bundle bundles.Bundle) bundles.Tree {
 	t.Helper()
 	tree, err := format.Render(t.Context(), bundle)
@@ -162,7 +156,6 @@ func TestNothingElseIsRendered(t *testing.T) {
 	}
 }
 
-// readFolder returns the contents of all files in a folder. The keys of the map are relative paths with slashes.
 func readFolder(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

@@ -18,7 +18,6 @@ const (
 	pushCount    = 10               // the number of measured pushes
 )
 
-// result contains the measurements of one system with one workload.
 type result struct {
 	system, workload string
 	applyUsage       usage           // until all TrainJobs existed
@@ -50,8 +49,8 @@ func BenchmarkTrainJobsFromGit(b *testing.B) {
 	}
 }
 
-// measure runs a workload with a system, and returns the measurements. At the end, measure deletes the objects that
-// tell the system to apply the repositories, and the objects that the system has created.
+// measure deletes, at the end, the objects that make the system apply the repositories, and the objects that the
+// system has created.
 func (c *cluster) measure(t testing.TB, s system, w workload) result {
 	t.Helper()
 	progress("%s: creating %d repositories for %s", w.name, w.countRepositories(), s.name)
@@ -81,8 +80,8 @@ func (c *cluster) measure(t testing.TB, s system, w workload) result {
 	return r
 }
 
-// declare creates the objects that tell the system s to apply the repositories. The system s is
-// trainyard-controller or Flux.
+// declare creates the objects that tell the system s, which is trainyard-controller or Flux, to
+// apply the repositories.
 func (c *cluster) declare(t testing.TB, s system, repositories []repository) {
 	t.Helper()
 	for _, r := range repositories {
@@ -94,8 +93,7 @@ func (c *cluster) declare(t testing.TB, s system, repositories []repository) {
 	}
 }
 
-// measurePushes adds a TrainJob to each of the first pushCount repositories, one after the other. For each push,
-// measurePushes returns the time from the end of the push until the TrainJob exists.
+// measurePushes returns, for each push, the time from the end of the push until the TrainJob exists.
 func (c *cluster) measurePushes(t testing.TB, s system, repositories []repository) []time.Duration {
 	t.Helper()
 	var times []time.Duration
@@ -110,7 +108,6 @@ func (c *cluster) measurePushes(t testing.TB, s system, repositories []repositor
 	return times
 }
 
-// stop ends all programs that are still running.
 func stop(t testing.TB, programs []*program) {
 	t.Helper()
 	for _, p := range programs {
@@ -123,7 +120,6 @@ func stop(t testing.TB, programs []*program) {
 	}
 }
 
-// progress prints a message about the current step of the benchmark.
 func progress(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
 }

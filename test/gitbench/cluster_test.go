@@ -24,14 +24,12 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// cluster contains the servers of the benchmark.
 type cluster struct {
 	cp     *controlplane.ControlPlane // an API server
 	client client.Client              // an administrator's client, which may send any number of requests per second
 	server *gitserver.Server          // a Git server
 }
 
-// newCluster starts the servers, and applies the objects of a platform.
 func newCluster(t testing.TB) *cluster {
 	t.Helper()
 	c := &cluster{cp: controlplane.Start(t, controlplane.CRDsOnly()), server: gitserver.New(t)}
@@ -79,7 +77,6 @@ func (c *cluster) installFluxCRDs(t testing.TB) {
 	}
 }
 
-// applyPlatform applies the objects of a platform: the namespaces, Roles and admission policies.
 func (c *cluster) applyPlatform(t testing.TB) {
 	t.Helper()
 	var document strings.Builder
@@ -110,8 +107,7 @@ spec:
 }
 
 // controllerKubeconfig writes a kubeconfig with a token of the ServiceAccount trainyard-controller, so that the
-// controller has only the rights that the platform grants. controllerKubeconfig returns the path of the
-// kubeconfig.
+// controller has only the rights that the platform grants.
 func (c *cluster) controllerKubeconfig(t testing.TB) string {
 	t.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "trainyard-controller"}}
@@ -126,16 +122,14 @@ func (c *cluster) controllerKubeconfig(t testing.TB) string {
 	return file
 }
 
-// newTrainJobs returns an empty list, with which a client can read the metadata of TrainJobs.
 func newTrainJobs() *metav1.PartialObjectMetadataList {
 	list := &metav1.PartialObjectMetadataList{}
 	list.APIVersion, list.Kind = v1alpha1.TrainerAPIVersion, "TrainJobList"
 	return list
 }
 
-// awaitTrainJobs waits until the cluster has exactly "want" TrainJobs. Each request lists only one TrainJob, so that the
-// API server spends little time on the request. The response to a list request also contains the number of TrainJobs that
-// the response does not list.
+// awaitTrainJobs lists only one TrainJob in each request, so that the API server spends little time on the request. The
+// response to a list request also contains the number of TrainJobs that the response does not list.
 func (c *cluster) awaitTrainJobs(t testing.TB, want int, timeout time.Duration) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(200 * time.Millisecond) {
@@ -156,7 +150,6 @@ func (c *cluster) awaitTrainJobs(t testing.TB, want int, timeout time.Duration) 
 	}
 }
 
-// awaitTrainJob waits until a TrainJob exists.
 func (c *cluster) awaitTrainJob(t testing.TB, namespace, name string) {
 	t.Helper()
 	job := &metav1.PartialObjectMetadata{}
@@ -173,8 +166,8 @@ func (c *cluster) awaitTrainJob(t testing.TB, namespace, name string) {
 }
 
 // clear deletes the objects that tell a system to apply the repositories. clear also deletes the TrainJobs that the system
-// has created, and the ConfigMaps in which the system keeps records. The system's programs must have ended before clear is
-// called. If a program of the system still ran, it would create the deleted TrainJobs again.
+// has created, and the ConfigMaps in which the system keeps records. The caller must first stop the system's programs,
+// which would create the deleted TrainJobs again.
 func (c *cluster) clear(t testing.TB, s system, repositories []repository) {
 	t.Helper()
 	for _, r := range repositories {

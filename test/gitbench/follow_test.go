@@ -33,7 +33,6 @@ const (
 // jobCounts lists the numbers of TrainJobs at which the benchmark measures the controller's memory.
 var jobCounts = []int{1000, 2000, 4000}
 
-// followed is a set of measurements of trainyard-controller while a fixed number of TrainJobs run.
 type followed struct {
 	jobs   int
 	steady usage // in settleTime, in which nothing changes
@@ -68,13 +67,11 @@ func BenchmarkFollowTrainJobs(b *testing.B) {
 	}
 }
 
-// jobKey returns the name and the namespace of the TrainJob with number i.
 func jobKey(i int) client.ObjectKey {
 	return client.ObjectKey{Namespace: namespace(i % maxNamespaces), Name: fmt.Sprintf("job-%05d", i)}
 }
 
-// createRunning creates TrainJobs and their running pods. The number of the first TrainJob is "first", and the
-// number of the last TrainJob is end-1.
+// createRunning creates the TrainJobs with the numbers "first" to end-1, and their running pods.
 func (c *cluster) createRunning(t testing.TB, first, end int) {
 	t.Helper()
 	numbers := make(chan int)
@@ -98,7 +95,6 @@ func (c *cluster) createRunning(t testing.TB, first, end int) {
 	}
 }
 
-// createJob creates a TrainJob with its JobSet and its running pods.
 func (c *cluster) createJob(ctx context.Context, key client.ObjectKey) error {
 	job := &trainer.TrainJob{
 		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
@@ -145,7 +141,6 @@ func (c *cluster) createJob(ctx context.Context, key client.ObjectKey) error {
 	return nil
 }
 
-// makeJobSet returns the JobSet of a TrainJob.
 func makeJobSet(key client.ObjectKey) *jobset.JobSet {
 	replicated := func(role jobs.Role, pods int32) jobset.ReplicatedJob {
 		spec := batchv1.JobSpec{Parallelism: &pods, Completions: &pods, Template: corev1.PodTemplateSpec{Spec: podSpec()}}
@@ -173,8 +168,7 @@ func podSpec() corev1.PodSpec {
 	}
 }
 
-// awaitPhase waits until "want" is the exact number of TrainJobs that have the given phase in their
-// annotations.
+// awaitPhase waits until exactly "want" TrainJobs have the given phase in their annotations.
 func (c *cluster) awaitPhase(t testing.TB, phase jobs.Phase, want int) {
 	t.Helper()
 	for deadline := time.Now().Add(applyTimeout); ; time.Sleep(time.Second) {
@@ -197,8 +191,8 @@ func (c *cluster) awaitPhase(t testing.TB, phase jobs.Phase, want int) {
 	}
 }
 
-// measureChanges ends TrainJobs at a constant rate. For each TrainJob, measureChanges returns the time from the end of
-// the TrainJob until its annotations contain the phase Succeeded.
+// measureChanges returns, for each ended TrainJob, the time from the end until the annotations contain the phase
+// Succeeded.
 func (c *cluster) measureChanges(t testing.TB) []time.Duration {
 	t.Helper()
 	watching, err := client.NewWithWatch(c.cp.Config(), client.Options{Scheme: c.client.Scheme(), Mapper: c.client.RESTMapper()})
@@ -255,7 +249,6 @@ func (c *cluster) endJobs(t testing.TB) map[types.NamespacedName]time.Time {
 	return ended
 }
 
-// followedMarkdown returns the measurements as a table and a sentence.
 func followedMarkdown(results []followed, times []time.Duration) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "\n%s.\n\n", measuredOn())

@@ -19,19 +19,14 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// startTimeout is the maximum time between the start of a program and the time at which the program
-// is ready.
 const startTimeout = time.Minute
 
-// program is a running program.
 type program struct {
 	*process.Child
 	pid     int
 	metrics string // the URL of its metrics
 }
 
-// start runs a program, and waits until the program answers requests to /readyz at the address in
-// the argument "health".
 func start(t testing.TB, cmd *exec.Cmd, metrics, health string) *program {
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), filepath.Base(cmd.Path)+".log"))
@@ -50,7 +45,8 @@ func start(t testing.TB, cmd *exec.Cmd, metrics, health string) *program {
 	return &program{child, cmd.Process.Pid, "http://" + metrics + "/metrics"}
 }
 
-// usage is the CPU time, the requests and the memory of programs since their start.
+// usage contains the CPU time and the requests of programs since their start, and the memory of the
+// programs.
 type usage struct {
 	cpu      float64 // user and system time in seconds
 	requests float64 // requests to the API server
@@ -59,9 +55,8 @@ type usage struct {
 	peak     float64 // the highest resident memory in bytes
 }
 
-// since returns the usage of the programs between an earlier reading and this reading. The method subtracts
-// the CPU time, the requests and the writes of the earlier reading. The memory values in the result come from
-// the later reading.
+// since returns the usage of the programs between an earlier reading and this reading. The memory values in
+// the result come from the later of the two readings.
 func (u usage) since(earlier usage) usage {
 	u.cpu -= earlier.cpu
 	u.requests -= earlier.requests
@@ -69,7 +64,6 @@ func (u usage) since(earlier usage) usage {
 	return u
 }
 
-// readUsage returns the sum of the usage of all programs.
 func readUsage(t testing.TB, programs []*program) usage {
 	t.Helper()
 	var sum usage
@@ -87,9 +81,8 @@ func readUsage(t testing.TB, programs []*program) usage {
 	return sum
 }
 
-// readMetrics returns the metrics of the program. The value of each metric is the sum of its series. readMetrics also sums
-// the requests to the API server by HTTP method. For example, the sum for the method GET has the name
-// "rest_client_requests_total GET".
+// readMetrics returns the sum of the series of each metric. readMetrics also sums the requests to the API server by HTTP
+// method. For example, the sum for the method GET has the name "rest_client_requests_total GET".
 func (p *program) readMetrics(t testing.TB) map[string]float64 {
 	t.Helper()
 	response, err := http.Get(p.metrics)

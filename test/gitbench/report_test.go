@@ -13,7 +13,6 @@ import (
 // sections maps each section of a documentation page to the make target that writes the results in the section.
 var sections = map[string]string{"Git": "bench-gitops-docs", "Following": "bench-jobs-docs"}
 
-// markdown returns the results as a table.
 func markdown(results []result) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "\n%s. The steady state was measured for %s.\n\n", measuredOn(), minutes(steadyTime))
@@ -27,7 +26,6 @@ func markdown(results []result) string {
 	return text.String()
 }
 
-// measuredOn returns the date, and the number of cores of the machine.
 func measuredOn() string {
 	return fmt.Sprintf("%s, %d cores", time.Now().Format(time.DateOnly), runtime.NumCPU())
 }
@@ -36,8 +34,7 @@ func writeRow(text *strings.Builder, cells []string) {
 	fmt.Fprintf(text, "| %s |\n", strings.Join(cells, " | "))
 }
 
-// row returns the table cells for one result. The cell "memory" contains the memory at the end of
-// the steady state.
+// row reports the memory at the end of the steady state in the cell "memory".
 func (r result) row() []string {
 	push := "–"
 	if len(r.pushes) > 0 {
@@ -56,8 +53,6 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds())
 func minutes(d time.Duration) string { return fmt.Sprintf("%.0f minutes", d.Minutes()) }
 func megabytes(bytes float64) string { return fmt.Sprintf("%.0f MB", bytes/1e6) }
 
-// updateDocs replaces the results in a section of a Markdown file. In the Markdown file, the results are
-// between two HTML comments.
 func updateDocs(file, section, figures string) error {
 	begin := fmt.Sprintf("<!-- %s: begin. Written by `make %s`. -->\n", section, sections[section])
 	end := fmt.Sprintf("<!-- %s: end. -->\n", section)

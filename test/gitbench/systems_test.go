@@ -19,8 +19,6 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// These constants are the intervals at which the compared systems fetch repositories and apply
-// TrainJobs.
 const (
 	fetchInterval = time.Minute     // the time between two fetches of a repository
 	applyInterval = 5 * time.Minute // the time between two comparisons of TrainJobs with Git, for Flux
@@ -28,31 +26,28 @@ const (
 
 // system is a set of programs that create the TrainJobs of Git repositories in a cluster.
 type system struct {
-	name string
-	// start starts the programs.
+	name  string
 	start func(testing.TB, *cluster) []*program
-	// declare returns the objects that tell the system to apply a repository.
+	// declare returns the objects that tell the programs of the system to apply a repository.
 	declare func(repository) []client.Object
 	// syncAnnotation is the key of an annotation on the first object that the function "declare" returns. A
 	// new value of syncAnnotation makes the system fetch the repository.
 	syncAnnotation string
 }
 
-// systems lists the systems that the benchmark compares. All programs run with their default settings, except for their
-// addresses and the settings that allow a Git server on the loopback address. Leader election is off. The controller that
-// reports the state of TrainJobs is also off, because Flux has no such controller.
+// All programs run with their default settings, except for their addresses and the settings that allow a Git server on
+// the loopback address. Leader election is off. The controller that reports the state of TrainJobs is also off, because
+// Flux has no such controller.
 var systems = []system{
 	{"trainyard-controller", startSources, declareTrainyard, v1alpha1.Group + "/sync"},
 	{"Flux", startFlux, declareFlux, "reconcile.fluxcd.io/requestedAt"},
 }
 
-// startSources starts trainyard-controller without the controller that reports the state of TrainJobs.
 func startSources(t testing.TB, c *cluster) []*program {
 	t.Helper()
 	return startTrainyard(t, c, "--controllers", controller.TrainJobSources)
 }
 
-// startTrainyard starts trainyard-controller with additional arguments.
 func startTrainyard(t testing.TB, c *cluster, args ...string) []*program {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "trainyard-controller")
@@ -112,12 +107,10 @@ func fluxObject(version, kind string, r repository, spec map[string]any) client.
 	}}
 }
 
-// gitHost returns the address of the Git server, as HOST:PORT.
 func (c *cluster) gitHost() string {
 	return strings.TrimSuffix(strings.TrimPrefix(c.server.HTTP(""), "http://"), "/")
 }
 
-// requestFetch changes the annotation that makes the system fetch.
 func (s system) requestFetch(t testing.TB, c *cluster, r repository, n int) {
 	t.Helper()
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"%d"}}}`, s.syncAnnotation, n)

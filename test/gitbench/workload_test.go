@@ -8,7 +8,6 @@ import (
 	"github.com/trainyard/trainyard/test/gitserver"
 )
 
-// workload is a set of Git repositories with TrainJobs.
 type workload struct {
 	name         string
 	namespaces   int // the number of namespaces
@@ -16,30 +15,27 @@ type workload struct {
 	jobs         int // the number of TrainJobs of each repository
 }
 
-// The workloads of the benchmark.
 var (
 	typical = workload{"typical", 50, 1, 40}
 	large   = workload{"large", 100, 10, 10}
 )
 
-// maxNamespaces is the number of namespaces of the largest workload.
 const maxNamespaces = 100
 
 func (w workload) countJobs() int         { return w.countRepositories() * w.jobs }
 func (w workload) countRepositories() int { return w.namespaces * w.repositories }
 
-// namespace returns the name of the namespace with number i. The tenant of a namespace has the same
-// name as the namespace.
+// namespace returns the name of the namespace with number i, which is also the name of its tenant.
 func namespace(i int) string { return fmt.Sprintf("team-%03d", i) }
 
-// repository is a Git repository. All TrainJobs of a repository are created in one namespace.
+// repository is a Git repository whose TrainJobs are all created in one namespace.
 type repository struct {
 	namespace, name, url string
 	git                  *gitserver.Repository
 }
 
-// create adds all Git repositories of the workload for one of the compared systems to the Git
-// server. In a repository, each TrainJob has its own file.
+// create adds the workload's Git repositories to the Git server, for one of the
+// compared systems.
 func (w workload) create(t testing.TB, server *gitserver.Server, system string) []repository {
 	t.Helper()
 	var all []repository
@@ -61,7 +57,6 @@ func (w workload) create(t testing.TB, server *gitserver.Server, system string) 
 	return all
 }
 
-// push commits files to the repository's branch main.
 func (r repository) push(t testing.TB, files map[string]string) {
 	t.Helper()
 	if err := r.git.Write(files); err != nil {

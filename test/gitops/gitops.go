@@ -99,7 +99,7 @@ func (g *GitOps) requireSandbox() error {
 	return nil
 }
 
-// path returns the path of a file of this package in the folder of the sandbox.
+// path returns the path of a file below the folder "gitops" in the sandbox's folder.
 func (g *GitOps) path(elements ...string) string {
 	return filepath.Join(append([]string{g.Dir, "gitops"}, elements...)...)
 }
@@ -161,7 +161,7 @@ func chooseAddresses() (a addresses, err error) {
 // daemon returns the server with the given name: the Git server or the controller.
 func (g *GitOps) daemon(name string) process.Daemon { return cluster.AddedServer(g.Dir, name) }
 
-// Down is the method that stops the Git server and the controller, and removes the repository. The
+// Down stops the Git server and the controller, and removes the repository. The
 // method Down does not delete the generated objects in the cluster.
 func (g *GitOps) Down() error {
 	if err := errors.Join(g.daemon(controller).Stop(), g.daemon(gitServer).Stop()); err != nil {

@@ -35,7 +35,8 @@ func (r *Repository) Configure(key, value string) error {
 	return err
 }
 
-// Git runs a git command in the working copy, and returns its output.
+// Git runs a git command in the working copy, and returns the output of the
+// command.
 func (r *Repository) Git(args ...string) (string, error) {
 	return r.server.git(r.work, append([]string{"--git-dir=" + r.served, "--work-tree=" + r.work}, args...)...)
 }

@@ -117,8 +117,8 @@ func (s *Server) startHTTP(address string, handler http.Handler) error {
 	return nil
 }
 
-// count counts all HTTP requests. count also counts the requests for a pack separately. A pack is the
-// file in which Git sends objects.
+// count is a wrapper that counts all HTTP requests. A separate counter counts only the requests for a
+// pack. A pack is the file in which Git sends objects.
 func (s *Server) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.requests.Add(1)
@@ -162,7 +162,7 @@ func withLength(next http.Handler) http.Handler {
 	})
 }
 
-// HTTP returns the URL of a repository over HTTP.
+// HTTP returns the http URL of a repository.
 func (s *Server) HTTP(repository string) string { return "http://" + s.httpAddress + "/" + repository }
 
 // HTTPS returns the URL of a repository over HTTPS.

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard"
 )
 
-// Grafana holds the metrics, labels, exporters, recording rules and alerts of the folder grafana/,
-// by name.
+// Grafana is the content of the folder grafana/: metrics, labels, exporters, recording rules and
+// alerts, each by name.
 type Grafana struct {
 	Metrics map[string]Metric `json:"metrics"`
 	Labels  map[string]Label  `json:"labels"`
@@ -50,7 +50,7 @@ type Label struct {
 	MaxValues   int
 }
 
-// Source describes an exporter of another project.
+// Source describes an exporter that belongs to another project.
 type Source struct {
 	Description, Since, Requires string
 	Metrics                      map[string][]string // the labels of each metric

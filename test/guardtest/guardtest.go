@@ -18,8 +18,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// Cases reads the cases in a file of policies/testdata, and fills in default values for fields that a case does not
-// set.
+// Cases reads the cases in a file of policies/testdata, and fills in default values for fields
+// that a case does not set.
 func Cases(t testing.TB, file string) []cases.Case {
 	t.Helper()
 	text, err := os.ReadFile(repo.Path(t, "policies", "testdata", file))
@@ -55,8 +55,8 @@ func Files(t testing.TB) []string {
 // acmeDocument is the path of the document for which the cases in policies/testdata are written.
 const acmeDocument = "examples/acme/platform.yaml"
 
-// WithoutKueue is a layer for the example acme that removes Kueue and encrypts the network. Some rules apply only to
-// platforms without Kueue or with an encrypted network.
+// WithoutKueue is a layer for the example "acme". The layer removes Kueue and encrypts the network. Some rules apply
+// only to platforms without Kueue or with an encrypted network.
 const WithoutKueue = `
 spec:
   target: {gang: none, kueue: null}
@@ -66,8 +66,8 @@ spec:
   tenants: {team-vision: {queues: null, priorityClasses: null}, team-speech: {queues: null}, team-physics: {queues: null}}
 `
 
-// Objects returns the generated objects of the environment "prod" of the example acme. The given layers are on top
-// of the document. Objects returns each object as decoded JSON.
+// Objects returns the generated objects of the environment "prod" of the example acme. The given layers override
+// fields of the document. Objects returns each object as decoded JSON.
 func Objects(t testing.TB, layers ...string) []map[string]any {
 	t.Helper()
 	text, err := trainyard.Examples.ReadFile(acmeDocument)
@@ -89,9 +89,9 @@ func Objects(t testing.TB, layers ...string) []map[string]any {
 	return objects
 }
 
-// Rules returns the names of the rules that a case breaks according to the package guard. Rules returns each name only once.
-// If a value in the TrainJob has a wrong type, the test fails: the API server refuses such a TrainJob before it evaluates
-// any rule.
+// Rules returns the names of the rules that a case breaks. The package "guard" evaluates the rules. The function Rules
+// returns each name only once. If a value in the TrainJob has a wrong type, the test fails: the API server refuses such a
+// TrainJob before it evaluates any rule.
 func Rules(t testing.TB, reader guard.Reader, parameters guard.Parameters, c cases.Case) []string {
 	t.Helper()
 	denials, typeErrors := reader.Check(guard.Request{User: c.User, TrainJob: c.TrainJob, Before: c.Before, NamespaceLabels: c.NamespaceLabels}, parameters)

@@ -34,14 +34,11 @@ spec:
     charted-team: {namespace: {create: true}, runtimes: [mpi], quota: {cpu: 100}, editors: {groups: [team]}}
 `
 
-// release consists of a chart, the cluster, and the version of Helm that installs the chart on the cluster.
 type release struct {
 	*controlplane.ControlPlane
 	helm, chart string
 }
 
-// run executes a Helm command, such as upgrade, for the release, and returns the output of the
-// command.
 func (r release) run(t *testing.T, verb string, args ...string) string {
 	t.Helper()
 	args = append([]string{verb, "charted", "--namespace", "default", "--kubeconfig", r.Kubeconfig()}, args...)
@@ -52,7 +49,6 @@ func (r release) run(t *testing.T, verb string, args ...string) string {
 	return string(out)
 }
 
-// getObject returns an object of the cluster, or nil if the object does not exist.
 func (r release) getObject(t *testing.T, kind schema.GroupVersionKind, namespace, name string) map[string]any {
 	t.Helper()
 	var o unstructured.Unstructured
@@ -75,9 +71,9 @@ var (
 	policies   = schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy"}
 )
 
-// TestChartIsInstalled installs a release, upgrades it with other values, and upgrades it again without a change. Then the
-// test uninstalls the release. After the test uninstalls the release, the namespaces and the admission policy must still
-// be in the cluster. At the end, the test installs the release again.
+// TestChartIsInstalled installs a release, upgrades it with other values, and upgrades it again without a change. After
+// the test uninstalls the release, the namespaces and the admission policy must still be in the cluster. At the end, the
+// test installs the release again.
 func TestChartIsInstalled(t *testing.T) {
 	dir := t.TempDir()
 	file, chart := filepath.Join(dir, "platform.yaml"), filepath.Join(dir, "chart")
@@ -134,8 +130,8 @@ func (r release) live(t *testing.T) {
 	r.run(t, "uninstall")
 }
 
-// expectImage checks that the runtime and the parameters of the admission policy contain the given image. The admission
-// policy compares the images of TrainJobs with the image in its parameters.
+// expectImage also checks the parameters of the admission policy, which compares the images of TrainJobs with these
+// parameters.
 func (r release) expectImage(t *testing.T, want string) {
 	t.Helper()
 	text, err := (&unstructured.Unstructured{Object: r.getObject(t, runtimes, "", "mpi")}).MarshalJSON()

@@ -17,8 +17,8 @@ type source struct {
 	variables string   // NAME=VALUE..., environment variables of the compilation
 }
 
-// horovodPackage is the package Horovod, compiled with MPI. Horovod is compiled without Gloo, because otherwise it
-// could use Gloo instead of MPI. Horovod's setup.py needs python3-cffi.
+// horovodPackage is the package Horovod, compiled with MPI. If Horovod contained Gloo, it could use Gloo instead
+// of MPI. Therefore Horovod is compiled without Gloo. Horovod's setup.py needs python3-cffi.
 var horovodPackage = source{
 	name: "horovod==0.28.1",
 	packages: []string{
@@ -60,7 +60,7 @@ func (s source) compileWheel(ctx context.Context, dir string) (string, error) {
 }
 
 // compileHooks returns hooks for mmdebstrap. The hooks of mmdebstrap compile the Python package after all Debian
-// packages are installed. The hooks have no access to the network.
+// packages are installed. The compilation needs no access to the network.
 func (s source) compileHooks(sources, out string) []string {
 	build := "mkdir /source /wheel; tar -x -f /source.tar.gz -C /source --strip-components=1; cd /source; " +
 		"LDFLAGS=-s MAKEFLAGS=-j$(nproc) " + s.variables + " python3 setup.py --quiet bdist_wheel --dist-dir /wheel"

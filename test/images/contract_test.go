@@ -11,8 +11,6 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestImagesPassCheckImage checks that examples/images/check-image.sh accepts the images that the tests use for their
-// jobs.
 func TestImagesPassCheckImage(t *testing.T) {
 	for name, mpi := range map[string]string{"openmpi": "openmpi", "openmpi5": "openmpi", "mpich": "mpich", "intel": "intel"} {
 		t.Run(name, func(t *testing.T) {
@@ -28,7 +26,6 @@ func TestImagesPassCheckImage(t *testing.T) {
 	}
 }
 
-// check runs check-image.sh in the image, and fails the test if a check fails.
 func (s system) check(t *testing.T, mpi string) {
 	t.Helper()
 	out, err := s.checkImage(t, mpi)

@@ -196,7 +196,8 @@ func (i Image) assemble(ctx context.Context, root, archive string) error {
 	return write(archive, i.Name, config, layers...)
 }
 
-// compile builds wheels from the image's source packages, and returns the paths of the wheels.
+// compile builds wheels from the image's source packages, and returns the paths
+// of the wheels.
 func (i Image) compile(ctx context.Context, dir string) ([]string, error) {
 	var wheels []string
 	for _, source := range i.sources {

@@ -27,8 +27,7 @@ func TestWheelFilesAreInstalledByKind(t *testing.T) {
 	}
 }
 
-// TestArchiveContainsTheImage checks that the archive of the pause image contains the program and its entrypoint. The test
-// reads the archive as a container runtime does.
+// TestArchiveContainsTheImage reads the archive of the pause image as a container runtime does.
 func TestArchiveContainsTheImage(t *testing.T) {
 	dir := t.TempDir()
 	program, archive := filepath.Join(dir, "pause"), filepath.Join(dir, "pause.tar")
@@ -125,8 +124,6 @@ func TestCurrentComparesDefinitions(t *testing.T) {
 	}
 }
 
-// TestExampleDockerfileHasTheTestedPackages checks that the example Dockerfile installs the same packages as the
-// image that tests run.
 func TestExampleDockerfileHasTheTestedPackages(t *testing.T) {
 	text, err := os.ReadFile(repo.Path(t, "examples/images/debian.Dockerfile"))
 	if err != nil {

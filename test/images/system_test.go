@@ -23,8 +23,7 @@ type system struct {
 	environment []string
 }
 
-// unpackImage unpacks an image that `make images` has built. Only root can run programs in the unpacked image, because
-// running them requires chroot.
+// unpackImage needs root, because running programs in the unpacked image requires chroot.
 func unpackImage(t *testing.T, name string) system {
 	t.Helper()
 	if os.Getenv("TRAINYARD_E2E") == "" {
@@ -43,7 +42,6 @@ func unpackImage(t *testing.T, name string) system {
 	return s
 }
 
-// archivePath returns the path of an image that `make images` builds.
 func archivePath(t *testing.T, name string) string {
 	t.Helper()
 	return repo.Path(t, ".tools", "images", name+".tar")
@@ -60,8 +58,7 @@ func (s system) unpack(t *testing.T, image v1.Image) {
 	}
 }
 
-// enterScript is a script that sets up the mounts of a container and runs a command in the image. The mounts exist
-// only in a mount namespace, which disappears when the process ends.
+// The mounts of enterScript exist only in a mount namespace, which disappears when the process ends.
 const enterScript = `
 set -eu
 root=$1
@@ -71,7 +68,6 @@ mount --rbind /sys "$root/sys"
 mount -t tmpfs tmpfs "$root/dev/shm"
 exec chroot --userspec=12345:0 --groups=0 "$root" "$@"`
 
-// run executes a command in the image, and returns its output and error output.
 func (s system) run(stdin string, command ...string) (string, error) {
 	args := append([]string{"--mount", "--propagation=private", "sh", "-c", enterScript, "enter", s.dir}, command...)
 	cmd := exec.Command("unshare", args...)

@@ -20,8 +20,7 @@ func TestTraining(t *testing.T) {
 	t.Run("the image passes check-image.sh", func(t *testing.T) { s.check(t, "openmpi") })
 }
 
-// TestTrainingWithHorovod checks that train_horovod.py gives the same results as train.py. The Horovod image contains
-// train.py and train_horovod.py.
+// TestTrainingWithHorovod checks that train_horovod.py gives the same results as train.py.
 func TestTrainingWithHorovod(t *testing.T) {
 	if _, err := os.Stat(archivePath(t, "horovod")); err != nil {
 		t.Skip("needs an image: run `make images-horovod`")
@@ -32,8 +31,6 @@ func TestTrainingWithHorovod(t *testing.T) {
 	t.Run("the image passes check-image.sh", func(t *testing.T) { s.check(t, "openmpi") })
 }
 
-// compareResults runs a program with several ranks, and checks that the results equal the results of train.py in one
-// process.
 func (s system) compareResults(t *testing.T, program string) {
 	single := s.runTraining(t, 1, "python3", "/opt/train.py")
 	if first, last := single.Losses[0], single.Losses[len(single.Losses)-1]; last > first/100 {
@@ -50,7 +47,6 @@ func (s system) compareResults(t *testing.T, program string) {
 	}
 }
 
-// checkRefusal checks that a program refuses a number of samples that is not a multiple of the number of ranks.
 func (s system) checkRefusal(t *testing.T, program string) {
 	out, err := s.run("", "mpirun", "-np", "3", "--oversubscribe", "python3", program, "--samples", "100")
 	if want := path.Base(program) + ": 100 samples cannot be shared evenly among 3 ranks\n"; err == nil || !strings.Contains(out, want) {
@@ -58,7 +54,6 @@ func (s system) checkRefusal(t *testing.T, program string) {
 	}
 }
 
-// runTraining runs a training, and checks that the printed output agrees with the file that the training wrote.
 func (s system) runTraining(t *testing.T, ranks int, command ...string) TrainingResult {
 	t.Helper()
 	out, err := s.run("", append(command, "--out", "/tmp/result.json")...)
@@ -80,8 +75,7 @@ func (s system) runTraining(t *testing.T, ranks int, command ...string) Training
 	return got
 }
 
-// firstDifference returns the first index at which two lists differ by more than Tolerance, or -1 if there is no such
-// index.
+// firstDifference returns -1 if no elements differ by more than Tolerance.
 func firstDifference(want, got []float64) int {
 	for i := range max(len(want), len(got)) {
 		if i >= len(want) || i >= len(got) || !(math.Abs(got[i]-want[i]) <= Tolerance*math.Abs(want[i])) {

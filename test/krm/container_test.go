@@ -17,9 +17,8 @@ import (
 // nobodyID is the id of the user that examples/images/fn.Dockerfile sets.
 const nobodyID = 65534
 
-// TestContainer checks that trainyard-fn works in the environment that the image of examples/images/fn.Dockerfile provides.
-// In the environment of the image, the program runs as the user "nobody" and gets no arguments. The root folder contains
-// only the program.
+// TestContainer runs trainyard-fn as the image of examples/images/fn.Dockerfile does: as the user "nobody", without
+// arguments, and with a root folder that contains only the program.
 func TestContainer(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can change the root folder of a program")

@@ -14,8 +14,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// runDoctor runs trainyard doctor with a PATH that contains only the given programs. The results are the status of each
-// check, and the exit code.
+// runDoctor runs trainyard doctor with a PATH that contains only the given programs.
 func (w workspace) runDoctor(t *testing.T, programs map[string]string) (statuses map[string]string, code int) {
 	t.Helper()
 	path := t.TempDir()
@@ -100,9 +99,8 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestInit checks that kustomize builds the objects of `trainyard generate` from the files that `trainyard init` writes.
-// kustomize must also build these objects from an overlay that uses the files as its base. Without the flags that permit
-// KRM functions, `kustomize build` must fail.
+// TestInit checks that kustomize builds the objects of `trainyard generate` from the files that `trainyard init` writes,
+// also as the base of an overlay. Without the flags that permit KRM functions, `kustomize build` must fail.
 func TestInit(t *testing.T) {
 	w := newWorkspace(t)
 	document := filepath.Join(w.dir, "base", "platform.yaml")

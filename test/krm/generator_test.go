@@ -26,8 +26,7 @@ spec:
 
 // requireRun is a kustomize replacement that makes the build fail if the function trainyard-fn did not run. The
 // replacement copies the field "function" of the object FunctionRun to the same field, so the object does not change.
-// Only the function trainyard-fn adds a FunctionRun object. Without a FunctionRun object, the replacement requireRun
-// has no source and fails.
+// Only the function trainyard-fn adds a FunctionRun object, without which the replacement has no source and fails.
 const requireRun = `replacements:
 - source: {kind: FunctionRun, name: acme, fieldPath: function}
   targets:

@@ -34,15 +34,14 @@ spec:
 	head = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
 )
 
-// useCase is one way to use the KRM function. A useCase consists of the files in a kustomization's folder, and a function
-// that returns the expected objects.
+// useCase is one way to use the KRM function.
 type useCase struct {
 	files map[string]string
 	want  func(t *testing.T, w workspace) map[string]any
 }
 
-// useCases returns all use cases by name. Each use case contains a generator and the replacement requireRun. With
-// requireRun, the build fails if kustomize skips functions.
+// useCases returns use cases with the replacement requireRun, so that the build fails if kustomize skips
+// functions.
 func useCases() map[string]useCase {
 	return map[string]useCase{
 		"generator": {
@@ -97,15 +96,13 @@ func useCases() map[string]useCase {
 
 func named(function string) string { return strings.Replace(platformDocument, "FUNCTION", function, 1) }
 
-// generateObjects returns the objects that `trainyard generate` prints for a document in the folder "base".
 func (w workspace) generateObjects(t *testing.T, file string) map[string]any {
 	t.Helper()
 	return objectsByName(t, w.run(t, w.trainyard, "generate", "-f", filepath.Join(w.dir, "base", file), "--env", "prod"))
 }
 
-// TestUseCases checks that kustomize writes the expected objects for each use case. The test builds each use
-// case directly, and as the base of an overlay. Without the flags that permit KRM functions, `kustomize build`
-// fails.
+// TestUseCases builds each use case directly, and as the base of an overlay. Without the flags that permit KRM
+// functions, `kustomize build` fails.
 func TestUseCases(t *testing.T) {
 	all := useCases()
 	programs := newWorkspace(t)
@@ -135,11 +132,8 @@ func TestUseCases(t *testing.T) {
 	}
 }
 
-// job4 is a TrainJob with 4 nodes. Most use cases contain the TrainJob job4.
 var job4 = strings.Replace(job, "NODES", "4", 1)
 
-// newQuota returns a ResourceQuota with the given spec, and with the given manager in the label
-// app.kubernetes.io/managed-by.
 func newQuota(spec, manager string) string {
 	return "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: team, labels: {app.kubernetes.io/managed-by: " + manager + "}}\nspec: " + spec + "\n"
 }

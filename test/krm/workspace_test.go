@@ -15,15 +15,13 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// allowed and noExec are variables with flags for `kustomize build`. With the flags in the variable "allowed",
-// kustomize runs functions that are local programs. With the flags in the variable noExec, kustomize runs no local
-// programs.
+// With the flags in the variable "allowed", `kustomize build` runs functions that are local programs. With the
+// flags in the variable noExec, kustomize runs no local programs.
 var (
 	allowed = []string{"--enable-alpha-plugins", "--enable-exec"}
 	noExec  = []string{"--enable-alpha-plugins"}
 )
 
-// workspace contains the path of a folder for kustomizations, and the paths of the compiled programs.
 type workspace struct{ dir, trainyard, path string }
 
 func newWorkspace(t *testing.T) workspace {
@@ -35,8 +33,7 @@ func newWorkspace(t *testing.T) workspace {
 	return workspace{dir: t.TempDir(), trainyard: filepath.Join(programs, "trainyard"), path: programs}
 }
 
-// programFolder is the folder in which compilePrograms compiles the programs. TestMain removes the folder
-// programFolder after the tests.
+// TestMain removes the folder programFolder after the tests.
 var programFolder string
 
 func TestMain(m *testing.M) {
@@ -47,7 +44,6 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// compilePrograms compiles the programs once for all tests, and returns their folder.
 var compilePrograms = sync.OnceValues(func() (dir string, err error) {
 	if programFolder, err = os.MkdirTemp("", "trainyard-krm-"); err != nil {
 		return "", err
@@ -57,8 +53,6 @@ var compilePrograms = sync.OnceValues(func() (dir string, err error) {
 		repo.Compile("trainyard-fn", filepath.Join(programFolder, "trainyard-fn")))
 })
 
-// emptyWorkspace returns a workspace with the programs of the workspace w, and with a new, empty
-// folder.
 func (w workspace) emptyWorkspace(t *testing.T) workspace {
 	t.Helper()
 	w.dir = t.TempDir()
@@ -76,7 +70,6 @@ func (w workspace) write(t *testing.T, name, text string) {
 	}
 }
 
-// runBuild runs `kustomize build` with a PATH that contains trainyard-fn.
 func (w workspace) runBuild(t *testing.T, folder string, flags ...string) ([]byte, error) {
 	t.Helper()
 	cmd := exec.Command(repo.Tool(t, "kustomize"), append([]string{"build", filepath.Join(w.dir, folder)}, flags...)...)
@@ -102,8 +95,6 @@ func (w workspace) run(t *testing.T, program string, args ...string) []byte {
 	return out
 }
 
-// objectsByName returns the objects of a YAML stream. Each key of the returned map consists of the kind, the
-// namespace and the name of an object.
 func objectsByName(t *testing.T, stream []byte) map[string]any {
 	t.Helper()
 	found := map[string]any{}

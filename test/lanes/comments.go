@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// keepsCode reports whether Go files contain the same code in two commits. Files may differ in comments, because comments do not change
-// the compiled program. A path that a commit does not contain is a difference.
+// keepsCode reports whether Go files contain the same code in two commits. Files may differ in comments, because comments do
+// not change the compiled program. If a file is missing in one of the two commits, keepsCode returns false.
 func (r Repository) keepsCode(ctx context.Context, before, after string, paths []string) (bool, error) {
 	if len(paths) == 0 {
 		return true, nil

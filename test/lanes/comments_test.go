@@ -2,8 +2,8 @@ package lanes
 
 import "testing"
 
-// TestCommentsAreNoInput checks which lanes a change of a Go file makes stale. A changed comment makes only the lanes stale
-// that read the whole repository. Changed code or a changed directive makes all lanes stale.
+// TestCommentsAreNoInput checks that a changed comment makes only the lanes stale that read the whole repository. If
+// code or a directive changes, all lanes become stale.
 func TestCommentsAreNoInput(t *testing.T) {
 	const file = "//go:build linux\n\npackage a\n\n// A is one.\nconst A = 1 // one\n"
 	for name, test := range map[string]struct {

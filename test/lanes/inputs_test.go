@@ -19,9 +19,9 @@ import (
 
 const module = "github.com/trainyard/trainyard"
 
-// excuse states why a package need not be an input of some lanes (make targets that run tests). Programs or tests of the
-// lanes in the field "lanes" import the package in the field "pkg". A package needs no excuse if only excused packages
-// import it.
+// excuse is the reason why some lanes do not need a certain package as an input. Lanes are make targets that run tests.
+// The field "pkg" names a package, and the field "lanes" lists lanes whose programs or tests import the package. A
+// package needs no excuse if every package that imports it already has an excuse.
 type excuse struct {
 	pkg    string // the folder of the package, relative to the repository; packages below it are excused too
 	lanes  []string
@@ -31,8 +31,8 @@ type excuse struct {
 // e2eLanes lists the lanes that run tests, but no benchmarks, of test/e2e.
 var e2eLanes = []string{"smoke", "e2e", "hosts", "sdk", "e2e-horovod"}
 
-// excuses lists all packages that lanes import, but that are not inputs of these lanes. excuses does not list the
-// packages in byRendered.
+// excuses lists packages that lanes import, although the packages are not inputs of these lanes. The packages in
+// byRendered are not in excuses.
 var excuses = []excuse{
 	{"test/bench", e2eLanes, "only BenchmarkMPI uses test/bench, and of these lanes, only bench-mpi runs benchmarks"},
 	{"test/bench/workload", []string{"bench-mpi"}, "test/bench/mpi.go does not use workloads"},
@@ -50,17 +50,15 @@ var excuses = []excuse{
 }
 
 // byRendered lists packages of the generator whose output is in bundles/rendered. If bundles/rendered is an input of a
-// lane, the packages in byRendered need not be inputs. The reason is that `make test` checks that bundles/rendered
-// contains the generator's output. Every change of the output therefore also changes bundles/rendered.
+// lane, the packages in byRendered need not be inputs. `make test` checks that bundles/rendered contains the
+// generator's output. Every change of the output therefore also changes bundles/rendered.
 var byRendered = []string{
 	".", "generator", "generator/evaluate", "generator/internal/document", "generator/internal/values", "generator/internal/wording",
 	"generator/load", "generator/object", "generator/problem", "generator/sandbox",
 }
 
-// pkg contains the fields that the command `go list` prints for a package.
 type pkg struct{ Imports, TestImports, XTestImports []string }
 
-// imports returns the folders of the imported packages of this module.
 func (p pkg) imports(withTests bool) []string {
 	all := p.Imports
 	if withTests {
@@ -75,12 +73,10 @@ func (p pkg) imports(withTests bool) []string {
 	return found
 }
 
-// folderOf returns the folder of a package, relative to the repository.
 func folderOf(importPath string) string {
 	return path.Clean("./" + strings.TrimPrefix(strings.TrimPrefix(importPath, module), "/"))
 }
 
-// listPackages lists the packages of this module by folder.
 func listPackages(t *testing.T) map[string]pkg {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
@@ -104,8 +100,7 @@ func listPackages(t *testing.T) map[string]pkg {
 	}
 }
 
-// covers is true if the inputs of a lane contain the folder of a package. The root package is covered if embed.go, its
-// only file, is an input.
+// covers accepts embed.go as an input for the root package, which contains only this file.
 func (l Lane) covers(folder string) bool {
 	contains := func(input string) bool {
 		return isWithin(folder, input) || folder == "." && input == "embed.go"
@@ -113,8 +108,8 @@ func (l Lane) covers(folder string) bool {
 	return slices.ContainsFunc(l.Inputs, contains) && !slices.ContainsFunc(l.Except, contains)
 }
 
-// walk returns the packages of a lane, and all packages that they import directly or indirectly. walk does not follow the
-// imports of excused packages.
+// walk returns the packages of a lane, and all packages that they import directly or indirectly.
+// walk does not follow the imports of excused packages.
 func walk(all map[string]pkg, start []string, isExcused func(folder string) bool) []string {
 	reached := map[string]bool{}
 	var queue []string
@@ -142,7 +137,6 @@ var (
 	packagePattern = regexp.MustCompile(`(?:^|\s)\./([^\s:]+)`)
 )
 
-// packagesOf returns the folders of the packages that the command of a lane names, such as ./test/e2e or ./cmd/...
 func packagesOf(t *testing.T, all map[string]pkg, lane, command string) []string {
 	t.Helper()
 	if lane == "fuzz" {
@@ -161,8 +155,9 @@ func packagesOf(t *testing.T, all map[string]pkg, lane, command string) []string
 	return found
 }
 
-// TestInputsCoverImports checks that the folders of all packages that the tests of a lane import are inputs of this lane.
-// If an imported package is missing from the inputs of a lane, a change of the package does not make the lane stale.
+// TestInputsCoverImports checks that the inputs of each lane contain the folders of all packages that the lane's tests
+// import. If an imported package is missing from the inputs of a lane, a change of the package does not make the lane
+// stale.
 func TestInputsCoverImports(t *testing.T) {
 	all, used := listPackages(t), make([]bool, len(excuses))
 	for _, m := range lanePattern.FindAllStringSubmatch(read(t, "Makefile"), -1) {

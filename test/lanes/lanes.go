@@ -25,8 +25,8 @@ var objects = []string{"runtimes", "policies", "schemas", "generator/objects", "
 // states of TrainJobs with the package api/jobs.
 var pods = append([]string{"api", "test/cluster", "test/images"}, objects...)
 
-// cue is the list of embed.go and the folders with CUE files that embed.go embeds. Lanes use the list "cue" if their
-// inputs already contain the generator and the policies.
+// cue lists the file embed.go, and some of the folders with CUE files that embed.go embeds. The list "cue" does not
+// contain the generator and the policies, because the inputs of the lanes that use the list already contain them.
 var cue = []string{"embed.go", "runtimes", "schemas", "grafana"}
 
 // productFolders lists folders with packages of the product. Only the lanes in productLanes run the tests in
@@ -47,8 +47,8 @@ func (l Lane) ignores(path string) bool {
 	return neverRuns || slices.ContainsFunc(l.Except, isIn)
 }
 
-// readsComments reports whether comments in Go files are an input of a lane. Only tests of the whole repository read
-// comments in Go files.
+// readsComments reports whether comments in Go files are an input of a lane. Only lanes that test the whole
+// repository depend on the comments in Go files.
 func (l Lane) readsComments() bool { return slices.Contains(l.Inputs, ".") }
 
 // benchTests lists files with tests of the benchmarks' own code. The benchmarks do not run the
@@ -71,10 +71,11 @@ const (
 	gitExample = "examples/gitops" // the example of TrainJobs from Git, which only the lane gitops runs
 )
 
-// controllerTypes lists the files of api/v1alpha1 that only trainyard-controller and its clients use.
+// controllerTypes lists the files of api/v1alpha1 that are used only by trainyard-controller and its
+// clients.
 var controllerTypes = []string{"api/v1alpha1/trainjobsource_register.go", "api/v1alpha1/trainjobsource_status.go", "api/v1alpha1/trainjobsource_types.go", "api/v1alpha1/zz_generated.deepcopy.go"}
 
-// All lists all lanes, in the order in which people run them.
+// All returns all lanes, in the order in which people run them.
 func All() []Lane {
 	lanes := listLanes()
 	for i, lane := range lanes {
@@ -83,16 +84,17 @@ func All() []Lane {
 	return lanes
 }
 
-// diagnosis is the path of the folder with the catalogue of failures. The folder api/jobs/diagnosis is an input of the lanes
-// that the variable "diagnosing" lists. The lanes outside the list "diagnosing" do not diagnose any TrainJob. In the lanes
-// smoke, hosts, sdk, e2e-horovod, scale and bench-mpi, all TrainJobs succeed. The lane bench runs no TrainJobs, and the lane
+// diagnosis is the path of the folder with the catalogue of failures. The lanes in the variable "diagnosing" have the folder
+// api/jobs/diagnosis as an input. The lanes outside the list "diagnosing" do not diagnose any TrainJob. In the lanes smoke,
+// hosts, sdk, e2e-horovod, scale and bench-mpi, all TrainJobs succeed. The lane bench runs no TrainJobs, and the lane
 // bench-gitops runs only the controller of TrainJobSources.
 const diagnosis = "api/jobs/diagnosis"
 
 var diagnosing = []string{"test", "e2e", "kueue", "gitops", "race", "fuzz", "bench-jobs"}
 
 // sources is the path of the folder with the controller of TrainJobSources. The lanes in withoutSources also start the
-// controller of TrainJobSources. In these lanes, no TrainJobSource exists, so only the setup of the controller runs.
+// controller of TrainJobSources. In the lanes of the list withoutSources, no TrainJobSource exists, so only the setup
+// of the controller runs.
 const sources = "controller/trainjobsource"
 
 var withoutSources = []string{"e2e", "kueue", "bench-jobs"}

@@ -13,7 +13,6 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// newRepository returns a repository with two committed files, a/file and b/file.
 func newRepository(t *testing.T) Repository {
 	t.Helper()
 	r := Repository{Root: t.TempDir()}
@@ -102,9 +101,8 @@ func TestOnlyChangedInputsMakeALaneStale(t *testing.T) {
 	}
 }
 
-// TestOnlyChangedModulesMakeALaneStale checks a lane whose input is go.mod. A lane whose input is go.mod stays
-// fresh after a module is added to go.mod. A lane whose input is go.mod becomes stale if a module is removed, or
-// if the version of a module or of Go changes.
+// TestOnlyChangedModulesMakeALaneStale checks a lane whose input is go.mod. The lane does not become stale if
+// go.mod gets an additional module.
 func TestOnlyChangedModulesMakeALaneStale(t *testing.T) {
 	const requiresA = "module m\n\ngo 1.26.0\n\nrequire a.example/a v1.0.0\n"
 	for name, test := range map[string]struct {
@@ -136,8 +134,6 @@ func TestOnlyChangedModulesMakeALaneStale(t *testing.T) {
 	}
 }
 
-// TestRecordsOfUnknownCommitsAreStale checks that a lane is stale if its record names a commit that the clone does not
-// contain.
 func TestRecordsOfUnknownCommitsAreStale(t *testing.T) {
 	r, lane := newRepository(t), Lane{Name: "e2e", Inputs: []string{"a"}}
 	stale, err := r.IsStale(t.Context(), lane, Record{Commit: "0123abcd"})
@@ -176,7 +172,6 @@ func TestUncommittedInputsAreNotRecorded(t *testing.T) {
 	}
 }
 
-// TestLanesRunWithoutGit checks that a lane also runs in a folder that is no Git repository.
 func TestLanesRunWithoutGit(t *testing.T) {
 	r, lane := Repository{Root: t.TempDir()}, Lane{Name: "e2e", Inputs: []string{"a"}}
 	if err := r.Run(t.Context(), lane, []string{"touch", "ran"}); err != nil {
@@ -187,7 +182,6 @@ func TestLanesRunWithoutGit(t *testing.T) {
 	}
 }
 
-// TestRecordsAreNoInput checks that a new record makes no lane stale, not even a lane whose input is the whole repository.
 func TestRecordsAreNoInput(t *testing.T) {
 	r, lane := newRepository(t), Lane{Name: "test", Inputs: []string{"."}}
 	if err := r.Run(t.Context(), lane, []string{"true"}); err != nil {
@@ -200,8 +194,8 @@ func TestRecordsAreNoInput(t *testing.T) {
 }
 
 // TestLanesAreTargets checks that the Makefile has a target for each lane, and that the target records the result of the
-// lane. The test also checks that each input exists, and that docs/lanes.md shows the records. With TRAINYARD_UPDATE=1
-// in the environment, the test writes docs/lanes.md.
+// lane. The test also checks that each input exists, and that docs/lanes.md shows the recorded results of the lanes.
+// With TRAINYARD_UPDATE=1 in the environment, the test writes docs/lanes.md.
 func TestLanesAreTargets(t *testing.T) {
 	makefile := read(t, "Makefile")
 	for _, lane := range All() {
@@ -228,14 +222,13 @@ func TestLanesAreTargets(t *testing.T) {
 	}
 }
 
-// requiredLanes lists lanes that must exist. Without the list requiredLanes, no test would fail if a lane and
-// its target were removed.
+// Without requiredLanes, no test would fail if a lane and its target were removed.
 var requiredLanes = []string{
 	"argocd", "bench", "crash", "e2e", "e2e-horovod", "fuzz", "gitops", "kueue", "packets", "race", "scale", "sdk", "smoke", "test", "trainers",
 }
 
-// TestTargetsAreLanes checks the commands that the Makefile runs with $(LANE), which records the result of a command. Each
-// command must belong to a lane. The test also fails if a lane in requiredLanes is missing.
+// TestTargetsAreLanes checks that each command that the Makefile runs with $(LANE), which records the result, belongs to a
+// lane. The test also fails if a lane in requiredLanes is missing.
 func TestTargetsAreLanes(t *testing.T) {
 	names := map[string]bool{}
 	for _, lane := range All() {

@@ -7,18 +7,18 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// moduleFile is the path of the module file. If go.mod is an input of a lane, the lane depends on the versions in go.mod,
-// and not on the rest of this file.
+// moduleFile is the path of the module file. If the list of a lane's inputs contains go.mod, the lane depends on the
+// versions in go.mod, and not on other content of go.mod.
 const moduleFile = "go.mod"
 
-// usesModules reports whether a lane depends on the versions in go.mod. The lane does not depend on the rest of
-// go.mod.
+// usesModules reports whether a lane depends on the versions in go.mod, but not on other content of go.mod.
+// A lane that tests the whole repository depends on the whole file go.mod, so usesModules returns false.
 func (l Lane) usesModules() bool { return slices.Contains(l.Inputs, moduleFile) }
 
 // keepsModules reports whether the commit "after" requires the same version of Go as the commit "before", and all modules of
-// "before" in the same versions. The commit "after" may require additional modules, because additional modules change no
-// package of a lane. If a package imported a newly required module, the package itself would have changed too. If a newly
-// required module raised the version of another module, the module file would contain the new version
+// "before" in the same versions. The commit "after" may also require new modules, because a new module alone changes no
+// package of a lane. If a package imported a newly required module, the source code of the package would have changed too.
+// If a newly required module raised the version of another module, the module file would contain the new version
 // (https://go.dev/ref/mod#go-mod-file-go).
 func (r Repository) keepsModules(ctx context.Context, before, after string) (bool, error) {
 	old, err := r.readModules(ctx, before)

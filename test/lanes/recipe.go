@@ -17,8 +17,8 @@ func recipe(makefile, target string) string {
 	return text + strings.Join(variables(makefile, text, map[string]bool{}), "")
 }
 
-// rules returns the rule of a target in a Makefile. If the rule makes other targets, the result
-// includes the rules of the other targets.
+// rules returns the rule of a target in a Makefile. If the rule runs make for further targets, the
+// result also includes the rules of these targets.
 func rules(makefile, target string) string {
 	text := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(target) + `:.*\n(?:\t.*\n)*`).FindString(makefile)
 	for _, m := range makePattern.FindAllStringSubmatch(text, -1) {

@@ -31,8 +31,6 @@ func TestRecipe(t *testing.T) {
 	}
 }
 
-// TestChangedRecipeMakesALaneStale checks that a lane becomes stale if its rule in the Makefile changes, but not if another
-// lane's rule changes.
 func TestChangedRecipeMakesALaneStale(t *testing.T) {
 	r, lane := newRepository(t), Lane{Name: "e2e", Inputs: []string{"a"}}
 	for _, step := range []struct {
@@ -97,7 +95,6 @@ func TestLanesSelectExistingTests(t *testing.T) {
 	}
 }
 
-// expand replaces variables of the Makefile by their values.
 func expand(makefile, command string) string {
 	command = variablePattern.ReplaceAllStringFunc(command, func(use string) string {
 		definition := strings.Join(variables(makefile, use, map[string]bool{}), "")
@@ -107,7 +104,6 @@ func expand(makefile, command string) string {
 	return strings.ReplaceAll(command, "$$", "$")
 }
 
-// selects is true if a pattern matches the name of a test or benchmark in one of the folders.
 func selects(pattern string, folders [][]string, names map[string][]string) bool {
 	matches := regexp.MustCompile(pattern).MatchString
 	for _, folder := range folders {

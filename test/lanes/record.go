@@ -31,7 +31,8 @@ const (
 	Page       = "docs/lanes.md"
 )
 
-// Records returns the last record of each lane. The keys of the map are the names of the lanes.
+// Records returns a map with the last record of each lane. The keys of the map are the names of the
+// lanes.
 func (r Repository) Records() (map[string]Record, error) {
 	records := map[string]Record{}
 	text, err := os.ReadFile(filepath.Join(r.Root, RecordFile))
@@ -48,9 +49,9 @@ func (r Repository) Records() (map[string]Record, error) {
 }
 
 // keepsInputs reports whether the inputs of a lane, and the lane's recipe in the Makefile, are the same in two commits. The
-// comparison leaves out the files that contain the records, because each recorded run changes them, and comments in Go
-// files. If the lane depends only on the versions in the module file, the comparison reads only the versions in the module
-// file.
+// comparison leaves out comments in Go files. The comparison also leaves out the files that contain the records, because
+// each recorded run changes these files. If usesModules returns true for the lane, the comparison of go.mod covers only the
+// versions in go.mod.
 func (r Repository) keepsInputs(ctx context.Context, lane Lane, before, after string) (bool, error) {
 	goFiles, others, err := r.changedInputs(ctx, lane, before, after)
 	if err != nil || len(others) > 0 {
@@ -87,7 +88,8 @@ func (r Repository) changedInputs(ctx context.Context, lane Lane, before, after 
 	return goFiles, others, err
 }
 
-// isWithin reports whether a path is the path of the file or folder "parent", or is below this folder.
+// isWithin reports whether a path equals the path "parent", or is the path of a file or folder below
+// "parent".
 func isWithin(path, parent string) bool {
 	return path == parent || strings.HasPrefix(path, parent+"/")
 }
@@ -145,7 +147,7 @@ func (r Repository) describeObstacle(ctx context.Context, lane Lane, commit stri
 	return ""
 }
 
-// write replaces the record of a lane, and the page that shows all records.
+// write saves the new record of a lane, and updates the page that shows all records.
 func (r Repository) write(lane Lane, record Record) error {
 	records, err := r.Records()
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// runWithPrograms runs a command in the folder "dir", and returns its output. The map "programs" contains shell
-// scripts that replace programs such as go.
+// runWithPrograms replaces programs such as go with the shell scripts in the map "programs".
 func runWithPrograms(t *testing.T, dir string, programs map[string]string, command ...string) (string, error) {
 	t.Helper()
 	bin := t.TempDir()
@@ -29,8 +28,6 @@ func runWithPrograms(t *testing.T, dir string, programs map[string]string, comma
 	return string(out), err
 }
 
-// expectResult checks the output of a command. If "fails" is true, expectResult requires that the
-// command failed. If "fails" is false, the command must have succeeded.
 func expectResult(t *testing.T, got string, err error, want string, fails bool) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -42,7 +39,8 @@ func expectResult(t *testing.T, got string, err error, want string, fails bool) 
 }
 
 // TestLanesStaleRunsStaleLanes checks that `make lanes-stale` runs the stale lanes, and stops if a lane fails. Scripts
-// replace the program that lists the stale lanes. Scripts also replace the make commands that run the lanes.
+// replace the program that lists the stale lanes. The test also replaces the make commands that run the lanes by
+// scripts.
 func TestLanesStaleRunsStaleLanes(t *testing.T) {
 	const list = `[ "$*" = "run ./test/lanes/cmd/lanes stale" ] && `
 	for name, test := range map[string]struct {

@@ -24,8 +24,8 @@ type suite struct {
 }
 
 // inspect describes the package that consists of the given files. inspect assumes that a test is skipped if one function
-// reads a variable TRAINYARD_... and can also call Skip or Exit. This function is the test itself, or a function that the
-// test calls directly or indirectly. inspect identifies functions only by their names.
+// reads a variable TRAINYARD_... and can also call Skip or Exit. The function that reads the variable can be the test
+// itself, or a function that the test calls directly or indirectly. inspect identifies functions only by their names.
 func inspect(t *testing.T, files map[string]string) suite {
 	t.Helper()
 	var s suite
@@ -65,8 +65,6 @@ func inspect(t *testing.T, files map[string]string) suite {
 	return s
 }
 
-// inspectFunction returns the environment variables of this project that a function reads, and the names of the
-// functions and methods that the function mentions.
 func inspectFunction(f *ast.FuncDecl) (variables, names []string) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -89,7 +87,6 @@ func inspectFunction(f *ast.FuncDecl) (variables, names []string) {
 	return variables, names
 }
 
-// readSuites inspects all packages below test/ that have tests, and returns the results by folder.
 func readSuites(t *testing.T) map[string]suite {
 	t.Helper()
 	files, tested := map[string]map[string]string{}, map[string]bool{}
@@ -113,7 +110,8 @@ func readSuites(t *testing.T) map[string]suite {
 	return suites
 }
 
-// readLaneSuites reads the Makefile's list of suites that only lanes run: folders below test/ with their lanes.
+// readLaneSuites reads the variable LANE_SUITES of the Makefile, which lists the suites that only lanes run.
+// Each entry contains a folder below test/ and its lane.
 func readLaneSuites(t *testing.T, makefile string) map[string][]string {
 	t.Helper()
 	m := regexp.MustCompile(`(?m)^LANE_SUITES := (.*)$`).FindStringSubmatch(makefile)
@@ -128,9 +126,9 @@ func readLaneSuites(t *testing.T, makefile string) map[string][]string {
 	return found
 }
 
-// For a suite whose tests all skip, `make test` prints that it skips the suite, but `go test` alone would print "ok". For
-// each environment variable that the tests of a package need, the test also checks that a command of the Makefile sets the
-// variable.
+// TestSkippedSuitesAreListed checks that LANE_SUITES lists each suite whose tests all skip, because `go test` alone would
+// print "ok" for such a suite. For each environment variable that the tests of a package need, the test also checks that a
+// command of the Makefile sets the variable.
 func TestSkippedSuitesAreListed(t *testing.T) {
 	makefile, suites := read(t, "Makefile"), readSuites(t)
 	listed := readLaneSuites(t, makefile)
@@ -156,7 +154,7 @@ func TestSkippedSuitesAreListed(t *testing.T) {
 	}
 }
 
-// runs searches the Makefile for a single command that sets the given environment variable and also
+// runs reports whether a single command of the Makefile sets the given environment variable and
 // tests the given folder.
 func runs(makefile, folder, variable string) bool {
 	isAssignment := func(word string) bool { return strings.HasPrefix(word, variable+"=") }
@@ -192,7 +190,6 @@ func TestTestLeavesOutLaneSuites(t *testing.T) {
 	}
 }
 
-// TestInspect checks that the function "inspect" finds each package in which all tests are skipped.
 func TestInspect(t *testing.T) {
 	const skip = `
 func need(t *testing.T) { if os.Getenv("TRAINYARD_A") == "" { t.Skip("") } }

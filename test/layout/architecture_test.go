@@ -13,8 +13,6 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// findTable finds the table with the given columns in a Markdown page, and returns the rows of the table. The test
-// fails if the page has no table with the given columns, or if a row has an empty cell or the wrong number of cells.
 func findTable(t *testing.T, page string, columns ...string) [][]string {
 	t.Helper()
 	heading := "| " + strings.Join(columns, " | ") + " |\n|" + strings.Repeat("---|", len(columns)) + "\n"
@@ -42,8 +40,7 @@ func findTable(t *testing.T, page string, columns ...string) [][]string {
 	return rows
 }
 
-// pattern matches packages by import path. If the path ends in /..., the pattern matches the package at this path and
-// all packages below it.
+// pattern matches packages by import path.
 type pattern struct {
 	path   string
 	coming bool // whether the packages are planned but do not exist yet
@@ -117,8 +114,7 @@ func TestGenerateCanBeFollowed(t *testing.T) {
 	}
 }
 
-// findFunction finds the declaration of a function or of a method, such as Plan.Write, in a file. findFunction returns
-// nil if the file does not declare the function.
+// findFunction finds the declaration of a function or of a method, such as Plan.Write.
 func findFunction(t *testing.T, file, name string) *ast.FuncDecl {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, read(t, file), parser.SkipObjectResolution)
@@ -141,7 +137,6 @@ func findFunction(t *testing.T, file, name string) *ast.FuncDecl {
 	return nil
 }
 
-// TestDocsAreListed checks that docs/README.md links to each page in docs/.
 func TestDocsAreListed(t *testing.T) {
 	index := string(read(t, "docs/README.md"))
 	for _, file := range repo.Files(t) {

@@ -67,8 +67,7 @@ func checkFile(t *testing.T, path string) {
 	}
 }
 
-// listUndocumented lists the exported names in a declaration that have no doc comment. Methods of unexported types need
-// no comment, because interfaces document these methods.
+// listUndocumented skips methods of unexported types, because interfaces document these methods.
 func listUndocumented(declaration ast.Decl) []string {
 	var names []string
 	switch d := declaration.(type) {

@@ -20,8 +20,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// maxLines is the maximum number of lines in a source file. A person can read a file with maxLines lines in one
-// sitting.
+// A person can read a file with maxLines lines in one sitting.
 const maxLines = 400
 
 func TestFilesAreShort(t *testing.T) {
@@ -35,7 +34,6 @@ func TestFilesAreShort(t *testing.T) {
 	}
 }
 
-// cueFiles lists the CUE files of this repository, with paths relative to its root.
 func cueFiles(t *testing.T) []string {
 	t.Helper()
 	var files []string
@@ -47,8 +45,7 @@ func cueFiles(t *testing.T) []string {
 	return files
 }
 
-// TestCUEIsEmbedded: each CUE file is embedded in the program, except for test data. The test is necessary, because the
-// compiler does not report a CUE file that no pattern in embed.go matches.
+// TestCUEIsEmbedded is necessary, because the compiler does not report a CUE file that no pattern in embed.go matches.
 func TestCUEIsEmbedded(t *testing.T) {
 	for _, file := range cueFiles(t) {
 		if strings.Contains(file, "/testdata/") {
@@ -60,8 +57,7 @@ func TestCUEIsEmbedded(t *testing.T) {
 	}
 }
 
-// TestCUEIsFormatted checks that CUE files are formatted like the output of cue fmt. With TRAINYARD_UPDATE=1 in the
-// environment, the test formats the CUE files.
+// TestCUEIsFormatted formats the CUE files if the environment contains TRAINYARD_UPDATE=1.
 func TestCUEIsFormatted(t *testing.T) {
 	for _, file := range cueFiles(t) {
 		text := read(t, file)
@@ -83,8 +79,8 @@ func TestCUEIsFormatted(t *testing.T) {
 	}
 }
 
-// TestCUEFieldsAreDocumented: each definition and each field of a schema has a comment. Comments in schemas appear in
-// the documentation and in messages to users.
+// TestCUEFieldsAreDocumented is necessary, because comments in schemas appear in the documentation and in messages to
+// users.
 func TestCUEFieldsAreDocumented(t *testing.T) {
 	for _, file := range cueFiles(t) {
 		parsed, err := cueparser.ParseFile(file, read(t, file), cueparser.ParseComments)

@@ -17,14 +17,13 @@ import (
 
 const module = "github.com/trainyard/trainyard"
 
-// ban is a rule that forbids imports in some folders. Each ban contains its reason. Each ban is one row
-// of the first table of docs/design/architecture.md.
+// ban is one row of the first table of docs/design/architecture.md, and forbids imports in some
+// folders. Each value of the type ban is one row of the first table of docs/design/architecture.md.
 type ban struct {
 	from, targets, exceptions []pattern
 	reason                    string
 }
 
-// readBans reads the table of forbidden imports.
 func readBans(t *testing.T) []ban {
 	t.Helper()
 	var bans []ban
@@ -79,7 +78,6 @@ func TestImportsFollowTheLayers(t *testing.T) {
 	}
 }
 
-// listViolations lists the forbidden imports of packages.
 func (b ban) listViolations(all []pkg) []string {
 	var found []string
 	for _, p := range all {
@@ -101,9 +99,9 @@ func (b ban) listViolations(all []pkg) []string {
 }
 
 // bannedImports returns the imports of the package p that listViolations compares with the pattern "target". If the target
-// is in this repository or in CUE, bannedImports returns direct and indirect imports. If the target is neither in this
-// repository nor in CUE, bannedImports returns only direct imports, because this project cannot change the imports of
-// other modules. As an exception, commands may import CUE indirectly, through the generator.
+// is in this repository or in CUE, bannedImports returns direct and indirect imports. For any other target, bannedImports
+// returns only direct imports, because this project cannot change the imports of other modules. As an exception, commands
+// may import CUE indirectly, through the generator.
 func (target pattern) bannedImports(from pattern, p pkg) []string {
 	isCommand := strings.HasPrefix(from.path, module+"/cmd")
 	if strings.HasPrefix(target.path, module) || strings.HasPrefix(target.path, "cuelang.org") && !isCommand {
@@ -112,9 +110,7 @@ func (target pattern) bannedImports(from pattern, p pkg) []string {
 	return p.Imports
 }
 
-// TestLayersNameExistingPackages finds table rows that name a package that was renamed or removed.
-// TestLayersNameExistingPackages also finds packages that the table marks as "(coming)", although the packages already
-// exist.
+// TestLayersNameExistingPackages also finds packages that the table marks as "(coming)", although they already exist.
 func TestLayersNameExistingPackages(t *testing.T) {
 	var existing []string
 	for _, p := range packages(t) {

@@ -16,12 +16,10 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// keyPattern matches label and annotation keys in quotes. keyPattern also matches API versions such as
-// trainyard.dev/v1alpha1, because they have the same form.
+// keyPattern matches label and annotation keys in quotes, and also API versions such as
+// trainyard.dev/v1alpha1, which have the same form.
 var keyPattern = regexp.MustCompile(`"((?:trainyard\.dev|trainer\.kubeflow\.org)/[a-z0-9-]+)"`)
 
-// TestCUEAndGoUseTheSameKeys checks that CUE files use exactly the label and annotation keys that api/v1alpha1
-// declares.
 func TestCUEAndGoUseTheSameKeys(t *testing.T) {
 	declared := map[string]bool{}
 	for _, key := range []string{
@@ -75,7 +73,6 @@ func eachCUEFile(t *testing.T, visit func(path, text string)) {
 	}
 }
 
-// TestKeysAreDeclaredOnce finds string literals in Go that repeat a key for which api/v1alpha1 has a constant.
 func TestKeysAreDeclaredOnce(t *testing.T) {
 	for _, p := range packages(t) {
 		if p.ImportPath == module+"/api/v1alpha1" {

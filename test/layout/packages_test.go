@@ -35,8 +35,6 @@ func TestPackagesAreListed(t *testing.T) {
 	}
 }
 
-// between returns the part of a text that follows the string "before" and precedes the string
-// "after".
 func between(text, before, after string) string {
 	_, text, _ = strings.Cut(text, before)
 	text, _, _ = strings.Cut(text, after)

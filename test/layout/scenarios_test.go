@@ -9,15 +9,15 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// testedScenarios lists the scenarios that must have a test. Each entry is the beginning of a table cell in
-// docs/scenarios.md.
+// testedScenarios contains the beginning of a table cell in docs/scenarios.md for each scenario that must
+// have a test.
 var testedScenarios = []string{
 	"a team can neither see nor change", "the pods of a TrainJob over the quota", "network policies isolate real pods", "viewers can neither submit",
 	"resource quota boundary", "network policy conflicts", "Istio service mesh conflicts", "slot configuration mismatch",
 }
 
-// rowPattern matches a row of the table in docs/scenarios.md. A row contains a scenario, the name of a test for the
-// scenario, and the folder of this test.
+// rowPattern matches a table row in docs/scenarios.md: a scenario, the name of a test for the scenario, and the
+// folder of this test.
 var rowPattern = regexp.MustCompile("(?m)^\\| ([^|]+) \\| `(Test[A-Za-z0-9]+)` \\| `([a-z0-9/]+)` \\|$")
 
 // TestScenariosHaveTests: each test that docs/scenarios.md lists exists, and each entry of testedScenarios has a test.
@@ -49,7 +49,6 @@ func TestScenariosHaveTests(t *testing.T) {
 	}
 }
 
-// hasTest reports whether a folder contains a test function with the given name.
 func hasTest(t *testing.T, folder, name string) bool {
 	t.Helper()
 	for _, file := range repo.Files(t) {

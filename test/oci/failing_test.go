@@ -15,14 +15,12 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// isUpload reports whether a request uploads a blob.
 func isUpload(r *http.Request) bool {
 	return r.Method == http.MethodPatch || r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/blobs/")
 }
 
-// respondSome returns a wrapper for the handler of a registry. The wrapper replaces the responses to some requests.
-// The handler "answer" responds to requests for which the function "some" returns true. The registry responds to all
-// requests for which the function "some" returns false.
+// respondSome wraps the handler of a registry: the handler "answer" responds to the requests for which the
+// function "some" returns true.
 func respondSome(some func(*http.Request) bool, answer http.HandlerFunc) func(http.Handler) http.Handler {
 	return func(inner http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -35,7 +33,6 @@ func respondSome(some func(*http.Request) bool, answer http.HandlerFunc) func(ht
 	}
 }
 
-// registryError returns a handler that responds with an error of the registry protocol.
 func registryError(status int, code, message string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -44,7 +41,6 @@ func registryError(status int, code, message string) http.HandlerFunc {
 	}
 }
 
-// hangUp closes the connection in the middle of a request.
 func hangUp(w http.ResponseWriter, r *http.Request) {
 	_, _ = r.Body.Read(make([]byte, 100)) // read only the first part of the request
 	if connection, _, err := w.(http.Hijacker).Hijack(); err == nil {
@@ -58,8 +54,8 @@ func manifests(r *http.Request) bool {
 	return r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/manifests/")
 }
 
-// TestRegistriesThatFail checks that, after each failure of a registry, the program prints one line and ends with the
-// documented exit code. After the failure, the tag must not exist in the registry.
+// TestRegistriesThatFail checks that each failure of a registry causes one line of output and the documented exit
+// code. After the failure, the tag must not exist in the registry.
 func TestRegistriesThatFail(t *testing.T) {
 	program := repo.Build(t)
 	cases := map[string]struct {
@@ -114,7 +110,6 @@ func page(w http.ResponseWriter, _ *http.Request) {
 	_, _ = fmt.Fprint(w, "<html>\n<body>\x1b[31mproxy\n", strings.Repeat("x", 100_000)) // an error means that the client hung up
 }
 
-// truncateUploads passes only the first ten bytes of each upload to the registry.
 func truncateUploads(inner http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isUpload(r) && r.ContentLength != 0 {
@@ -129,7 +124,6 @@ func truncateUploads(inner http.Handler) http.Handler {
 
 type readCloser struct{ *strings.Reader }
 
-// Close implements io.Closer.
 func (readCloser) Close() error { return nil }
 
 // TestCredentials checks that the program uses the credentials that docker login or podman login has stored.

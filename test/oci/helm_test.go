@@ -12,9 +12,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestChartsAreInstalledFromRegistries tests that `trainyard publish helm` uploads charts to a registry. Helm 3 and
-// Helm 4 can read the uploaded charts from the registry by name and version. A chart from the registry renders the
-// same objects as the chart in bundles/rendered. A second run of `trainyard publish helm` uploads nothing.
+// TestChartsAreInstalledFromRegistries: Helm 3 and Helm 4 can read the uploaded charts from the registry by name
+// and version. A chart from the registry renders the same objects as the chart in bundles/rendered. A second run of
+// `trainyard publish helm` uploads nothing.
 func TestChartsAreInstalledFromRegistries(t *testing.T) {
 	w := startRegistry(t, repo.Build(t), nil)
 	references := w.mustHelm(t, "oci://HOST/charts", "-f", acmePath)
@@ -38,7 +38,7 @@ func TestChartsAreInstalledFromRegistries(t *testing.T) {
 }
 
 // TestVersionsStay: `trainyard publish helm` refuses to replace a chart with a different chart of the same version,
-// both in a registry and as a file. The flag --force permits the replacement.
+// both in a registry and as a file. With the flag --force, the command replaces the chart.
 func TestVersionsStay(t *testing.T) {
 	w := startRegistry(t, repo.Build(t), nil)
 	dir, layer := t.TempDir(), filepath.Join(t.TempDir(), "layer.yaml")
@@ -72,8 +72,8 @@ func TestChartsInFolders(t *testing.T) {
 	}
 }
 
-// TestChartsInFiles: `trainyard publish helm` writes identical files for the same platform, and Helm can read these
-// files. `trainyard publish helm` does not write a chart file again if an identical file exists.
+// TestChartsInFiles: `trainyard publish helm` always writes the same bytes for a platform, and does not write an
+// identical chart file again.
 func TestChartsInFiles(t *testing.T) {
 	w := startRegistry(t, repo.Build(t), nil)
 	here, there := t.TempDir(), filepath.Join(t.TempDir(), "new", "folder")

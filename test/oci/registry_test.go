@@ -1,4 +1,4 @@
-// Package oci tests trainyard publish with registries that work and with registries that fail.
+// Package oci contains the tests of the command "trainyard publish".
 package oci
 
 import (
@@ -32,15 +32,15 @@ import (
 // acmePath is the path of an example that has environments.
 const acmePath = "examples/acme/platform.yaml"
 
-// world contains a registry on this machine, and the settings of trainyard, which publishes artifacts to the registry.
+// world contains a registry on this machine, and the settings with which tests run trainyard.
 type world struct {
 	program, host string
 	writes        atomic.Int64 // number of requests that can change the registry
 	environment   []string     // additional environment variables of the program
 }
 
-// startRegistry starts a registry. If the function "around" is not nil, it wraps the handler of the registry, so that
-// tests can change requests and responses.
+// startRegistry wraps the handler of the registry with the function "around", so that tests can change requests and
+// responses.
 func startRegistry(t *testing.T, program string, around func(http.Handler) http.Handler) *world {
 	t.Helper()
 	w := &world{program: program}
@@ -60,20 +60,17 @@ func startRegistry(t *testing.T, program string, around func(http.Handler) http.
 	return w
 }
 
-// result contains the exit code, the output and the error output of the program.
 type result struct {
 	code     int
 	out, err string
 }
 
-// publish runs trainyard publish oci in the root folder of this repository. In the argument "dest", the text HOST
-// stands for the address of the registry.
+// publish replaces the text HOST in the argument "dest" by the address of the registry.
 func (w *world) publish(t *testing.T, dest string, args ...string) result {
 	t.Helper()
 	return w.runPublish(t, "oci", dest, args...)
 }
 
-// runPublish runs trainyard publish with the subcommand "oci" or "helm".
 func (w *world) runPublish(t *testing.T, kind, dest string, args ...string) result {
 	t.Helper()
 	cmd := exec.Command(w.program, append([]string{"publish", kind, strings.ReplaceAll(dest, "HOST", w.host)}, args...)...)
@@ -88,8 +85,6 @@ func (w *world) runPublish(t *testing.T, kind, dest string, args ...string) resu
 	return result{cmd.ProcessState.ExitCode(), out.String(), stderr.String()}
 }
 
-// mustPublish runs `trainyard publish oci`, and returns the references that the command prints. If the command fails, the
-// test fails.
 func (w *world) mustPublish(t *testing.T, dest string, args ...string) []string {
 	t.Helper()
 	s := w.publish(t, dest, args...)
@@ -99,7 +94,6 @@ func (w *world) mustPublish(t *testing.T, dest string, args ...string) []string 
 	return strings.Fields(s.out)
 }
 
-// pull reads an artifact from the registry by a reference that trainyard has printed.
 func pull(t *testing.T, reference string) v1.Image {
 	t.Helper()
 	ref, err := name.ParseReference(reference)
@@ -116,7 +110,6 @@ func pull(t *testing.T, reference string) v1.Image {
 	return image
 }
 
-// artifactFiles returns the contents of all files in an artifact, by path.
 func artifactFiles(t *testing.T, image v1.Image) map[string]string {
 	t.Helper()
 	unpacked := mutate.Extract(image)
@@ -138,8 +131,8 @@ func artifactFiles(t *testing.T, image v1.Image) map[string]string {
 	}
 }
 
-// committedFiles reads acme's bundle for an environment, in the format "argocd", from bundles/rendered. The result
-// contains only files from the bundle's folder objects/.
+// committedFiles reads the folder objects/ of acme's bundle for an environment, in the format "argocd", from
+// bundles/rendered.
 func committedFiles(t *testing.T, environment string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -158,8 +151,6 @@ func committedFiles(t *testing.T, environment string) map[string]string {
 	return found
 }
 
-// TestRegistryServesPublishedArtifacts checks that the registry serves each environment's artifact by tag and by
-// printed digest.
 func TestRegistryServesPublishedArtifacts(t *testing.T) {
 	w := startRegistry(t, repo.Build(t), nil)
 	references := w.mustPublish(t, "oci://HOST/acme/platform", "-f", acmePath)
@@ -190,8 +181,6 @@ func TestRegistryServesPublishedArtifacts(t *testing.T) {
 	}
 }
 
-// TestOneEnvironmentHasTheTagOfTheCommandLine checks that an artifact has the tag and the annotations that the
-// command line sets.
 func TestOneEnvironmentHasTheTagOfTheCommandLine(t *testing.T) {
 	w := startRegistry(t, repo.Build(t), nil)
 	const revision = "org.opencontainers.image.revision"
@@ -212,8 +201,8 @@ func TestOneEnvironmentHasTheTagOfTheCommandLine(t *testing.T) {
 	}
 }
 
-// TestDigestsAreTheSameEverywhere checks that a platform has the same digest with --dry-run, in registries and in
-// folders, and with different time zones, languages and numbers of processors.
+// TestDigestsAreTheSameEverywhere: a platform has the same digest with --dry-run, in registries and in folders,
+// for any time zone, language and number of processors.
 func TestDigestsAreTheSameEverywhere(t *testing.T) {
 	program := repo.Build(t)
 	surroundings := map[string][]string{

@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// useProxy starts a proxy, and configures the program to use this proxy. Through the proxy, the program reaches the given
-// server under the name "example.com", for which the certificates of httptest are valid.
+// useProxy lets the program reach the server under the name "example.com", for which the certificates of httptest are
+// valid.
 func useProxy(t *testing.T, w *world, server *httptest.Server) {
 	t.Helper()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -33,7 +33,6 @@ func useProxy(t *testing.T, w *world, server *httptest.Server) {
 	w.environment = append(w.environment, "HTTPS_PROXY="+proxy.URL, "HTTP_PROXY="+proxy.URL, "NO_PROXY=")
 }
 
-// connectTunnel connects a client with a server until the client or the server closes the connection.
 func connectTunnel(w http.ResponseWriter, address string) {
 	server, err := net.Dial("tcp", address)
 	if err != nil {

@@ -13,16 +13,14 @@ import (
 	"time"
 )
 
-// connectTimeout is the time after which a connection counts as failed. Successful connections take milliseconds. While
-// the policy agent is busy, connections can take a few seconds, because the kernel resends an unanswered packet after 1
-// and 3 seconds.
+// connectTimeout is much longer than a successful connection, which takes milliseconds. While the policy agent is busy,
+// connections can take a few seconds, because the kernel resends an unanswered packet after 1 and 3 seconds.
 const connectTimeout = 5 * time.Second
 
 // listenPorts lists the ports on which every host listens: SSH, two ports that ranks could use, and the ports that
 // appear in the platform documents.
 var listenPorts = []string{"53/udp", "53/tcp", "443/tcp", "2222/tcp", "5000/tcp", "6443/tcp", "9400/tcp", "40000/tcp", "40000/udp"}
 
-// listen makes a host respond at the given ports until closeListeners is called.
 func (n *network) listen(t *testing.T, ports []string) {
 	t.Helper()
 	t.Cleanup(n.closeListeners)
@@ -65,7 +63,6 @@ func (n *network) listenTCP(t *testing.T, port string) {
 	}()
 }
 
-// closeListeners stops all listeners of a host.
 func (n *network) closeListeners() {
 	for _, listener := range n.listeners {
 		_ = listener.Close()
@@ -73,7 +70,6 @@ func (n *network) closeListeners() {
 	n.listeners = nil
 }
 
-// echoPackets sends back every packet.
 func echoPackets(conn net.PacketConn) {
 	buffer := make([]byte, 64)
 	for {
@@ -85,8 +81,6 @@ func echoPackets(conn net.PacketConn) {
 	}
 }
 
-// canReach reports whether a host gets a response from a port of another host. The argument "port" includes the
-// protocol, for example 443/tcp.
 func (n *network) canReach(t *testing.T, address, port string) bool {
 	t.Helper()
 	number, protocol, _ := strings.Cut(port, "/")
@@ -104,8 +98,7 @@ func (n *network) canReach(t *testing.T, address, port string) bool {
 	return waitForResponse(conn, protocol)
 }
 
-// waitForResponse waits for a response. With UDP, waitForResponse sends the same packet repeatedly, because a packet
-// can get lost.
+// waitForResponse sends a UDP packet repeatedly, because a packet can get lost.
 func waitForResponse(conn net.Conn, protocol string) bool {
 	buffer := make([]byte, 64)
 	for deadline := time.Now().Add(connectTimeout); time.Now().Before(deadline); {

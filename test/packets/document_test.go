@@ -15,8 +15,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// pagePath is the path of the documentation page about networks. The page shows platform documents, and a table of the
-// connections that these documents allow.
+// pagePath is a page with platform documents, and a table of the connections that these documents allow.
 const pagePath = "docs/networks.md"
 
 // anyPort and pinned are the paths of the platform documents that docs/networks.md shows.
@@ -57,12 +56,9 @@ func objectsByKind(t *testing.T, file string) map[string][]client.Object {
 	return byKind
 }
 
-// tableHead is the header of the table of connections in docs/networks.md. The table in
-// docs/networks.md ends at an empty line.
 const tableHead = "| from | reaches |\n|---|---|\n"
 
-// expectTable checks that the table in the argument "got" equals the table in docs/networks.md. With TRAINYARD_UPDATE=1 in
-// the environment, expectTable replaces the table in docs/networks.md.
+// expectTable checks the table in docs/networks.md, or replaces it if TRAINYARD_UPDATE=1 is set.
 func expectTable(t *testing.T, got string) {
 	t.Helper()
 	text := readPage(t)

@@ -70,7 +70,6 @@ func (n *network) setSysctls(t *testing.T, spec *corev1.PodSpec) {
 	})
 }
 
-// podSpecs returns the pod specs of the document's runtime, by role.
 func podSpecs(t *testing.T, document string) map[string]*corev1.PodSpec {
 	t.Helper()
 	decoded := new(trainer.ClusterTrainingRuntime)
@@ -101,7 +100,6 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// awaitFile waits until a container has written a file.
 func awaitFile(t *testing.T, path string) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {

@@ -24,7 +24,6 @@ type network struct {
 	listeners []io.Closer
 }
 
-// newNetwork creates a network namespace with an address, and with routes to all other hosts.
 func newNetwork(t *testing.T, number int, address string) *network {
 	t.Helper()
 	device := fmt.Sprintf("pod%d", number)
@@ -51,8 +50,7 @@ func newNetwork(t *testing.T, number int, address string) *network {
 	return n
 }
 
-// runInside calls a function inside the network namespace. Sockets and processes that the function creates stay in the
-// network namespace.
+// runInside calls a function whose sockets and processes stay in the network namespace.
 func (n *network) runInside(t testing.TB, do func()) {
 	t.Helper()
 	onLockedThread(t, func() {

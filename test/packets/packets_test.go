@@ -17,7 +17,6 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// These constants are the names of the hosts that tests use.
 const (
 	launcherA = "launcher of job a, team-vision"
 	nodeA     = "node of job a, team-vision"
@@ -34,8 +33,7 @@ const (
 	otherInMLflow     = "database"
 )
 
-// TestOnlyDocumentedConnectionsPass checks that only the connections in the table of docs/networks.md pass. The
-// subtests must run in the order in which the test starts them.
+// TestOnlyDocumentedConnectionsPass has subtests that depend on their order.
 func TestOnlyDocumentedConnectionsPass(t *testing.T) {
 	w := newTestbed(t)
 	t.Run("no connection passes without the policy agent", func(t *testing.T) {
@@ -72,8 +70,7 @@ func TestOnlyDocumentedConnectionsPass(t *testing.T) {
 	t.Run("pods reach each other at the document's ports", w.testPortRange)
 }
 
-// testPortRange checks a document with a range of ports for MPI. Only the ports in the range and the port of sshd may
-// be open.
+// testPortRange: if a document has a range of ports for MPI, only these ports and the port of sshd may be open.
 func (w *testbed) testPortRange(t *testing.T) {
 	wants := map[string]bool{
 		"2222/tcp": true, "20000/tcp": true, "25000/tcp": true, "29999/tcp": true,
@@ -132,9 +129,8 @@ func (w *testbed) testConflicts(t *testing.T) {
 	})
 }
 
-// newPolicy returns a network policy that trainyard has not generated. The policy restricts the pods that the argument
-// "selector" matches. The selected pods accept connections only from pods that the argument "from" matches, and connect
-// only to pods that the argument "to" matches.
+// newPolicy lets the selected pods accept connections only from pods that match "from", and connect only to pods that
+// match "to".
 func newPolicy(namespace, name string, selector *metav1.LabelSelector, from, to []metav1.LabelSelector) *networkingv1.NetworkPolicy {
 	p := &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
@@ -160,13 +156,12 @@ func (w *testbed) apply(t *testing.T, policy *networkingv1.NetworkPolicy) {
 	}
 }
 
-// await waits until the agent enforces a policy. await repeatedly tries a connection that the policy allows or blocks.
+// await tries a connection until the agent enforces the policy that allows or blocks this connection.
 func (w *testbed) await(t *testing.T, from, to string, want bool) {
 	t.Helper()
 	controlplane.Eventually(t, func(context.Context) error { return w.check(t, from, to, "2222/tcp", want) })
 }
 
-// checkConnection checks that a connection passes if the argument "want" is true, and that it fails otherwise.
 func (w *testbed) checkConnection(t *testing.T, from, to, port string, want bool) {
 	t.Helper()
 	if err := w.check(t, from, to, port, want); err != nil {
@@ -182,13 +177,11 @@ func (w *testbed) check(t *testing.T, from, to, port string, want bool) error {
 	return nil
 }
 
-// documentedHosts returns the hosts that the table in docs/networks.md contains.
 func (w *testbed) documentedHosts() []*host {
 	return slices.DeleteFunc(slices.Clone(w.hosts), func(h *host) bool { return h.undocumented })
 }
 
-// openPorts tries all connections between the hosts of the table. openPorts returns the open ports by source and
-// destination.
+// openPorts returns the open ports by source and destination.
 func (w *testbed) openPorts(t *testing.T) map[string]map[string][]string {
 	t.Helper()
 	open := map[string]map[string][]string{}
@@ -226,8 +219,8 @@ func (w *testbed) openPorts(t *testing.T) map[string]map[string][]string {
 	return open
 }
 
-// formatTable formats the result of openPorts as a Markdown table. Each row contains a host, and the ports of other hosts to
-// which this host can connect.
+// formatTable returns a Markdown table: each row contains a host, and the ports of other hosts to which this host can
+// connect.
 func (w *testbed) formatTable(t *testing.T) string {
 	t.Helper()
 	matrix := w.openPorts(t)
@@ -244,7 +237,6 @@ func (w *testbed) formatTable(t *testing.T) string {
 	return table.String()
 }
 
-// formatPorts returns a list of ports in a fixed order, or "all" if every port is open.
 func formatPorts(open []string) string {
 	if len(open) == len(listenPorts) {
 		return "all"

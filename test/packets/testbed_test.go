@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// addDefaultRoute gives the machine an address and a default route. Without an address and a default route, the API
-// server cannot choose the address that it publishes.
+// addDefaultRoute gives the machine an address and a default route, which the API server needs to choose the
+// address that it publishes.
 func addDefaultRoute() error {
 	for _, args := range []string{
 		"link add nowhere type bridge", "address add 10.77.255.1/32 dev nowhere", "link set nowhere up", "route add default dev nowhere",
@@ -56,8 +56,8 @@ type host struct {
 	*network
 }
 
-// testHosts returns all hosts. Pods have addresses that begin with 10.77. The platform document contains the addresses of
-// the hosts outside the cluster, except for the host "elsewhere".
+// testHosts returns pods, whose addresses begin with 10.77, and hosts outside the cluster. The platform document
+// contains the addresses of the hosts outside the cluster, except for the host "elsewhere".
 func testHosts() []*host {
 	return []*host{
 		{name: "launcher of job a, team-vision", namespace: "team-vision", labels: ofJob("a", "launcher"), address: "10.77.0.1"},
@@ -78,19 +78,18 @@ func testHosts() []*host {
 	}
 }
 
-// ofJob returns the labels that JobSet sets on a pod of a TrainJob.
 func ofJob(job, role string) map[string]string {
 	return map[string]string{"jobset.sigs.k8s.io/jobset-name": job, "jobset.sigs.k8s.io/replicatedjob-name": role}
 }
 
-// testbed consists of hosts and an API server. The machine that runs the tests routes between the hosts. The API
-// server stores a Pod object for each host that is a pod.
+// testbed uses the machine of the tests as the router between the hosts. The API server stores a Pod object for
+// each host that is a pod.
 type testbed struct {
 	*controlplane.ControlPlane
 	hosts []*host
 }
 
-// newTestbed creates all hosts. The kernel sends every new connection between hosts to the queue of the policy agent.
+// newTestbed makes the kernel send every new connection between hosts to the queue of the policy agent.
 func newTestbed(t *testing.T) *testbed {
 	t.Helper()
 	if os.Getenv("TRAINYARD_PACKETS") == "" {
@@ -110,7 +109,6 @@ func newTestbed(t *testing.T) *testbed {
 	return w
 }
 
-// addHost adds a host that responds at some ports.
 func (w *testbed) addHost(t *testing.T, h *host, ports []string) {
 	t.Helper()
 	h.network = newNetwork(t, len(w.hosts), h.address)
@@ -142,7 +140,6 @@ func (w *testbed) createPod(t *testing.T, h *host) {
 	}
 }
 
-// startAgent starts the policy agent.
 func (w *testbed) startAgent(t *testing.T) {
 	t.Helper()
 	program := w.Tool("network-policies")
@@ -167,7 +164,6 @@ func (w *testbed) startAgent(t *testing.T) {
 	})
 }
 
-// findHost returns the host with the given name.
 func (w *testbed) findHost(t *testing.T, name string) *host {
 	t.Helper()
 	for _, h := range w.hosts {

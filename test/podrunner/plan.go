@@ -13,8 +13,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// plan describes a container. The tests write the plan of a container to a file. The process that becomes the
-// container reads the file.
+// plan is the description of a container for the process that becomes the container. The tests write the plan
+// of a container to a file. The process that becomes the container reads the file.
 type plan struct {
 	Root     string // the folder where the container's root is mounted
 	Hostname string
@@ -34,8 +34,9 @@ type mount struct {
 	ReadOnly bool
 }
 
-// machinePaths lists paths of the machine. Containers use the files of the machine at the listed paths, instead of the
-// files of an image. If a path in machinePaths does not exist on the machine, containers do not get the path.
+// machinePaths lists paths on the machine that runs the tests. Containers use the files of the machine at the listed
+// paths, instead of the files of an image. If a path in machinePaths does not exist on the machine, containers do not
+// get the path.
 var machinePaths = []string{
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/sys",
 	"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",

@@ -14,8 +14,9 @@ import (
 
 // Pod holds the state that a pod's containers share, such as volumes and the hosts file.
 type Pod struct {
-	// Replace lists files of the machine that are mounted in the containers. Each key is a path in
-	// the containers, and its value is the path of the file.
+	// Replace contains the files of the machine that are mounted in the containers. Each key of
+	// Replace is a path in the containers. The value of the key is the path of the file on the
+	// machine.
 	Replace map[string]string
 
 	t        testing.TB

@@ -21,7 +21,6 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(podrunner.Main(m)) }
 
-// shellContainer returns a container that runs a shell script.
 func shellContainer(script string) corev1.Container {
 	return corev1.Container{Name: "test", Command: []string{"sh", "-c", script}}
 }
@@ -164,7 +163,6 @@ func startSleeper(t *testing.T, seconds string) *podrunner.Process {
 	return process
 }
 
-// runningCommands returns the command lines of all running processes whose command lines contain the given word.
 func runningCommands(t *testing.T, word string) []string {
 	t.Helper()
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -76,7 +76,8 @@ func (p *Pod) Start(container corev1.Container) *Process {
 	return process
 }
 
-// start runs this program again, as the process that becomes the container.
+// start runs this program again. The new process of this program becomes the
+// container.
 func (p *Process) start(plan string) {
 	p.t.Helper()
 	p.cmd = exec.Command("/proc/self/exe", plan)
@@ -162,7 +163,8 @@ func (l *logBuffer) String() string {
 	return l.buffer.String()
 }
 
-// write writes a file that containers can read and change, because containers run as the same user.
+// write writes a file. Containers can read and change the file, because they run
+// as the owner of the file.
 func (p *Pod) write(path string, content []byte) {
 	p.t.Helper()
 	if err := os.WriteFile(path, content, 0o600); err != nil {

@@ -66,7 +66,7 @@ func commandEnvironment(t *testing.T, j *job, launcherEnv map[string]string) map
 	return parseEnvironment(result)
 }
 
-// parseEnvironment parses the output of the command "env -0", which prints environment variables.
+// parseEnvironment parses the output of the command "env -0".
 func parseEnvironment(result podrunner.Result) map[string]string {
 	environment := map[string]string{}
 	for assignment := range strings.SplitSeq(strings.TrimSuffix(result.Log, "\x00"), "\x00") {

@@ -23,12 +23,11 @@ import (
 // hostileText is text that could corrupt a JSON string or a terminal, or make a verdict too long.
 var hostileText = "a\"b\\c\r\n\x1b[31m\t$(reboot); `date` \"," + strings.Repeat(`"`, 5000) + strings.Repeat("é", 5000)
 
-// soonLimit is the maximum duration of an operation that must not wait for a timeout. soonLimit is long enough for a
-// busy machine.
+// soonLimit is the maximum duration of an operation that must not wait for a timeout, and is long enough for a busy
+// machine.
 const soonLimit = 30 * time.Second
 
-// TestPreflightReportsWhyAHostIsUnreachable makes the second of two nodes unreachable, and checks the cause that preflight
-// reports. The launcher and the first node stay reachable.
+// TestPreflightReportsWhyAHostIsUnreachable makes only the second of two nodes unreachable.
 func TestPreflightReportsWhyAHostIsUnreachable(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -116,8 +115,6 @@ func TestPreflightReportsWhyAHostIsUnreachable(t *testing.T) {
 	}
 }
 
-// listen accepts connections to a host. listen calls the function "serve" for each connection, and then closes the
-// connection.
 func listen(t testing.TB, h *host, serve func(net.Conn)) {
 	t.Helper()
 	listener, err := net.Listen("tcp", h.address+":2222")

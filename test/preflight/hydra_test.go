@@ -9,8 +9,7 @@ import (
 )
 
 // TestPreflightWritesHydraHostfile checks that the hostfile for Hydra, the process manager of MPICH, has lines of the form
-// host:slots. The hostfile contains the address of the launcher, because Hydra would connect to the launcher by SSH if the
-// hostfile contained the launcher's name.
+// host:slots. The hostfile contains the launcher's address, because Hydra would connect to the launcher's name by SSH.
 func TestPreflightWritesHydraHostfile(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 2, testPlatform{})
@@ -31,9 +30,8 @@ func TestPreflightWritesHydraHostfile(t *testing.T) {
 	}
 }
 
-// TestPreflightDoesNotCountTheLauncher checks that preflight assumes that all slots of the launcher are available. Preflight
-// cannot count the launcher's slots, because preflight runs in an init container, which has neither the GPUs nor the CPUs of
-// the launcher's main container.
+// TestPreflightDoesNotCountTheLauncher: preflight runs in an init container, which has neither the GPUs nor the CPUs of the
+// launcher's main container.
 func TestPreflightDoesNotCountTheLauncher(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 1, testPlatform{})

@@ -28,7 +28,6 @@ type job struct {
 	keys     map[string]string
 }
 
-// host is a host of the hostfile, together with its pod.
 type host struct {
 	name, address string
 	pod           *podrunner.Pod
@@ -51,14 +50,12 @@ var platforms = map[string]testPlatform{
 
 var addresses atomic.Int64
 
-// newAddress returns an address that no other host has.
 func newAddress() string {
 	n := addresses.Add(1)
 	return fmt.Sprintf("127.1.%d.%d", n/200, n%200+1)
 }
 
-// newJob creates a job with pods and host names. The pods of a new simulated TrainJob run no
-// containers yet.
+// newJob creates pods that run no containers yet.
 func newJob(t testing.TB, nodes int, on testPlatform) *job {
 	t.Helper()
 	requireProgram(t, "ssh")
@@ -82,8 +79,7 @@ func newJob(t testing.TB, nodes int, on testPlatform) *job {
 	return j
 }
 
-// newHost creates a host and its pod. The pod has the volumes of its pod spec and the volumes that
-// Trainer adds.
+// newHost creates a pod with the volumes of its pod spec, and the volumes that Trainer adds.
 func (j *job) newHost(role string, index int, on testPlatform) *host {
 	j.t.Helper()
 	hostname := fmt.Sprintf("sum-%s-0-%d", role, index)
@@ -98,8 +94,8 @@ func (j *job) newHost(role string, index int, on testPlatform) *host {
 	return h
 }
 
-// replaceShell returns a value for the field podrunner.Pod.Replace. The value replaces /bin/sh in a pod with the
-// shell that has the given name.
+// replaceShell returns a value of podrunner.Pod.Replace with which a pod uses the named shell in place of
+// /bin/sh.
 func replaceShell(t testing.TB, name string) map[string]string {
 	t.Helper()
 	sh, err := filepath.EvalSymlinks("/bin/sh")
@@ -125,7 +121,6 @@ func (j *job) mainContainer(role string) corev1.Container {
 	return main
 }
 
-// runIdentity runs the init container "identity" in the pods of the given hosts.
 func (j *job) runIdentity(role string, hosts ...*host) {
 	j.t.Helper()
 	identity := podrunner.Container(j.t, j.pods[role].InitContainers, "identity")
@@ -140,7 +135,6 @@ func (j *job) runIdentity(role string, hosts ...*host) {
 	}
 }
 
-// startNodes starts nodes and waits until they are ready.
 func (j *job) startNodes(nodes ...*host) {
 	j.t.Helper()
 	j.runIdentity("node", nodes...)
@@ -156,8 +150,7 @@ func (j *job) startNodes(nodes ...*host) {
 	}
 }
 
-// awaitReady waits until a node is ready. awaitReady checks the same condition as the node's startup probe, but more
-// often.
+// awaitReady checks the same condition as the node's startup probe, but more often.
 func (j *job) awaitReady(h *host) {
 	j.t.Helper()
 	awaitCondition(j.t, h.sshd, func() bool {
@@ -166,12 +159,9 @@ func (j *job) awaitReady(h *host) {
 	})
 }
 
-// startTimeout is how long a test waits for a container. On a machine with two cores, 99 containers take a while to
-// start.
+// startTimeout is long, because 99 containers take a while to start on a machine with two cores.
 const startTimeout = 2 * time.Minute
 
-// awaitCondition waits until the function "holds" returns true. If "holds" still returns false after the time
-// startTimeout, awaitCondition fails the test and prints the output of the container.
 func awaitCondition(t testing.TB, process *podrunner.Process, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(startTimeout); !holds(); time.Sleep(5 * time.Millisecond) {
@@ -181,8 +171,6 @@ func awaitCondition(t testing.TB, process *podrunner.Process, holds func() bool)
 	}
 }
 
-// runPreflight first runs the launcher's init container "identity". It then starts the launcher's init container
-// "preflight".
 func (j *job) runPreflight(env map[string]string) *podrunner.Process {
 	j.t.Helper()
 	j.runIdentity("launcher", j.launcher)

@@ -12,8 +12,6 @@ import (
 	"github.com/trainyard/trainyard/test/podrunner"
 )
 
-// rankScript is a script that starts ranks, each of which prints its number, its host and some of
-// its environment variables.
 const rankScript = `exec 2> /dev/null; mpirun sh -c 'echo "$OMPI_COMM_WORLD_RANK/$OMPI_COMM_WORLD_SIZE $HOSTNAME $ON_NODE $ON_LAUNCHER $BOTH"'`
 
 func TestRanksStartOnEveryHostWithTheirEnvironment(t *testing.T) {

@@ -26,7 +26,6 @@ func TestMain(m *testing.M) {
 	os.Exit(podrunner.Main(m))
 }
 
-// requireProgram fails a test if a program is not installed.
 func requireProgram(t testing.TB, program string) {
 	t.Helper()
 	_, err := exec.LookPath(program)
@@ -38,8 +37,7 @@ func requireProgram(t testing.TB, program string) {
 	}
 }
 
-// podSpecs returns the pod spec of each ReplicatedJob in the rendered runtime. The keys of the returned map are the names of
-// the ReplicatedJobs.
+// podSpecs returns the pod specs of the rendered runtime, by the names of the ReplicatedJobs.
 func podSpecs(t testing.TB) map[string]*corev1.PodSpec {
 	t.Helper()
 	runtime, err := readRuntime(rendered)
@@ -53,7 +51,6 @@ func podSpecs(t testing.TB) map[string]*corev1.PodSpec {
 	return specs
 }
 
-// readRuntime returns the first ClusterTrainingRuntime in a file.
 func readRuntime(path string) (*trainer.ClusterTrainingRuntime, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

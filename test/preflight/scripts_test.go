@@ -69,8 +69,7 @@ func TestIdentityAddsThePasswdEntry(t *testing.T) {
 	}
 }
 
-// TestHomeFolderIsWritable checks that the main container can write to its home folder, and that this folder contains the
-// files of the image's home folder.
+// TestHomeFolderIsWritable also checks that the home folder contains the files of the image's home folder.
 func TestHomeFolderIsWritable(t *testing.T) {
 	t.Parallel()
 	for name, on := range platforms {

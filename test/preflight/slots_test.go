@@ -10,9 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPreflightCountsSlots runs a job with a launcher and one node. The node runs a command that prints how many slots the
-// node has. Preflight assumes that the launcher has enough slots, because preflight runs in an init container, which may
-// have other limits than the launcher's main container.
+// TestPreflightCountsSlots runs a job with a node whose command prints how many slots the node has. Preflight does not
+// count the launcher's slots, because an init container may have other limits than the launcher's main container.
 func TestPreflightCountsSlots(t *testing.T) {
 	t.Parallel()
 	garbage := `printf 'a"b\\c\n\033[31m\t$(reboot) '; head -c 10000 /dev/zero | tr '\0' '"'`
@@ -86,7 +85,6 @@ func TestSlotConfigurationMismatch(t *testing.T) {
 	checkFailures(t, got.Failed, 1, "2 available for 4 slots")
 }
 
-// checkFailures checks that the given number of hosts failed, all for the same reason.
 func checkFailures(t *testing.T, failed []failure, number int, reason string) {
 	t.Helper()
 	if len(failed) != number {

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// runFile runs a script from the launcher's folder /mpi-run on this machine, with the given environment variables. A fake
-// program nproc prints the value of OMP_NUM_THREADS, or 8 if this variable is not set.
+// runFile uses a fake program nproc, which prints the value of OMP_NUM_THREADS, or 8 if this variable is not set.
 func runFile(t *testing.T, j *job, env []string, script string, args ...string) string {
 	t.Helper()
 	programs := t.TempDir()

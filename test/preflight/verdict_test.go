@@ -29,15 +29,13 @@ type verdict struct {
 	Failed    []failure `json:"failed"`
 }
 
-// failure is the reason why a host was not reached.
 type failure struct {
 	Host   string `json:"host"`
 	Cause  string `json:"cause"`
 	Detail string `json:"detail"`
 }
 
-// read decodes the verdict of a preflight check that has ended. read also checks conditions that every
-// verdict must meet.
+// read decodes a verdict, and checks conditions that every verdict must meet.
 func read(t testing.TB, result podrunner.Result) verdict {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(result.Message))
@@ -61,8 +59,7 @@ func read(t testing.TB, result podrunner.Result) verdict {
 	return v
 }
 
-// removeTimes removes all times from the verdict. removeTimes returns, for each host, whether the verdict contained the
-// time of this host.
+// removeTimes removes all times from the verdict, and returns for each host whether the verdict contained its time.
 func (v *verdict) removeTimes() []bool {
 	timed := make([]bool, len(v.MS))
 	for i, ms := range v.MS {

@@ -50,8 +50,8 @@ func TestServerDiesWithItsParent(t *testing.T) {
 	if err := os.WriteFile(start, []byte(WrapperScript("/bin/sleep")), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// The parent process must run until the child runs the server. Before this time, setpriv asks the kernel to
-	// kill the child when the parent ends.
+	// The parent process must not end before the child process runs the server. Before the child process runs
+	// the server, setpriv asks the kernel to kill the child when the parent ends.
 	parent := runScript(t, "'"+start+"' 60 & echo $! >'"+pid+"'; until grep -qx sleep /proc/$!/comm; do sleep 0.02; done")
 	<-parent.done
 	child, err := os.ReadFile(pid)
@@ -76,7 +76,6 @@ var errNotReady = errors.New("not ready")
 
 func neverReady(context.Context) error { return errNotReady }
 
-// runScript runs a shell script as a server.
 func runScript(t *testing.T, script string) *Child {
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), "server.log"))

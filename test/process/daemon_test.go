@@ -36,7 +36,6 @@ func TestDaemonIsFoundByItsRecord(t *testing.T) {
 	}
 }
 
-// TestReusedProcessIDIsNotKilled checks that Stop does not kill another process that got the recorded process id.
 func TestReusedProcessIDIsNotKilled(t *testing.T) {
 	d := startDaemon(t, "exec sleep 60")
 	id, err := identify(d.PID())
@@ -66,8 +65,7 @@ func TestReusedProcessIDIsNotKilled(t *testing.T) {
 	}
 }
 
-// awaitLog waits until a log file contains the given text. Test scripts first set their signal handlers, and
-// then print the text for which awaitLog waits.
+// awaitLog waits for a text that test scripts print after they have set their signal handlers.
 func awaitLog(t *testing.T, path, text string) {
 	t.Helper()
 	for deadline := time.Now().Add(stopTimeout); !strings.Contains(Tail(path), text); time.Sleep(pollInterval) {

@@ -8,9 +8,10 @@ import (
 	"strconv"
 )
 
-// Oldest searches for processes whose control group has the argument "group" in its path, and returns the id of the oldest
-// process. The first process of a pod holds the pod's namespaces open, so it lives as long as the pod. Other processes of
-// a pod can end at any time. Oldest works only on Linux, because it reads /proc.
+// Oldest searches for processes whose control group has the argument "group" in its path, and returns
+// the id of the oldest of these processes. The first process of a pod holds the pod's namespaces open, so the process
+// lives as long as the pod. All processes of a pod except the pod's first process can end at any time. Oldest works only
+// on Linux, because it reads /proc.
 func Oldest(group string) (int, error) { return oldestBelow("/proc", group) }
 
 // oldestBelow implements the function Oldest. The argument "proc" is the path of /proc.

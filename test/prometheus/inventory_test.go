@@ -22,7 +22,6 @@ type expression struct {
 	Error   string
 }
 
-// read parses PromQL expressions with the parser of Prometheus.
 func read(t *testing.T, expressions map[string]string) map[string]expression {
 	t.Helper()
 	input, err := json.Marshal(expressions)
@@ -42,13 +41,11 @@ func read(t *testing.T, expressions map[string]string) map[string]expression {
 	return all
 }
 
-// scrapeLabels lists the labels that Prometheus sets when it scrapes. Prometheus adds the labels "job" and "instance". If a
-// metric already has the label "pod" or "namespace", Prometheus can rename this label to "exported_pod" or
-// "exported_namespace".
+// scrapeLabels lists the labels that Prometheus sets when it scrapes. If a metric already has the label "pod" or
+// "namespace", Prometheus can rename this label to "exported_pod" or "exported_namespace".
 var scrapeLabels = []string{"job", "instance", "exported_pod", "exported_namespace"}
 
-// emittedLabels returns the labels of every metric and every recording rule that grafana/ declares. The keys of the
-// returned map are the names of the series.
+// emittedLabels maps each metric and each recording rule that grafana/ declares to its labels.
 func emittedLabels(o grafanadata.Grafana) map[string][]string {
 	all := map[string][]string{}
 	add := func(name string, labels []string, histogram bool) {
@@ -77,13 +74,11 @@ func emittedLabels(o grafanadata.Grafana) map[string][]string {
 // replacedLabels lists the labels that expressions create with PromQL functions such as label_replace.
 var replacedLabels = []string{"trainjob", "role", "index", "node", "uuid", "model", "slice", "controller", "namespace", "pod", "owner", "of", "xid"}
 
-// TestRulesQueryKnownMetrics checks that grafana/ declares every metric and label in the expressions of rules.
 func TestRulesQueryKnownMetrics(t *testing.T) {
 	o := grafana(t)
 	expectKnown(t, o, ruleExpressions(o))
 }
 
-// expectKnown checks that grafana/ declares all metrics and labels that the given expressions use.
 func expectKnown(t *testing.T, o grafanadata.Grafana, expressions map[string]string) {
 	t.Helper()
 	series := emittedLabels(o)
@@ -147,7 +142,6 @@ func TestControllerIsOptional(t *testing.T) {
 	}
 }
 
-// needsController reports whether an expression queries series that exist only with trainyard's controller.
 func needsController(o grafanadata.Grafana, e expression) bool {
 	return slices.ContainsFunc(grafanadata.Sorted(e.Metrics), func(series string) bool {
 		for _, suffix := range []string{"", "_bucket", "_sum", "_count"} {
@@ -176,7 +170,6 @@ func TestUnknownMetricsAreFound(t *testing.T) {
 	}
 }
 
-// TestMetricsAreUsed checks that every declared metric is queried by a rule or a panel.
 func TestMetricsAreUsed(t *testing.T) {
 	o := grafana(t)
 	used := map[string]bool{}
@@ -198,8 +191,8 @@ func TestMetricsAreUsed(t *testing.T) {
 	}
 }
 
-// TestRulesAreInOrder checks that each rule comes after the rules whose series it queries. Prometheus evaluates the
-// rules of a group in their order, so a rule that comes too early would query values of the previous evaluation.
+// TestRulesAreInOrder: a rule that comes before a rule whose series it queries would read values of the previous
+// evaluation.
 func TestRulesAreInOrder(t *testing.T) {
 	o := grafana(t)
 	var order []string           // names of all alerts

@@ -15,19 +15,17 @@ import (
 )
 
 // panelCase is a test case of a panel: input series in promtool's notation, the time of evaluation, and the expected values.
-// The field Want maps the legend of a query to the expected series, and the labels of each series to its expected value.
+// The field Want holds the expected values, by the legend of the query and by the labels of the series.
 type panelCase struct {
 	Series map[string]string
 	At     string
 	Want   map[string]map[string]float64
 }
 
-// panelCases holds the test cases of a panel. The keys of the field Tests are descriptions of the
-// test cases.
+// panelCases maps descriptions to the test cases of a panel.
 type panelCases struct{ Tests map[string]panelCase }
 
-// readPanelCases reads the test cases in testdata/panels.cue. The result maps the key of each panel, such as now/running, to
-// its test cases.
+// readPanelCases returns the test cases in testdata/panels.cue by the key of their panel, such as now/running.
 func readPanelCases(t *testing.T) map[string]panelCases {
 	t.Helper()
 	text, err := os.ReadFile("testdata/panels.cue")
@@ -41,7 +39,6 @@ func readPanelCases(t *testing.T) map[string]panelCases {
 	return cases
 }
 
-// tenantPanels returns the panels of the dashboard "tenant", by key.
 func tenantPanels(t *testing.T) map[string]panels.Panel {
 	t.Helper()
 	dashboards, err := panels.All()
@@ -59,8 +56,9 @@ func tenantPanels(t *testing.T) map[string]panels.Panel {
 	return byKey
 }
 
-// TestTenantPanels compares the panels of the dashboard "tenant" with values worked out by hand. For all other
-// dashboards, TestRulesOnAServer compares the results only with earlier results in a golden file.
+// TestTenantPanels compares the panels of the dashboard "tenant" with values worked out by hand.
+// TestRulesOnAServer compares the panels of the remaining dashboards only with earlier results in a golden
+// file.
 func TestTenantPanels(t *testing.T) {
 	files := caseFiles{Grafana: grafana(t), folder: t.TempDir()}
 	byKey, queries := tenantPanels(t), panelQueries(t)
@@ -85,8 +83,8 @@ func TestTenantPanels(t *testing.T) {
 	files.run(t)
 }
 
-// hasValues returns a check of one expression, in the form in which promtool reads checks. The check requires that the
-// expression returns exactly the samples in "want" at the given time. The argument "want" maps labels to values.
+// hasValues returns a promtool check that an expression has exactly the samples in "want", which maps labels to
+// values.
 func hasValues(at, expression string, want map[string]float64) any {
 	var samples []any
 	for labels, value := range want {
@@ -95,9 +93,8 @@ func hasValues(at, expression string, want map[string]float64) any {
 	return map[string]any{"expr": expression, "eval_time": at, "exp_samples": samples}
 }
 
-// TestTenantPanelsHaveTests checks that each query of the dashboard "tenant" has a test with values worked out by hand.
-// Every query of the dashboard "tenant" needs a test, because the rule "cardinality" of test/dashboards requires that
-// every query aggregates series. A query that ends in "or vector(0)" also needs a test without series.
+// TestTenantPanelsHaveTests requires a test of every query, because the rule "cardinality" of test/dashboards requires
+// that every query aggregates series. A query that ends in "or vector(0)" also needs a test without series.
 func TestTenantPanelsHaveTests(t *testing.T) {
 	cases := readPanelCases(t)
 	for key, panel := range tenantPanels(t) {
@@ -121,8 +118,7 @@ func TestTenantPanelsHaveTests(t *testing.T) {
 	}
 }
 
-// expectColumns checks that all expected series of a table have exactly the labels of the table's columns. Grafana joins the
-// results of a table's queries by their labels, so an additional label would split rows.
+// expectColumns: Grafana joins the results of a table's queries by their labels, so an additional label would split rows.
 func expectColumns(t *testing.T, table panels.Panel, cases panelCases) {
 	t.Helper()
 	var columns []string

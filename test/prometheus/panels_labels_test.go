@@ -17,8 +17,7 @@ func notHonored(series string) string {
 	return ownSeries.ReplaceAllString(series, `${1}namespace="trainyard-system", exported_namespace="`)
 }
 
-// TestPanelsWithoutHonoredLabels checks that panels show the same data if Prometheus scrapes without honorLabels. The
-// test also checks that the series of each panel have the labels in the panel's legend and columns.
+// TestPanelsWithoutHonoredLabels checks that panels show the same data if Prometheus scrapes without honorLabels.
 func TestPanelsWithoutHonoredLabels(t *testing.T) {
 	before := recordedSeries
 	t.Cleanup(func() { recordedSeries = before })
@@ -34,7 +33,6 @@ func TestPanelsWithoutHonoredLabels(t *testing.T) {
 	s.expectNamedLabels(t)
 }
 
-// legendLabel matches a label in the legend of a panel, such as {{pod}}.
 var legendLabel = regexp.MustCompile(`{{([^}]*)}}`)
 
 // expectNamedLabels checks that the series of each panel have the labels in the panel's legend and columns.

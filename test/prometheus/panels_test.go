@@ -13,8 +13,8 @@ import (
 // variableValues replaces dashboard variables by values that a user could select.
 var variableValues = strings.NewReplacer(`=~"$namespace"`, `=~"team-.+"`, "$__rate_interval", "5m", "$namespace", "team-vision", "$trainjob", "bert", "$cluster_queue", "research")
 
-// panelQueries returns the queries of all panels. Each key of the returned map has the form
-// DASHBOARD/ROW/PANEL/INDEX. The index is the position of the query in its panel.
+// panelQueries returns the queries of all panels, by keys of the form DASHBOARD/ROW/PANEL/INDEX.
+// The index is the position of the query in its panel.
 func panelQueries(t *testing.T) map[string]string {
 	t.Helper()
 	dashboards, err := panels.All()
@@ -39,18 +39,16 @@ func panelQueries(t *testing.T) map[string]string {
 	return all
 }
 
-// TestPanelsQueryKnownMetrics checks that grafana/ declares every metric and label in panels' queries.
 func TestPanelsQueryKnownMetrics(t *testing.T) {
 	expectKnown(t, grafana(t), panelQueries(t))
 }
 
-// waitingPanels maps each panel query about waiting TrainJobs to the name of a waiting TrainJob. For a running
-// TrainJob, the queries in waitingPanels would return nothing, because a running TrainJob has no queue position and
-// no unscheduled pods.
+// waitingPanels maps each panel query about waiting TrainJobs to the name of a waiting TrainJob. The queries in
+// waitingPanels return nothing for a running TrainJob, which has no queue position and no unscheduled pods.
 var waitingPanels = map[string]string{"trainjob/now/queue/0": "resnet", "trainjob/pods/list/0": "llama"}
 
 // expectPanels compares the results of the panels' queries with the golden file testdata/panels.txt, which contains
-// earlier results. TestTenantPanels checks results against values worked out by hand.
+// earlier results.
 func expectPanels(t *testing.T, s *Server) {
 	t.Helper()
 	var text strings.Builder

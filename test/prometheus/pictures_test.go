@@ -26,8 +26,7 @@ type result struct {
 }
 
 // TestAnswersForPictures evaluates all panels' queries over the time range that the pictures show, and writes the
-// results to a file for `make pictures`. The environment variable TRAINYARD_PICTURES contains the path of the file for
-// the results.
+// results to a file for `make pictures`.
 func TestAnswersForPictures(t *testing.T) {
 	file := os.Getenv("TRAINYARD_PICTURES")
 	if file == "" {
@@ -71,7 +70,6 @@ type drawing struct {
 	Files      map[string]string // the texts of the program that draws, its requirements, and the recorded series
 }
 
-// readDrawing reads all inputs from which `make pictures` draws the pictures of the dashboards.
 func readDrawing(t *testing.T) drawing {
 	t.Helper()
 	dashboards, err := panels.All()
@@ -98,8 +96,7 @@ func readDrawing(t *testing.T) drawing {
 	return d
 }
 
-// hash returns a hash of all fields of the drawing. Each picture contains the hash of the inputs
-// from which it was drawn.
+// hash returns a hash of the inputs, which each picture contains.
 func (d drawing) hash(t *testing.T) string {
 	t.Helper()
 	text, err := json.Marshal(d)
@@ -127,7 +124,6 @@ func selectedValues(dashboards []panels.Dashboard) map[string]string {
 	return selected
 }
 
-// uses reports whether a query of the dashboard "d" contains the given text.
 func uses(d panels.Dashboard, text string) bool {
 	return slices.ContainsFunc(d.Panels, func(p panels.Panel) bool {
 		return slices.ContainsFunc(p.Queries, func(q panels.Query) bool { return strings.Contains(q.Expr, text) })
@@ -152,8 +148,6 @@ func TestPicturesBecomeOutOfDate(t *testing.T) {
 	}
 }
 
-// TestPicturesAreCurrent checks that docs/pictures contains a current picture of each dashboard, and no other
-// picture.
 func TestPicturesAreCurrent(t *testing.T) {
 	inputs := readDrawing(t)
 	dashboards, hash := inputs.Dashboards, inputs.hash(t)
@@ -175,7 +169,6 @@ func TestPicturesAreCurrent(t *testing.T) {
 	}
 }
 
-// TestCaptionsNameAllTrainJobs checks that docs/dashboards.md names each TrainJob in the pictures that it shows.
 func TestCaptionsNameAllTrainJobs(t *testing.T) {
 	page, err := os.ReadFile(repo.Path(t, "docs/dashboards.md"))
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/trainyard/trainyard/test/grafanadata"
 )
 
-// TestRulesAreValid checks that Prometheus accepts the rules, and that its linter finds nothing.
 func TestRulesAreValid(t *testing.T) {
 	for name, o := range ruleVariants(t) {
 		if out, err := runPromtool(t, "check", "rules", "--lint=all", "--lint-fatal", ruleFile(t, o)); err != nil {
@@ -26,16 +25,14 @@ func TestRulesAreValid(t *testing.T) {
 	}
 }
 
-// ruleVariants returns the rules for clusters with and without trainyard's controller.
 func ruleVariants(t *testing.T) map[string]grafanadata.Grafana {
 	t.Helper()
 	all := grafana(t)
 	return map[string]grafanadata.Grafana{"with trainyard's controller": all, "without trainyard's controller": all.Alone()}
 }
 
-// TestAlertsFireAndResolve runs the test cases of all alerts. Every alert must fire with the expected description, and
-// must be resolved later. An alert must not fire if values are just below the alert's threshold, or if an inhibiting
-// alert fires.
+// TestAlertsFireAndResolve: every alert must fire with the expected description, and must be resolved later. An alert
+// must not fire if values are just below the alert's threshold, or if an inhibiting alert fires.
 func TestAlertsFireAndResolve(t *testing.T) {
 	for name, o := range ruleVariants(t) {
 		t.Run(name, func(t *testing.T) { expectAlerts(t, o) })
@@ -69,7 +66,6 @@ func expectAlerts(t *testing.T, o grafanadata.Grafana) {
 	files.run(t)
 }
 
-// addInhibitions adds the test cases in which other alerts can inhibit the given alert.
 func (c *caseFiles) addInhibitions(t *testing.T, name string, a grafanadata.Alert) {
 	t.Helper()
 	if diff := cmp.Diff(slices.Sorted(slices.Values(a.InhibitedBy)), grafanadata.Sorted(a.Tests.Inhibited), cmpopts.EquateEmpty()); diff != "" && c.Controller {
@@ -83,7 +79,6 @@ func (c *caseFiles) addInhibitions(t *testing.T, name string, a grafanadata.Aler
 	}
 }
 
-// TestRecords runs the test cases of the recording rules.
 func TestRecords(t *testing.T) {
 	for name, o := range ruleVariants(t) {
 		t.Run(name, func(t *testing.T) { expectRecords(t, o) })
@@ -104,7 +99,6 @@ func expectRecords(t *testing.T, o grafanadata.Grafana) {
 	files.run(t)
 }
 
-// addRecord adds a test case of a recording rule.
 func (c *caseFiles) addRecord(t *testing.T, name, sentence string, tc grafanadata.Sample) {
 	t.Helper()
 	var samples []any
@@ -116,7 +110,6 @@ func (c *caseFiles) addRecord(t *testing.T, name, sentence string, tc grafanadat
 	})
 }
 
-// runbookBase is the base address that tests use for runbooks.
 const runbookBase = "https://runbooks.example"
 
 func grafana(t *testing.T) grafanadata.Grafana {
@@ -128,7 +121,6 @@ func grafana(t *testing.T) grafanadata.Grafana {
 	return g
 }
 
-// runPromtool runs promtool and returns its output.
 func runPromtool(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
 	out, err := exec.Command("promtool", arguments...).CombinedOutput()
@@ -138,8 +130,7 @@ func runPromtool(t *testing.T, arguments ...string) (string, error) {
 	return string(out), err
 }
 
-// ruleFile writes a rule file and returns its path. If names of rules are given, the file contains the named
-// rules, and all rules whose series the named rules query.
+// ruleFile writes all rules, or only the named rules and the rules whose series they query.
 func ruleFile(t *testing.T, o grafanadata.Grafana, names ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "rules.json")
@@ -147,8 +138,8 @@ func ruleFile(t *testing.T, o grafanadata.Grafana, names ...string) string {
 	return file
 }
 
-// selectGroups returns groups that contain only the named rules, and the rules whose series the named rules query. A
-// test case with all rules would take much longer.
+// selectGroups leaves out rules that the named rules do not need, because a test case with all rules would take much
+// longer.
 func selectGroups(o grafanadata.Grafana, names []string) []grafanadata.Group {
 	all, needed := ruleExpressions(o), map[string]bool{}
 	var need func(name string)
@@ -182,7 +173,6 @@ func selectGroups(o grafanadata.Grafana, names []string) []grafanadata.Group {
 	return groups
 }
 
-// ruleExpressions returns the expressions of all rules, by name.
 func ruleExpressions(o grafanadata.Grafana) map[string]string {
 	all := map[string]string{}
 	for name, r := range o.Records {
@@ -194,7 +184,7 @@ func ruleExpressions(o grafanadata.Grafana) map[string]string {
 	return all
 }
 
-// writeJSON writes a JSON file. promtool can read JSON files, because JSON is valid YAML.
+// writeJSON writes JSON, which promtool can read, because JSON is valid YAML.
 func writeJSON(t *testing.T, file string, content any) {
 	t.Helper()
 	text, err := json.MarshalIndent(content, "", " ")
@@ -213,7 +203,6 @@ type caseFiles struct {
 	files  []string
 }
 
-// expectedAlerts holds the alerts that must fire at the time "at".
 type expectedAlerts struct {
 	at     string
 	alerts []any
@@ -228,7 +217,6 @@ func (c *caseFiles) alert(t *testing.T, name, what string, series map[string]str
 	c.write(t, name, what, series, map[string]any{"alert_rule_test": tests})
 }
 
-// firingNow returns an expression that selects the series of an alert while it fires.
 func firingNow(name string) string {
 	return fmt.Sprintf(`ALERTS{alertname=%q, alertstate="firing"}`, name)
 }
@@ -264,14 +252,13 @@ func (c *caseFiles) addPending(t *testing.T, name string, a grafanadata.Alert) {
 	c.write(t, name, "pending", e.Series, map[string]any{"promql_expr_test": []any{hasValue(e.At, isPending, 1), hasValue(e.At, fires, 1)}})
 }
 
-// hasValue returns a check for promtool. The check requires that the expression returns exactly one sample at the
-// given time, without labels and with the given value.
+// hasValue returns a promtool check that an expression has exactly one sample at the given time, without labels.
 func hasValue(at, expression string, want float64) any {
 	return map[string]any{"expr": expression, "eval_time": at, "exp_samples": []any{map[string]any{"labels": "{}", "value": want}}}
 }
 
-// write is the method that adds a test case to the test files. If the rules are for clusters without trainyard's
-// controller, the method skips each test case that uses series of the controller.
+// write skips each test case with series of trainyard's controller if the rules are for clusters without this
+// controller.
 func (c *caseFiles) write(t *testing.T, name, what string, series map[string]string, test map[string]any) {
 	t.Helper()
 	if !c.Controller && slices.ContainsFunc(grafanadata.Sorted(series), func(s string) bool { return strings.HasPrefix(s, "trainyard_") }) {
@@ -297,7 +284,6 @@ func (c *caseFiles) write(t *testing.T, name, what string, series map[string]str
 	c.files = append(c.files, file)
 }
 
-// run passes all test cases to promtool, and fails the test if promtool reports an error.
 func (c *caseFiles) run(t *testing.T) {
 	t.Helper()
 	if len(c.files) == 0 {

@@ -50,7 +50,6 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 // xidRow matches the Xids (error numbers of NVIDIA's driver) in a row of a table.
 var xidRow = regexp.MustCompile(`(?m)^\| ([0-9, ]+) \|`)
 
-// TestRunbookListsXids checks that the runbook about Xids lists exactly the Xids that raise the alert.
 func TestRunbookListsXids(t *testing.T) {
 	text, err := os.ReadFile(repo.Path(t, "docs/runbooks/TrainyardGPUXid.md"))
 	if err != nil {

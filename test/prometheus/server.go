@@ -29,8 +29,8 @@ type Server struct {
 }
 
 // Start starts Prometheus, and stores its files in the folder "dir". Start first evaluates the recording rules for the time
-// range of the recorded series. Start evaluates one stage of rules after another, because rules use the results of earlier
-// stages.
+// range of the recorded series. The function Start evaluates one stage of rules after another, because the rules of a stage
+// use the results of earlier stages.
 func Start(ctx context.Context, dir string, g grafanadata.Grafana) (*Server, error) {
 	s := &Server{dir: dir}
 	if err := s.writeRecorded(); err != nil {
@@ -50,8 +50,8 @@ func Start(ctx context.Context, dir string, g grafanadata.Grafana) (*Server, err
 	return s, s.start(ctx)
 }
 
-// ruleStages divides the recording rules into stages. The rules of a stage query only results of
-// earlier stages.
+// ruleStages divides the recording rules into stages. Each rule queries only the results of rules
+// in earlier stages.
 func ruleStages(g grafanadata.Grafana) [][]grafanadata.Group {
 	var all [][]grafanadata.Group
 	for stage := 1; ; stage++ {

@@ -17,8 +17,7 @@ import (
 // TestRulesOnAServer evaluates all rules and panels on a Prometheus server with the recorded series. The results of rules
 // must match testdata/computed.txt, and the results of panels must match testdata/panels.txt. The files computed.txt and
 // panels.txt are golden files: they contain earlier results, not values worked out by hand. With TRAINYARD_UPDATE=1, the
-// test writes the results to computed.txt and panels.txt. Each recording rule must return results. The results must have
-// only the labels that the recording rule declares.
+// test writes the results to computed.txt and panels.txt.
 func TestRulesOnAServer(t *testing.T) {
 	g := grafana(t)
 	s, err := Start(t.Context(), t.TempDir(), g)
@@ -48,7 +47,6 @@ func TestRulesOnAServer(t *testing.T) {
 	expectPanels(t, s)
 }
 
-// formatSample returns a line with the name, the labels and the value of a sample.
 func formatSample(name string, sample Sample, t *testing.T) string {
 	t.Helper()
 	var words []string
@@ -67,7 +65,6 @@ func formatSample(name string, sample Sample, t *testing.T) string {
 	return fmt.Sprintf("%s{%s} %.10g\n", name, strings.Join(words, ", "), value)
 }
 
-// expectLabels checks that a sample has only the allowed labels.
 func expectLabels(t *testing.T, name string, sample Sample, allowed []string) {
 	t.Helper()
 	for label := range sample.Metric {
@@ -77,7 +74,6 @@ func expectLabels(t *testing.T, name string, sample Sample, allowed []string) {
 	}
 }
 
-// expectHealthy checks that the server has loaded all rules without errors.
 func (s *Server) expectHealthy(t *testing.T, g grafanadata.Grafana) {
 	t.Helper()
 	var response struct {
@@ -104,8 +100,8 @@ func (s *Server) expectHealthy(t *testing.T, g grafanadata.Grafana) {
 	}
 }
 
-// expectFile checks that the text is the same as the content of a golden file, which contains earlier results. With
-// TRAINYARD_UPDATE=1, expectFile first writes the text to the golden file.
+// expectFile compares a text with a golden file of earlier results, or writes the file if TRAINYARD_UPDATE=1 is
+// set.
 func expectFile(t *testing.T, file, text string) {
 	t.Helper()
 	if os.Getenv("TRAINYARD_UPDATE") != "" {

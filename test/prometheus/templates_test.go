@@ -5,8 +5,6 @@ import (
 	"testing"
 )
 
-// TestTemplatesNameTenantsAndJobs checks that the templates for series of a TrainJob contain the text
-// {job}, and that the templates for series of a tenant contain the text {tenant}.
 func TestTemplatesNameTenantsAndJobs(t *testing.T) {
 	all := SeriesTemplates()
 	for name, lines := range map[string][]string{"{job}": all.PerJob, "{tenant}": all.PerTenant} {

@@ -10,8 +10,7 @@ import (
 	"github.com/trainyard/trainyard/test/grafanadata"
 )
 
-// readValues reads the test cases of recording rules in the CUE package testdata/values. The CUE package grafana does not
-// contain these test cases, because the program trainyard embeds that package, but needs no test cases.
+// readValues reads test cases that are not in the CUE package grafana, because the program trainyard embeds this package.
 func readValues(t *testing.T) map[string]grafanadata.Record {
 	t.Helper()
 	instance := load.Instances([]string{"."}, &load.Config{Dir: "testdata/values"})[0]
@@ -25,7 +24,6 @@ func readValues(t *testing.T) map[string]grafanadata.Record {
 	return records
 }
 
-// TestRecordsHaveTests checks that each recording rule has a test with values worked out by hand.
 func TestRecordsHaveTests(t *testing.T) {
 	g, values := grafana(t), readValues(t)
 	for _, name := range grafanadata.Sorted(g.Records) {

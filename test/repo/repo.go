@@ -68,8 +68,8 @@ func Files(t testing.TB) []string {
 	return files
 }
 
-// Copy copies the files of the repository into a new repository in the folder "dir". Copy removes this folder when the
-// test ends.
+// Copy copies the files of the repository into a new repository in the folder "dir". Copy removes the folder "dir"
+// when the test ends.
 func Copy(t testing.TB, dir string) {
 	t.Helper()
 	root := Path(t)

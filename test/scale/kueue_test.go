@@ -31,13 +31,12 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// hostCount is the number of pods of a queued job. If the queue named "team" borrows quota, the queue admits
-// one job with hostCount pods.
+// hostCount is the number of pods of a queued job: if the queue named "team" borrows quota, the queue admits
+// one such job.
 const hostCount = 3
 
-// TestJobsWaitForQuota checks that each queue admits a TrainJob with the maximum number of nodes that `trainyard vet`
-// reports, and never a larger TrainJob. The maximum number of nodes that `trainyard vet` reports includes borrowed
-// quota. A TrainJob must wait while another TrainJob uses the quota.
+// TestJobsWaitForQuota: each queue admits a TrainJob with the maximum number of nodes that `trainyard vet` reports,
+// and no larger TrainJob. The maximum number of nodes that `trainyard vet` reports includes borrowed quota.
 func TestJobsWaitForQuota(t *testing.T) {
 	if os.Getenv("TRAINYARD_KUEUE") == "" {
 		t.Skip("needs Kueue and a cluster of simulated nodes: run `make kueue`")
@@ -71,7 +70,6 @@ func (s *sandbox) expectNoDrift(t *testing.T, documents []string) {
 	s.runKubectl(t, generateOutput(t, documents), "diff", "--server-side", "-f", "-") // exits with 1 if there is a difference
 }
 
-// maxNodes returns the maximum number of nodes that `trainyard vet` reports for each queue.
 func maxNodes(t *testing.T, documents []string) map[string]int {
 	t.Helper()
 	var fits []capacity.Record
@@ -90,8 +88,7 @@ func maxNodes(t *testing.T, documents []string) map[string]int {
 	return most
 }
 
-// expectMaxNodes checks that a job with the maximum number of nodes runs if no other job uses the quota. A job with
-// one node more than the maximum must never run.
+// expectMaxNodes also checks that a job with one node more than the maximum never runs.
 func (s *sandbox) expectMaxNodes(t *testing.T, queue string, most int) {
 	largest, over := queued("largest", "openmpi", queue, most, "1h"), queued("over", "openmpi", queue, most+1, "1h")
 	s.submit(t, over)
@@ -110,8 +107,6 @@ func (s *sandbox) expectMaxNodes(t *testing.T, queue string, most int) {
 	s.runKubectl(t, "", "delete", "trainjob", largest.Name, over.Name)
 }
 
-// expectSameNode runs a job whose runtime requires that all pods run on the same cluster node, and checks that the pods
-// share one cluster node.
 func (s *sandbox) expectSameNode(t *testing.T) {
 	job := queued("near", "near", "near", hostCount, "1h")
 	s.submit(t, job)
@@ -138,8 +133,7 @@ func (s *sandbox) expectTurns(t *testing.T) {
 }
 
 // expectPositions submits several jobs to a queue whose quota is enough for only one job. The annotations, the events and
-// the metrics of trainyard's controller must show the position of each job. The test covers the case that several users
-// submit jobs to the same queue shortly after each other.
+// the metrics of trainyard's controller must show the position of each job.
 func (s *sandbox) expectPositions(t *testing.T) {
 	s.startController(t)
 	running := queued("running", "openmpi", "team", hostCount, "1h")
@@ -166,7 +160,6 @@ func (s *sandbox) expectPositions(t *testing.T) {
 	s.runKubectl(t, "", "delete", "trainjob", "running", "later", "last")
 }
 
-// startController runs trainyard's controller until the end of the test.
 func (s *sandbox) startController(t *testing.T) {
 	t.Helper()
 	stop, err := jobreport.Start(cluster.Kubeconfig(s.dir))
@@ -180,8 +173,8 @@ func (s *sandbox) startController(t *testing.T) {
 	})
 }
 
-// expectTimeout submits a job that Kueue admits, but whose pods fit on no cluster node. After the timeout that the runtime
-// sets, the job must be suspended, and Kueue must not resume it.
+// expectTimeout submits a job that Kueue admits, but whose pods fit on no cluster node. After the timeout of the runtime,
+// the job must be suspended, and Kueue must not resume the job.
 func (s *sandbox) expectTimeout(t *testing.T) {
 	s.startController(t)
 	job := queued("late", "late", "team", 2, "1h")

@@ -32,9 +32,9 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// TestExamplesRun tests the examples that have queues. As an editor of each tenant, the test submits one TrainJob for
-// each combination of runtime and queue. Kueue must admit each TrainJob, all pods must run on simulated cluster
-// nodes, and network policies must let the launcher and the nodes connect.
+// TestExamplesRun submits, as an editor of each tenant, one TrainJob for each combination of runtime and queue. Kueue
+// must admit each TrainJob, all pods must run on simulated cluster nodes, and network policies must let the launcher
+// and the nodes connect.
 func TestExamplesRun(t *testing.T) {
 	if os.Getenv("TRAINYARD_KUEUE") == "" {
 		t.Skip("needs Kueue and a cluster of simulated nodes: run `make kueue`")
@@ -54,13 +54,12 @@ func TestExamplesRun(t *testing.T) {
 	}
 }
 
-// exampleCluster is a cluster with cluster nodes for all runtimes of the examples.
 type exampleCluster struct {
 	*sandbox
 	config *rest.Config
 }
 
-// clusterNodes is the number of cluster nodes. Half of the cluster nodes have GPUs.
+// clusterNodes is the number of cluster nodes, half of which have GPUs.
 const clusterNodes = 24
 
 func startExamples(t *testing.T) exampleCluster {
@@ -106,9 +105,8 @@ func (e exampleCluster) generateObjects(t *testing.T, example string) map[string
 	return sets
 }
 
-// exemptControllers is an additional layer of the platform document. exemptControllers exempts the cluster's controllers
-// from the admission rules. The example acme is for OpenShift, where the controllers of Trainer and Kueue have other
-// ServiceAccounts.
+// exemptControllers is a layer that exempts the test cluster's controllers from the admission rules. The example acme is
+// for OpenShift, where Trainer's and Kueue's controllers have other ServiceAccounts than in the test cluster.
 const exemptControllers = `
 spec:
   admission:
@@ -117,8 +115,9 @@ spec:
     - system:serviceaccount:kueue-system:kueue-controller-manager
 `
 
-// apply creates or updates the objects of an example, but skips kinds that the cluster does not have, such as the kinds
-// of Prometheus. apply also creates the namespaces, claims and ClusterQueues that the example expects in the cluster.
+// apply creates or updates the objects of an example. The method skips kinds that the cluster does
+// not have, such as the kinds of Prometheus. The method also creates the namespaces, claims and ClusterQueues that the
+// example expects in the cluster.
 func (e exampleCluster) apply(t *testing.T, objs []client.Object) {
 	t.Helper()
 	var stream strings.Builder
@@ -129,9 +128,8 @@ func (e exampleCluster) apply(t *testing.T, objs []client.Object) {
 	}
 	for _, obj := range objs {
 		if namespace := obj.GetNamespace(); namespace != "" {
-			// Red Hat's build of Kueue requires the label kueue.openshift.io/managed. If a tenant's namespace
-			// lacks the label kueue.openshift.io/managed, the admission policy refuses all TrainJobs in the
-			// namespace.
+			// Without the label that Red Hat's build of Kueue requires, the admission policy refuses all
+			// TrainJobs in the namespace.
 			managed := map[string]string{"kueue.openshift.io/managed": "true"}
 			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: managed}}
 			if err := e.client.Create(t.Context(), ns); client.IgnoreAlreadyExists(err) != nil {
@@ -157,8 +155,7 @@ func (e exampleCluster) apply(t *testing.T, objs []client.Object) {
 	}
 }
 
-// volumeAndClaim is the YAML of a PersistentVolume, and of a PersistentVolumeClaim for this volume. The
-// arguments of the format are the namespace and the name of the claim.
+// volumeAndClaim is a format whose arguments are the namespace and the name of the claim.
 const volumeAndClaim = `
 apiVersion: v1
 kind: PersistentVolume
@@ -204,8 +201,6 @@ spec:
       - {name: nvidia.com/mig-2g.20gb, nominalQuota: 32}
 `
 
-// expectRuns submits a TrainJob as a user who is a member of the given groups, waits until all pods of the TrainJob run, and
-// deletes it.
 func (e exampleCluster) expectRuns(t *testing.T, job *unstructured.Unstructured, groups []string) {
 	t.Helper()
 	config := rest.CopyConfig(e.config)
@@ -251,8 +246,6 @@ func ofJob(job client.Object) []client.ListOption {
 	return []client.ListOption{client.InNamespace(job.GetNamespace()), client.MatchingLabels{jobset.JobSetNameKey: job.GetName()}}
 }
 
-// checkRunning returns an error if a pod of the job does not run, or if the launcher and the nodes cannot
-// connect.
 func (e exampleCluster) checkRunning(ctx context.Context, job client.Object) error {
 	var children batchv1.JobList
 	if err := e.client.List(ctx, &children, ofJob(job)...); err != nil {
@@ -313,7 +306,6 @@ func (e exampleCluster) checkMachines(ctx context.Context, job client.Object) er
 	return nil
 }
 
-// flavors returns the names of the flavors in the ClusterQueue of a job.
 func (e exampleCluster) flavors(ctx context.Context, job client.Object) ([]string, error) {
 	queue, clusterQueue := kueueObject("LocalQueue"), kueueObject("ClusterQueue")
 	if err := e.client.Get(ctx, client.ObjectKey{Namespace: job.GetNamespace(), Name: job.GetLabels()["kueue.x-k8s.io/queue-name"]}, queue); err != nil {
@@ -336,8 +328,6 @@ func (e exampleCluster) flavors(ctx context.Context, job client.Object) ([]strin
 	return flavors, err
 }
 
-// kueueObject returns an empty object of the given Kueue kind, so that a client can read an object
-// of the cluster into it.
 func kueueObject(kind string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": kind}}
 }

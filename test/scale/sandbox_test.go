@@ -27,7 +27,7 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// waitTimeout limits each wait. On an idle machine, a wait takes only seconds.
+// waitTimeout limits each wait, which takes only seconds on an idle machine.
 const waitTimeout = 2 * time.Minute
 
 func TestMain(m *testing.M) {
@@ -41,8 +41,6 @@ type sandbox struct {
 	client client.Client
 }
 
-// startSandbox brings up a cluster, and takes it down at the end of the test. startSandbox generates a platform from
-// the given layers in testdata, and applies the objects of the platform.
 func startSandbox(t *testing.T, o cluster.Options, documents ...string) *sandbox {
 	t.Helper()
 	dir, err := os.MkdirTemp("/var/tmp", "scale-")
@@ -71,11 +69,11 @@ func startSandbox(t *testing.T, o cluster.Options, documents ...string) *sandbox
 	return s
 }
 
-// awaitQuotas waits until Kubernetes has computed the usage of every ResourceQuota. Until Kubernetes has computed the usage
-// of a ResourceQuota, it refuses TrainJobs. In a new cluster, Kubernetes needs some seconds to discover kinds such as
-// TrainJob. If Kubernetes discovers a kind such as TrainJob too late, it computes the usage of an existing quota again only
-// after five minutes. For a new quota, Kubernetes computes the usage in less than five minutes. Therefore awaitQuotas
-// deletes and recreates each quota whose usage is still unknown.
+// awaitQuotas waits until Kubernetes has computed the usage of every ResourceQuota. Kubernetes refuses TrainJobs until it
+// has computed the usage of the ResourceQuota. In a new cluster, Kubernetes needs some seconds to discover kinds such as
+// TrainJob. After a late discovery, Kubernetes computes the usage of an existing quota again only after five minutes.
+// Kubernetes computes the usage of a new quota earlier, so awaitQuotas deletes and recreates each quota whose usage is
+// still unknown.
 func (s *sandbox) awaitQuotas(t *testing.T) {
 	t.Helper()
 	poll.Until(t, waitTimeout, func(ctx context.Context) error {
@@ -96,13 +94,11 @@ func (s *sandbox) awaitQuotas(t *testing.T) {
 	})
 }
 
-// generateOutput returns the output of trainyard generate for layers in testdata.
 func generateOutput(t *testing.T, documents []string) string {
 	t.Helper()
 	return runTrainyard(t, []string{"generate"}, documents)
 }
 
-// runTrainyard runs a trainyard command on documents in testdata, and returns its output.
 func runTrainyard(t *testing.T, command, documents []string) string {
 	t.Helper()
 	args := append([]string{"run", "./cmd/trainyard"}, command...)
@@ -118,7 +114,6 @@ func runTrainyard(t *testing.T, command, documents []string) string {
 	return string(out)
 }
 
-// runKubectl runs kubectl and returns its output.
 func (s *sandbox) runKubectl(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	tools, err := upstream.Tools("")
@@ -136,13 +131,12 @@ func (s *sandbox) runKubectl(t *testing.T, stdin string, args ...string) string 
 	return string(out)
 }
 
-// submit creates a job. submit retries, because the cache of Trainer's webhook may not contain a new runtime yet.
+// submit retries, because the cache of Trainer's webhook may not contain a new runtime yet.
 func (s *sandbox) submit(t *testing.T, job *trainer.TrainJob) {
 	t.Helper()
 	poll.Until(t, waitTimeout, func(ctx context.Context) error { return s.client.Create(ctx, job.DeepCopy()) })
 }
 
-// countRunning reads a job, and counts its running pods.
 func (s *sandbox) countRunning(ctx context.Context, job *trainer.TrainJob) (int, error) {
 	if err := s.client.Get(ctx, client.ObjectKeyFromObject(job), job); err != nil {
 		return 0, err

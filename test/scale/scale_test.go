@@ -21,8 +21,6 @@ import (
 // nodeCount is the number of cluster nodes, and also the number of pods of the job, including the launcher.
 const nodeCount = 100
 
-// TestJobOfManyNodesRunsAndCompletes checks that each pod of a job is scheduled and runs, and that the job is
-// Complete when its launcher has completed.
 func TestJobOfManyNodesRunsAndCompletes(t *testing.T) {
 	if os.Getenv("TRAINYARD_SCALE") == "" {
 		t.Skip("needs a cluster of simulated nodes: run `make scale`")
@@ -51,8 +49,7 @@ func TestJobOfManyNodesRunsAndCompletes(t *testing.T) {
 	}
 }
 
-// await repeatedly calls the function "reached" until this function returns true. The arguments of the function
-// "reached" are the job and the number of the job's running pods.
+// await passes the job and the number of its running pods to the function "reached".
 func (s *sandbox) await(t *testing.T, job *trainer.TrainJob, reached func(*trainer.TrainJob, int) bool) {
 	t.Helper()
 	poll.Until(t, waitTimeout, func(ctx context.Context) error {

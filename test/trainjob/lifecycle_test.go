@@ -22,7 +22,6 @@ func (w *world) expectReasons(job string, want ...string) {
 	})
 }
 
-// TestTrainJobSucceeds checks the phases, messages and events of a TrainJob from its creation to its success.
 func TestTrainJobSucceeds(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("train")
@@ -46,8 +45,8 @@ func TestTrainJobSucceeds(t *testing.T) {
 	w.expectReasons("train", "JobSubmitted", "GangSchedulingStarted", "PodsReady", "TrainingStarted", "TrainingComplete")
 }
 
-// TestTrainJobFails checks the message and the events of a TrainJob whose program fails. The controller cannot read the log,
-// because there is no kubelet, so it must recognize the failure in the termination message.
+// TestTrainJobFails: there is no kubelet, so the controller cannot read the log, and must recognize the failure in the
+// termination message.
 func TestTrainJobFails(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("train")
@@ -61,8 +60,8 @@ func TestTrainJobFails(t *testing.T) {
 	w.expectReasons("train", "JobSubmitted", "GangSchedulingStarted", "PodsReady", "TrainingStarted", "TrainingFailed")
 }
 
-// TestRestartRepeatsNothing stops the controller and starts it again. The controller must not repeat earlier events, and
-// must report what happened while it was stopped.
+// TestRestartRepeatsNothing: the controller must not repeat earlier events, and must report what happened while it was
+// stopped.
 func TestRestartRepeatsNothing(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("train")
@@ -79,9 +78,9 @@ func TestRestartRepeatsNothing(t *testing.T) {
 	w.expectReasons("other", "JobSubmitted")
 }
 
-// TestReadOnlyWritesNothing checks that the controller writes nothing with the option ReadOnly. Without the option ReadOnly,
-// the controller would suspend the TrainJob "waiting" after the timeout of its runtime, and delete the TrainJob "ended"
-// after its time to live. The controller would also create network policies, because the namespace isolates TrainJobs.
+// TestReadOnlyWritesNothing: without ReadOnly, the controller would suspend the TrainJob "waiting" after a timeout, and
+// delete the TrainJob "ended" after its time to live. The controller would also create network policies, because the
+// namespace isolates TrainJobs.
 func TestReadOnlyWritesNothing(t *testing.T) {
 	w := newWorld(t, func(o *controller.Options) { o.ReadOnly, o.LeaderElection = true, true })
 	w.isolate()

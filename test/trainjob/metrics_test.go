@@ -43,7 +43,6 @@ func TestMetricsMatchTheCatalogue(t *testing.T) {
 // labelList matches the labels in the text of a prometheus.Desc.
 var labelList = regexp.MustCompile(`variableLabels: \{([^}]*)\}`)
 
-// describe returns the name, the help and the labels of a metric as one text, with the labels in alphabetical order.
 func describe(d *prometheus.Desc) string {
 	return labelList.ReplaceAllStringFunc(d.String(), func(list string) string {
 		labels := strings.Split(labelList.FindStringSubmatch(list)[1], ",")

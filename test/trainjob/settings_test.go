@@ -22,7 +22,6 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// runtimeWith creates a runtime with additional annotations, and returns its name.
 func (w *world) runtimeWith(annotations map[string]string) string {
 	w.Helper()
 	runtime := &trainer.ClusterTrainingRuntime{}
@@ -60,7 +59,6 @@ func (w *world) patch(object client.Object, change string) {
 	}
 }
 
-// TestTimeToLive checks that an ended TrainJob is deleted after the time to live of its runtime.
 func TestTimeToLive(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submitTo("train", w.runtimeWith(map[string]string{v1alpha1.TTLAnnotation: "4"}))
@@ -120,7 +118,6 @@ func TestPoliciesOfTrainJobs(t *testing.T) {
 	}
 }
 
-// submitTo creates a TrainJob with the given runtime.
 func (w *world) submitTo(name, runtime string) {
 	w.Helper()
 	job := build.MakeTrainJob(name, w.namespace).Runtime(runtime).Nodes(2).Obj()

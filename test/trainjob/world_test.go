@@ -42,7 +42,6 @@ type world struct {
 	stop      func()
 }
 
-// requestLog is a list of requests, each with its method and path.
 type requestLog struct {
 	mu   sync.Mutex
 	list []string
@@ -60,7 +59,6 @@ func (l *requestLog) all() []string {
 	return slices.Clone(l.list)
 }
 
-// newWorld starts a control plane and the controller.
 func newWorld(t *testing.T, change func(*controller.Options)) *world {
 	t.Helper()
 	cp := controlplane.Start(t)
@@ -80,7 +78,7 @@ type tripper func(*http.Request) (*http.Response, error)
 
 func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// start runs the controller until the end of the test.
+// start starts the controller, which runs until the end of the test.
 func (w *world) start(change func(*controller.Options)) {
 	w.Helper()
 	config := w.cp.Config()
@@ -109,14 +107,12 @@ func (w *world) start(change func(*controller.Options)) {
 	w.Cleanup(func() { w.stop() })
 }
 
-// submit creates a TrainJob with two nodes.
 func (w *world) submit(name string) {
 	w.Helper()
 	w.submitTo(name, runtimeName)
 }
 
-// createPods creates the pods of a TrainJob: the launcher and two nodes. The status of each pod says that no cluster node
-// has room for the pod.
+// createPods creates the launcher and two nodes as pods for which no cluster node has room.
 func (w *world) createPods(job string) {
 	w.Helper()
 	for _, p := range []struct {
@@ -149,8 +145,6 @@ func (w *world) update(pod *corev1.Pod) {
 	}
 }
 
-// eachPod calls the function "change" for each pod of a TrainJob, and writes the changed status of
-// the pod.
 func (w *world) eachPod(job string, change func(*corev1.Pod)) {
 	w.Helper()
 	pods := &corev1.PodList{}
@@ -163,7 +157,6 @@ func (w *world) eachPod(job string, change func(*corev1.Pod)) {
 	}
 }
 
-// schedule assigns the pods of a TrainJob to a cluster node.
 func (w *world) schedule(job string) {
 	w.Helper()
 	pods := &corev1.PodList{}
@@ -175,7 +168,6 @@ func (w *world) schedule(job string) {
 	}
 }
 
-// scheduleOne assigns a pod to a cluster node.
 func (w *world) scheduleOne(name string) {
 	w.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
@@ -196,8 +188,7 @@ func (w *world) run(job string) {
 	})
 }
 
-// end terminates the launcher: it sets the launcher's status, with the given exit code and termination message. end
-// also sets the final condition of the JobSet, which Trainer copies to the TrainJob.
+// end sets the launcher's status, and the final condition of the JobSet, which Trainer copies to the TrainJob.
 func (w *world) end(job string, code int32, left string) {
 	w.Helper()
 	w.eachPod(job, func(pod *corev1.Pod) {
@@ -218,7 +209,6 @@ func (w *world) end(job string, code int32, left string) {
 	})
 }
 
-// expect waits until a TrainJob has the given phase, and a message that contains the given text.
 func (w *world) expect(job string, phase jobs.Phase, text string) {
 	w.Helper()
 	controlplane.Eventually(w, func(ctx context.Context) error {

@@ -22,7 +22,6 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// startWithCRD starts an API server with the kind TrainJobSource, and returns the server and a client.
 func startWithCRD(t *testing.T, opts ...controlplane.Option) (*controlplane.ControlPlane, client.Client) {
 	t.Helper()
 	cp := controlplane.Start(t, append(opts, controlplane.CRDsOnly())...)
@@ -51,8 +50,6 @@ func startWithCRD(t *testing.T, opts ...controlplane.Option) (*controlplane.Cont
 	return cp, c
 }
 
-// TestAPIValidation checks for each constraint of a TrainJobSource that the API server accepts a valid value, and refuses an
-// invalid value.
 func TestAPIValidation(t *testing.T) {
 	_, c := startWithCRD(t)
 	url := "url: https://git.example.com/team/jobs.git"
@@ -147,7 +144,6 @@ func TestAPIValidation(t *testing.T) {
 	}
 }
 
-// TestAPIDefaults checks the default values that the API server sets.
 func TestAPIDefaults(t *testing.T) {
 	_, c := startWithCRD(t)
 	source := &v1alpha1.TrainJobSource{Spec: v1alpha1.TrainJobSourceSpec{URL: "https://git.example.com/jobs.git"}}
@@ -169,8 +165,7 @@ func TestAPIDefaults(t *testing.T) {
 	}
 }
 
-// TestAPIColumns checks the status subresource of a TrainJobSource, and the columns that kubectl
-// prints for a TrainJobSource.
+// TestAPIColumns also checks the status subresource of a TrainJobSource.
 func TestAPIColumns(t *testing.T) {
 	cp, c := startWithCRD(t)
 	source := &v1alpha1.TrainJobSource{Spec: v1alpha1.TrainJobSourceSpec{URL: "https://git.example.com/jobs.git"}}

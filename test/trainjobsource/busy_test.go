@@ -14,7 +14,6 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// counter is a Fetcher that counts its fetches.
 type counter struct {
 	trainjobsource.Fetcher
 	fetches atomic.Int32
@@ -25,8 +24,8 @@ func (c *counter) Fetch(ctx context.Context, r fetch.Request) (fetch.Result, err
 	return c.Fetcher.Fetch(ctx, r)
 }
 
-// reserve reserves the namespace of the first tenant, as the controller does for each round (one call of Reconcile). If
-// a round has already reserved the namespace, reserve waits until the namespace is free.
+// reserve reserves the namespace of the first tenant, as the controller does for each round (one call of Reconcile).
+// If a round has already reserved the namespace, the helper waits until the namespace is free.
 func reserve(t *testing.T, rounds *reconcile.Reconciler) (free func()) {
 	t.Helper()
 	controlplane.Eventually(t, func(context.Context) error {
@@ -39,10 +38,10 @@ func reserve(t *testing.T, rounds *reconcile.Reconciler) (free func()) {
 }
 
 // TestReservedNamespaceDoesNotStopOthers reserves one of two namespaces, as a long round of the controller does. The
-// controller has only one worker, which must handle the TrainJobSource in the namespace that is not reserved. The
-// TrainJobSource in the reserved namespace must wait: the controller fetches the commit of this TrainJobSource only once.
-// The status must show the requested fetch only after the commit was applied. The second part of the test deletes the
-// TrainJobSource in the reserved namespace. The deletion of the TrainJobSource must wait until its namespace is free.
+// controller's only worker must handle the TrainJobSource whose namespace is not reserved. The TrainJobSource in the
+// reserved namespace must wait: the controller fetches its commit only once. The status must show the requested fetch
+// only after the commit was applied. If the TrainJobSource in the reserved namespace is deleted, the deletion must wait
+// until the reservation ends.
 func TestReservedNamespaceDoesNotStopOthers(t *testing.T) {
 	l := newLive(t)
 	commit := l.push("bert", "numNodes: 2")

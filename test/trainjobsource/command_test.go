@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// command runs `trainyard source` with -o json for the TrainJobSource, checks the exit code, and returns the printed
-// state of the TrainJobSource.
+// command runs `trainyard source` with -o json, checks the exit code, and returns the printed state of the
+// TrainJobSource.
 func (l *live) command(program string, code int, args ...string) (view sources.View) {
 	l.t.Helper()
 	args = append([]string{"source"}, args...)

@@ -95,7 +95,6 @@ func TestRetryAnnotation(t *testing.T) {
 	}
 }
 
-// waitState waits until the status shows the given state for a job, and the given name for the job's newest run.
 func (l *live) waitState(job, state, run string) {
 	l.t.Helper()
 	l.eventually(func(s *v1alpha1.TrainJobSource) error {
@@ -108,8 +107,8 @@ func (l *live) waitState(job, state, run string) {
 	})
 }
 
-// runName returns the name of a run's TrainJob. The argument "run" names the job and the generation
-// of the run, in the form JOB/GENERATION.
+// runName returns the name of the TrainJob of a run, which the argument "run" names in the form
+// JOB/GENERATION.
 func (l *live) runName(run string) string {
 	l.t.Helper()
 	for name, t := range l.list() {
@@ -199,8 +198,8 @@ func TestLinearHistoryAfterAProblem(t *testing.T) {
 	l.wait("False", v1alpha1.ReasonVerificationFailed)
 }
 
-// TestDeniedJobDoesNotStopOthers checks that a job runs even if another job breaks an admission rule, and another file
-// contains a mistake. The status must describe the running job, the denied job and the file with the mistake.
+// TestDeniedJobDoesNotStopOthers: the status must describe the running job, the denied job and the file with a
+// mistake.
 func TestDeniedJobDoesNotStopOthers(t *testing.T) {
 	l := newLive(t)
 	l.push("big", "numNodes: 100000")
@@ -245,7 +244,6 @@ func TestDeniedJobDoesNotStopOthers(t *testing.T) {
 	l.waitRuns("the mistakes are mended", "bert/1 nodes=2", "big/1 nodes=4")
 }
 
-// TestSuspendAndDryRun checks that a suspended TrainJobSource and a dry run change no TrainJob.
 func TestSuspendAndDryRun(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")
@@ -324,7 +322,6 @@ func TestDeletedSource(t *testing.T) {
 	}
 }
 
-// waitGone waits until the TrainJobSource is deleted.
 func (l *live) waitGone() {
 	l.t.Helper()
 	controlplane.Eventually(l.t, func(ctx context.Context) error {

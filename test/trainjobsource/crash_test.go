@@ -36,8 +36,6 @@ import (
 
 func sorted(values []string) []string { return slices.Sorted(slices.Values(values)) }
 
-// program compiles the command trainyard-controller once, and returns the path of the compiled
-// program.
 var program = sync.OnceValues(func() (string, error) {
 	folder, err := os.MkdirTemp("", "trainyard-controller-")
 	if err != nil {
@@ -48,11 +46,10 @@ var program = sync.OnceValues(func() (string, error) {
 	return file, repo.Compile("trainyard-controller", file)
 })
 
-// removeProgram removes the compiled program. TestMain calls removeProgram after all tests.
+// removeProgram removes the compiled program after all tests, called by TestMain.
 var removeProgram = func() {}
 
-// start launches the program trainyard-controller. Without further flags, the program does not use leader
-// election.
+// start runs the program without leader election if the argument "more" is empty.
 func (l *live) start(kubeconfig string, more ...string) (*exec.Cmd, *bytes.Buffer) {
 	l.t.Helper()
 	file, err := program()
@@ -72,8 +69,8 @@ func (l *live) start(kubeconfig string, more ...string) (*exec.Cmd, *bytes.Buffe
 }
 
 // TestKilledController kills the program trainyard-controller 20 times at random moments while the program starts jobs.
-// After the kills, each version of each job must have exactly one run. The record, the ConfigMap in which the controller
-// stores the runs, must contain exactly these runs.
+// After the kills, each version of each job must have exactly one run. The record, a ConfigMap in which the controller
+// stores the runs, must also contain exactly one run for each version.
 func TestKilledController(t *testing.T) {
 	l := newLive(t)
 	kubeconfig := l.kubeconfig()
@@ -117,7 +114,6 @@ func TestKilledController(t *testing.T) {
 	}
 }
 
-// pushJobs commits the given number of jobs, each with the given number of nodes, and returns the commit.
 func (l *live) pushJobs(jobs, nodes int) string {
 	l.t.Helper()
 	files := map[string]string{}
@@ -129,7 +125,6 @@ func (l *live) pushJobs(jobs, nodes int) string {
 	return l.pushFiles(files)
 }
 
-// watchCreations returns a channel that receives a value for each new TrainJob with the given number of nodes.
 func (l *live) watchCreations(nodes int) <-chan struct{} {
 	l.t.Helper()
 	c, err := client.NewWithWatch(l.cp.Config(), client.Options{Scheme: l.cp.Client().Scheme()})
@@ -202,7 +197,6 @@ func (l *live) waitRecord() {
 	})
 }
 
-// poison is a Fetcher that panics for one repository.
 type poison struct{ next trainjobsource.Fetcher }
 
 func (p poison) Fetch(ctx context.Context, r fetch.Request) (fetch.Result, error) {
@@ -212,8 +206,7 @@ func (p poison) Fetch(ctx context.Context, r fetch.Request) (fetch.Result, error
 	return p.next.Fetch(ctx, r)
 }
 
-// runController runs only the controller of TrainJobSources, with one worker. Before the start, the function "change" can
-// change the controller.
+// runController runs only the controller of TrainJobSources, with one worker.
 func (l *live) runController(change func(*trainjobsource.Controller)) {
 	l.t.Helper()
 	fetcher, err := fetch.New(fetch.Options{Network: l.options().Network})
@@ -236,8 +229,6 @@ func (l *live) runController(change func(*trainjobsource.Controller)) {
 	l.background(mgr.Start)
 }
 
-// TestA14PanicDoesNotStopOthers checks that a panic while the controller handles one TrainJobSource does not prevent
-// the controller from handling another TrainJobSource.
 func TestA14PanicDoesNotStopOthers(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")

@@ -19,7 +19,6 @@ type change struct {
 	change func(w *world)
 }
 
-// history is a list of changes that create, edit, replace, relabel and remove jobs.
 var history = []change{
 	{"create", func(w *world) { w.commit("bert", "numNodes: 2"); w.commit("gpt", "numNodes: 1") }},
 	{"edit", func(w *world) { w.commit("bert", "numNodes: 3") }},
@@ -53,9 +52,8 @@ func TestCrashAfterEveryWrite(t *testing.T) {
 	}
 }
 
-// replay is the method that makes all changes in the variable "history", one after the other. The controller crashes
-// once, after the given number of writes, or never if the number is 0. replay returns the final runs and the number of
-// writes since the last start of the controller.
+// replay lets the controller crash after the given number of writes, or never if the number is 0. replay returns the
+// final runs and the number of writes since the last start of the controller.
 func (w *world) replay(crashAfter int64) (runs []string, writes int64) {
 	w.t.Helper()
 	w.restart(crashAfter)

@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestAPICodeIsGenerated checks that the DeepCopy methods and CRDs match the Go types in api/v1alpha1. With
-// TRAINYARD_UPDATE=1, the test writes the DeepCopy methods and CRDs instead of checking them.
+// TestAPICodeIsGenerated writes the DeepCopy methods and CRDs instead of checking them if
+// TRAINYARD_UPDATE=1 is set.
 func TestAPICodeIsGenerated(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(repo.Tool(t, "controller-gen"), "object", "crd", "paths=./api/v1alpha1",
@@ -36,8 +36,6 @@ func TestAPICodeIsGenerated(t *testing.T) {
 	}
 }
 
-// compareGenerated compares a file of the repository with the newly generated file, or replaces it if
-// TRAINYARD_UPDATE=1 is set.
 func compareGenerated(t *testing.T, generated, committed string) {
 	t.Helper()
 	want, err := os.ReadFile(generated)
@@ -55,7 +53,7 @@ func compareGenerated(t *testing.T, generated, committed string) {
 	}
 }
 
-// glob returns the files below a folder that match a pattern, relative to the folder.
+// glob returns paths relative to the given folder.
 func glob(t *testing.T, dir, pattern string) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, pattern))

@@ -7,8 +7,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// TestKustomizationRuns checks that the TrainJobs of a kustomization run with exactly the values in Git. The test values
-// include integers, and a script of several lines that a patch sets.
+// TestKustomizationRuns checks that the TrainJobs of a kustomization run with exactly the values in Git. A patch sets
+// the script.
 func TestKustomizationRuns(t *testing.T) {
 	l := newLive(t)
 	const script = "set -e\n  indented  \n\techo '#'  # end\n"
@@ -30,7 +30,6 @@ func TestKustomizationRuns(t *testing.T) {
 	l.waitRuns("another patch", "bert/1 nodes=2", "bert/2 nodes=3")
 }
 
-// TestScriptsStayAsTheyAre checks that the controller does not change a multi-line script in a TrainJob.
 func TestScriptsStayAsTheyAre(t *testing.T) {
 	l := newLive(t)
 	const script = "set -e\n\n  indented  \nif true; then\n\techo '#'  # end\nfi\n"

@@ -24,9 +24,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// gate is a proxy in front of the API server. The proxy counts the requests that create TrainJobs. When the create
-// request with the number "after" arrives, the proxy calls the function "stop". The proxy then responds with an error
-// instead of forwarding the request.
+// gate is a proxy in front of the API server. When the create request of a TrainJob with the number "after" arrives,
+// the gate calls the function "stop" and responds with an error.
 type gate struct {
 	proxy   *httputil.ReverseProxy
 	stop    func()
@@ -43,8 +42,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.proxy.ServeHTTP(w, r)
 }
 
-// newGate starts a gate, which is a proxy in front of the API server. newGate returns the path of a
-// kubeconfig for the proxy.
+// newGate starts a gate, and returns the path of a kubeconfig for it.
 func (l *live) newGate(g *gate) string {
 	l.t.Helper()
 	config, _ := l.connection() // the gate adds the token, because clients send no token over plain HTTP
@@ -62,7 +60,6 @@ func (l *live) newGate(g *gate) string {
 	return l.writeKubeconfig(server.URL, nil, "")
 }
 
-// startReplica starts the program with leader election, as one of several replicas.
 func (l *live) startReplica(kubeconfig string, more ...string) (*exec.Cmd, *bytes.Buffer) {
 	l.t.Helper()
 	cmd, messages := l.start(kubeconfig, append(more, "--leader-elect=true")...)
@@ -202,7 +199,6 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// refresh reads the TrainJobSource from the API server again.
 func (l *live) refresh() {
 	l.t.Helper()
 	if err := l.cp.Client().Get(l.t.Context(), client.ObjectKeyFromObject(l.object), l.object); err != nil {

@@ -31,7 +31,6 @@ import (
 	"github.com/trainyard/trainyard/test/poll"
 )
 
-// live extends the type "world" with a running controller, a Git server and a TrainJobSource.
 type live struct {
 	*world
 	server *gitserver.Server
@@ -44,8 +43,7 @@ type live struct {
 	timeout time.Duration // how long the method eventually waits; liveTimeout if it is 0
 }
 
-// newLive starts a Git server with an empty repository. The method "run" starts the controller, and the method "create"
-// creates the TrainJobSource.
+// newLive leaves it to the methods "run" and "create" to start the controller, and to create the TrainJobSource.
 func newLive(t *testing.T, opts ...controlplane.Option) *live {
 	t.Helper()
 	startWithCRD(t, opts...)
@@ -60,7 +58,6 @@ func newLive(t *testing.T, opts ...controlplane.Option) *live {
 	return l
 }
 
-// newSource returns a TrainJobSource for the repository, without creating it in the cluster.
 func (l *live) newSource(name string) *v1alpha1.TrainJobSource {
 	source := &v1alpha1.TrainJobSource{Spec: v1alpha1.TrainJobSourceSpec{URL: l.server.HTTP(l.git.Name), Interval: metav1.Duration{Duration: time.Hour}}}
 	source.Namespace, source.Name = tenants[0], name
@@ -86,8 +83,7 @@ func (l *live) removeSources() {
 	}
 }
 
-// account is the ServiceAccount of the controller. The generated objects include the ServiceAccount of the controller
-// and its rights.
+// account is the ServiceAccount of the controller, which is one of the generated objects.
 var account = client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "trainyard-controller"}
 
 // connection returns the configuration of a client with the rights of the controller's
@@ -104,7 +100,6 @@ func (l *live) connection() (*rest.Config, string) {
 	return config, config.BearerToken
 }
 
-// options returns the settings of the controller in tests.
 func (l *live) options() controller.Options {
 	host := strings.TrimPrefix(l.server.HTTP(""), "http://")
 	return controller.Options{
@@ -113,7 +108,6 @@ func (l *live) options() controller.Options {
 	}
 }
 
-// run starts the controller, and stops it at the end of the test.
 func (l *live) run(o controller.Options) {
 	l.t.Helper()
 	config, _ := l.connection()
@@ -130,8 +124,7 @@ func (l *live) run(o controller.Options) {
 	l.background(func(ctx context.Context) error { return controller.Run(ctx, config, o) })
 }
 
-// background starts a goroutine that calls a function. The context of the function ends with the
-// test.
+// background calls a function in a goroutine, with a context that ends with the test.
 func (l *live) background(f func(context.Context) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -151,8 +144,8 @@ func (l *live) create() {
 	}
 }
 
-// push writes the file of a job, commits the file to Git, and returns the commit. If the argument
-// "spec" is empty, push removes the file of the job.
+// push commits the file of a job, or its removal if the argument "spec" is empty, and returns the
+// commit.
 func (l *live) push(job, spec string) string {
 	l.t.Helper()
 	l.commit(job, spec)
@@ -163,14 +156,12 @@ func (l *live) push(job, spec string) string {
 	return l.pushFile(job+".yaml", text)
 }
 
-// pushFile writes or removes a file, commits the change to Git, and returns the commit.
 func (l *live) pushFile(name, text string) string {
 	l.t.Helper()
 	return l.pushFiles(map[string]string{name: text})
 }
 
-// pushFiles writes files, commits them to Git, and returns the commit. If the text of a file is
-// empty, pushFiles removes the file.
+// pushFiles commits files, or the removal of each file whose text is empty, and returns the commit.
 func (l *live) pushFiles(files map[string]string) string {
 	l.t.Helper()
 	if err := l.git.Write(files); err != nil {
@@ -198,7 +189,6 @@ func (l *live) sync() {
 	})
 }
 
-// change applies a JSON merge patch to the TrainJobSource.
 func (l *live) change(patch string) {
 	l.t.Helper()
 	if err := l.cp.Client().Patch(l.t.Context(), l.object, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
@@ -206,16 +196,14 @@ func (l *live) change(patch string) {
 	}
 }
 
-// liveTimeout is the maximum time for which a test waits for the controller. The test that restarts the cluster has a longer
-// timeout. After an outage, the API server needs time to start, and the controller's clients wait up to 30 s before they try
-// again.
+// liveTimeout limits each wait for the controller, and restartTimeout each wait of the test that restarts the cluster. After
+// an outage, the API server needs time to start, and the controller's clients wait up to 30 s before they try again.
 const (
 	liveTimeout    = time.Minute
 	restartTimeout = 3 * time.Minute
 )
 
-// eventually calls the function "check" repeatedly until it returns nil. Before each call of "check",
-// the method "eventually" completes the deletion of TrainJobs.
+// eventually completes the deletion of TrainJobs before each call of the function "check".
 func (l *live) eventually(check func(*v1alpha1.TrainJobSource) error) {
 	l.t.Helper()
 	var last error
@@ -229,8 +217,8 @@ func (l *live) eventually(check func(*v1alpha1.TrainJobSource) error) {
 	})
 }
 
-// wait is a method that waits for the condition Ready. The condition must have the given status and
-// reason, and must be about the current spec.
+// wait waits until the condition Ready has the given status and reason, and is about the current
+// spec.
 func (l *live) wait(status metav1.ConditionStatus, reason string) {
 	l.t.Helper()
 	l.eventually(func(s *v1alpha1.TrainJobSource) error {
@@ -242,7 +230,6 @@ func (l *live) wait(status metav1.ConditionStatus, reason string) {
 	})
 }
 
-// waitObserved waits until the controller has handled the current spec.
 func (l *live) waitObserved() {
 	l.t.Helper()
 	l.eventually(func(s *v1alpha1.TrainJobSource) error {
@@ -253,7 +240,6 @@ func (l *live) waitObserved() {
 	})
 }
 
-// waitApplied waits until the controller has applied the given commit.
 func (l *live) waitApplied(commit string) {
 	l.t.Helper()
 	l.eventually(func(s *v1alpha1.TrainJobSource) error {
@@ -264,7 +250,6 @@ func (l *live) waitApplied(commit string) {
 	})
 }
 
-// waitRuns waits until the cluster contains exactly the given runs of the TrainJobSource.
 func (l *live) waitRuns(step string, want ...string) {
 	l.t.Helper()
 	l.eventually(func(s *v1alpha1.TrainJobSource) error {
@@ -275,7 +260,6 @@ func (l *live) waitRuns(step string, want ...string) {
 	})
 }
 
-// condition returns the status and the reason of a condition.
 func (l *live) condition(kind string) string {
 	found := meta.FindStatusCondition(l.object.Status.Conditions, kind)
 	if found == nil {
@@ -284,16 +268,13 @@ func (l *live) condition(kind string) string {
 	return string(found.Status) + " " + found.Reason
 }
 
-// message returns the message of the condition Ready.
 func (l *live) message() string {
 	found := meta.FindStatusCondition(l.object.Status.Conditions, v1alpha1.ReadyCondition)
 	return cmp.Or(found, &metav1.Condition{}).Message
 }
 
-// endRun ends the first run of the job bert, as Trainer does.
 func (l *live) endRun() { l.end("bert", trainer.TrainJobComplete) }
 
-// fetchText sends a GET request, and returns the body of the response.
 func fetchText(ctx context.Context, url string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -31,8 +31,6 @@ import (
 	"github.com/trainyard/trainyard/test/kubeconfig"
 )
 
-// TestSteadyControllerWritesNothing checks that the controller writes nothing to the API server while nothing changes,
-// although it fetches from Git.
 func TestSteadyControllerWritesNothing(t *testing.T) {
 	l := newLive(t)
 	for i := range 5 {
@@ -59,8 +57,7 @@ func TestSteadyControllerWritesNothing(t *testing.T) {
 	}
 }
 
-// TestSettledSourceCausesNoRequests checks that the controller sends no requests to the API server for a TrainJobSource
-// whose TrainJobs match Git. The controller must still notice changes in the cluster before the next fetch.
+// TestSettledSourceCausesNoRequests: the controller must still notice changes in the cluster before the next fetch.
 func TestSettledSourceCausesNoRequests(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")
@@ -107,8 +104,7 @@ func TestUnreadableFolderHasNoOldProblems(t *testing.T) {
 	})
 }
 
-// putSecret creates a Secret, and removes it at the end of the test. If the argument "hosts" is empty, the Secret has no
-// annotation that lists hosts.
+// putSecret creates a Secret, without the annotation that lists hosts if the argument "hosts" is empty.
 func (l *live) putSecret(namespace, name, hosts string, data map[string]string) {
 	l.t.Helper()
 	secret := &corev1.Secret{StringData: data}
@@ -260,8 +256,6 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestMetricsMatchTheCatalogue checks that the running controller of TrainJobSources exports exactly the metrics that
-// grafana/ declares for it.
 func TestMetricsMatchTheCatalogue(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")
@@ -312,7 +306,6 @@ func TestMissingKind(t *testing.T) {
 	}
 }
 
-// scrape returns the metrics of the controller by name.
 func (l *live) scrape(address string) map[string]*dto.MetricFamily {
 	l.t.Helper()
 	text, err := fetchText(l.t.Context(), "http://"+address+"/metrics")
@@ -327,7 +320,6 @@ func (l *live) scrape(address string) map[string]*dto.MetricFamily {
 	return found
 }
 
-// compareMetric checks that the type, help text, labels and buckets of a metric match its declaration.
 func compareMetric(t *testing.T, name string, want grafanadata.Metric, got *dto.MetricFamily) {
 	t.Helper()
 	if got == nil || len(got.Metric) == 0 {
@@ -363,7 +355,6 @@ func (l *live) kubeconfig() string {
 	return l.writeKubeconfig(config.Host, config.CAData, token)
 }
 
-// writeKubeconfig writes a kubeconfig, and returns its path.
 func (l *live) writeKubeconfig(server string, authority []byte, token string) string {
 	l.t.Helper()
 	file := filepath.Join(l.t.TempDir(), "kubeconfig")

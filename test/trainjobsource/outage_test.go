@@ -25,8 +25,7 @@ import (
 	"github.com/trainyard/trainyard/test/process"
 )
 
-// servers manages the programs of a control plane. A test can kill the programs and start them again with the same
-// arguments.
+// servers lets a test kill the programs of a control plane, and start them again with the same arguments.
 type servers struct {
 	t       *testing.T
 	folder  string
@@ -34,8 +33,7 @@ type servers struct {
 	starts  int
 }
 
-// find returns the process id and command line of the program with the given name. The program must be a child process of
-// this test. The program's command line must contain the control plane's folder.
+// find finds a child process of this test by its program and by the control plane's folder in its command line.
 func (s *servers) find(name string) (pid int, line []string) {
 	s.t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -98,7 +96,6 @@ func (s *servers) start(name string, line []string) {
 	s.running = append(s.running, started)
 }
 
-// stop stops the programs that still run.
 func (s *servers) stop() {
 	for _, server := range slices.Backward(s.running) {
 		if server.Ended() {
@@ -206,7 +203,6 @@ func TestWebhookDown(t *testing.T) {
 	l.waitRecord()
 }
 
-// expectRefused returns an error if the API server accepts a new TrainJob.
 func (l *live) expectRefused(ctx context.Context) error {
 	job := &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{Name: "mpi"}}}
 	job.Namespace, job.GenerateName = tenants[0], "probe-"

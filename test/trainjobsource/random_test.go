@@ -10,8 +10,9 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 )
 
-// randomSteps takes random steps in Git and in the cluster, with crashes. After each round, randomSteps checks that no two
-// runs of a job are active. randomSteps returns the number of committed versions of each job.
+// randomSteps makes random changes in Git and in the cluster, and lets the controller crash at random times. After each
+// round, randomSteps checks that no two runs of a job are active. randomSteps returns the number of committed versions of
+// each job.
 func (w *world) randomSteps(steps int) map[string]int {
 	w.t.Helper()
 	random := rand.New(rand.NewPCG(3, 4))
@@ -43,7 +44,6 @@ func (w *world) randomSteps(steps int) map[string]int {
 	return versions
 }
 
-// checkQueue checks that each job has at most one run that has not ended.
 func (w *world) checkQueue() {
 	w.t.Helper()
 	active := map[string]string{}

@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/receiver"
 )
 
-// newReceiver creates a receiver of webhooks, and returns a function that sends requests to the receiver. The requests
-// contain a GitLab token, which is the secret itself and not a signature.
+// newReceiver returns a function that sends requests with a GitLab token, which is the secret itself and not a
+// signature.
 func newReceiver(l *live) func(method, path, token string, body io.Reader) *httptest.ResponseRecorder {
 	r := &receiver.Receiver{Client: l.cp.Client(), Secrets: l.cp.Client()}
 	return func(method, path, token string, body io.Reader) *httptest.ResponseRecorder {
@@ -29,7 +29,7 @@ func newReceiver(l *live) func(method, path, token string, body io.Reader) *http
 
 const hookToken = "0123456789abcdef0123"
 
-// broken is the body of a request whose connection breaks: reading it returns an error.
+// broken is the body of a request whose connection breaks.
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("the connection was closed") }
@@ -88,8 +88,8 @@ func TestWebhookAttacks(t *testing.T) {
 	}
 }
 
-// TestWebhookLimits checks that the receiver refuses a flood of requests. During a flood of requests for one
-// TrainJobSource, the receiver must still accept requests for other TrainJobSources.
+// TestWebhookLimits: during a flood of requests for one TrainJobSource, the receiver must accept requests
+// for other TrainJobSources.
 func TestWebhookLimits(t *testing.T) {
 	l := newLive(t)
 	l.putSecret(tenants[0], "hook", "", map[string]string{"webhook": hookToken})

@@ -26,8 +26,7 @@ func (w *world) fillRecord() {
 	}
 }
 
-// TestFullRecordCanShrink checks that a round deletes runs, although the record has no room for new runs. In this test,
-// a job that was removed from Git fills the record.
+// TestFullRecordCanShrink fills the record with a job that was removed from Git.
 func TestFullRecordCanShrink(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Queue, Prune: plan.Always})
 	w.commit("bert", "numNodes: 2")
@@ -47,8 +46,7 @@ func TestFullRecordCanShrink(t *testing.T) {
 	}
 }
 
-// TestFullRecordReplacesNothing checks a changed job with the policy Replace. If the record has no room for the new run, the controller
-// must not delete the old run.
+// TestFullRecordReplacesNothing: with the policy Replace, the old run must stay if the record has no room for the new run.
 func TestFullRecordReplacesNothing(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Replace, Prune: plan.Always})
 	w.commit("bert", "numNodes: 2")

@@ -57,7 +57,6 @@ func TestQuotaRefusesOnce(t *testing.T) {
 	}
 }
 
-// TestRefusedJobsDoNotStopOthers checks that a job runs even if the admission policy refuses another job.
 func TestRefusedJobsDoNotStopOthers(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bad", "numNodes: 100000")
@@ -116,8 +115,7 @@ func TestWarnedJobsRun(t *testing.T) {
 	})
 }
 
-// TestMisspelledFieldStopsNoRun checks a misspelled field in the file of one job, and a broken admission rule in
-// another job. The runs of both jobs must continue.
+// TestMisspelledFieldStopsNoRun also checks a job that breaks an admission rule.
 func TestMisspelledFieldStopsNoRun(t *testing.T) {
 	l := newLive(t)
 	l.object.Spec.OnChange = v1alpha1.ChangeReplace

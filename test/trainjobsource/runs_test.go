@@ -19,8 +19,8 @@ import (
 // "queue" are so high that the plan keeps all ended runs.
 var queue = plan.Policy{OnChange: plan.Queue, Prune: plan.Finished, Succeeded: 9, Failed: 9}
 
-// runs returns a sorted list of the TrainJobs of the TrainJobSource. Each TrainJob has the form
-// "JOB/GENERATION nodes=NUMBER".
+// runs returns a sorted list of the TrainJobs of the TrainJobSource, in the form "JOB/GENERATION
+// nodes=NUMBER".
 func (w *world) runs() []string {
 	w.t.Helper()
 	var all []string
@@ -46,7 +46,6 @@ func (w *world) expect(step string, state plan.State, runs ...string) {
 	}
 }
 
-// TestLifeOfAJob checks the runs of a job after its creation, an edit, a revert, a retry and its removal.
 func TestLifeOfAJob(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2")
@@ -71,7 +70,6 @@ func TestLifeOfAJob(t *testing.T) {
 	w.expect("the same version comes back", plan.Ended)
 }
 
-// endAll ends all TrainJobs that have not ended.
 func (w *world) endAll(condition string) {
 	w.t.Helper()
 	for name, t := range w.list() {
@@ -81,7 +79,6 @@ func (w *world) endAll(condition string) {
 	}
 }
 
-// TestDeletedRunsStayDeleted checks that the controller does not repeat a run after a user has deleted its TrainJob.
 func TestDeletedRunsStayDeleted(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2")
@@ -96,7 +93,6 @@ func TestDeletedRunsStayDeleted(t *testing.T) {
 }
 
 // TestRunDeletedAtOnceStaysDeleted deletes a TrainJob right after the round that created it, and restarts the controller.
-// After the restart, the controller must not create the deleted TrainJob again.
 func TestRunDeletedAtOnceStaysDeleted(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2")
@@ -130,8 +126,6 @@ func TestRetriesInGitAndInTheCluster(t *testing.T) {
 	w.expect("the text in Git is removed", plan.Ended, "bert/1 nodes=2", "bert/2 nodes=2")
 }
 
-// TestReplaceDeletesFirst checks that with the policy Replace, a new version starts only after the TrainJob of the earlier
-// version is gone.
 func TestReplaceDeletesFirst(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Replace, Prune: plan.Finished})
 	w.commit("bert", "numNodes: 2")
@@ -143,7 +137,6 @@ func TestReplaceDeletesFirst(t *testing.T) {
 	w.expect("replace", plan.Running, "bert/2 nodes=3")
 }
 
-// TestSteadyStateWritesNothing checks that a round sends no write requests if the cluster does not differ from Git.
 func TestSteadyStateWritesNothing(t *testing.T) {
 	w := newWorld(t, queue)
 	for i := range 20 {
@@ -164,8 +157,7 @@ func TestSteadyStateWritesNothing(t *testing.T) {
 	}
 }
 
-// TestLabelsArePatched checks that a label that changes or disappears in Git also changes or disappears in the TrainJob,
-// without a new run. The request that patches the labels must keep fields that other programs have set.
+// TestLabelsArePatched: a changed label starts no new run, and the patch keeps fields that other programs have set.
 func TestLabelsArePatched(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2", ", labels: {team: a, old: x}")
@@ -222,8 +214,8 @@ func TestTakenName(t *testing.T) {
 
 }
 
-// TestJobInTwoSources checks a job that two TrainJobSources contain. The job belongs to the first TrainJobSource until
-// this TrainJobSource no longer contains the job, and the last run of the job has ended.
+// TestJobInTwoSources: a job belongs to the first TrainJobSource until this TrainJobSource no longer contains the job,
+// and the last run has ended.
 func TestJobInTwoSources(t *testing.T) {
 	w := newWorld(t, queue)
 	in := func(source string) { w.source.Name = source }
@@ -248,8 +240,7 @@ func TestJobInTwoSources(t *testing.T) {
 	w.expect("the first source has the job again", plan.Duplicated, "bert/1 nodes=2", "bert/2 nodes=3")
 }
 
-// TestDeletedSourceReleasesItsJobs checks that another TrainJobSource can take the jobs of a deleted TrainJobSource. If
-// the deleted TrainJobSource is created again, it must not repeat its runs.
+// TestDeletedSourceReleasesItsJobs: if the deleted TrainJobSource is created again, it must not repeat its runs.
 func TestDeletedSourceReleasesItsJobs(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2")
@@ -272,8 +263,7 @@ func TestDeletedSourceReleasesItsJobs(t *testing.T) {
 	w.expect("its last version is in Git again", plan.Ended, "bert/1 nodes=2")
 }
 
-// TestDeniedJobsStartNoRun checks that a job starts no run while the admission rules deny it, and that its earlier runs
-// stay. A denied job must run as soon as the rules allow the job.
+// TestDeniedJobsStartNoRun: the earlier runs of a denied job stay, and the job runs as soon as the rules allow it.
 func TestDeniedJobsStartNoRun(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Replace, Prune: plan.Always})
 	w.commit("bert", "numNodes: 2")
@@ -286,7 +276,7 @@ func TestDeniedJobsStartNoRun(t *testing.T) {
 	w.expect("allowed", plan.Running, "bert/2 nodes=3")
 }
 
-// TestDryRunWritesNothing checks that a dry run returns the plan and sends no write.
+// TestDryRunWritesNothing checks that a dry run returns the plan and sends no write request.
 func TestDryRunWritesNothing(t *testing.T) {
 	w := newWorld(t, queue)
 	w.source.DryRun = true
@@ -297,8 +287,8 @@ func TestDryRunWritesNothing(t *testing.T) {
 	}
 }
 
-// TestNameTakenDuringARound simulates a user who creates a TrainJob after a round has chosen the same name for its own
-// TrainJob, but before the round creates its TrainJob. The user's TrainJob must not change.
+// TestNameTakenDuringARound: after a round has chosen a name, a user creates a TrainJob with this name. The user's
+// TrainJob must not change.
 func TestNameTakenDuringARound(t *testing.T) {
 	w := newWorld(t, queue)
 	w.transport.before[createRequest] = func() {
@@ -330,8 +320,7 @@ func TestRepeatedCreateIsNoError(t *testing.T) {
 	w.expect("the next round", plan.Running, "bert/1 nodes=2")
 }
 
-// TestLabelsArePatchedAfterAConflict checks that a round patches labels even if the status of the TrainJob changes during
-// the round. The test changes the status before the round changes the managedFields.
+// TestLabelsArePatchedAfterAConflict changes the status of the TrainJob before the round changes the managedFields.
 func TestLabelsArePatchedAfterAConflict(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2", ", labels: {team: a}")
@@ -365,8 +354,8 @@ func TestRunDeletedDuringARound(t *testing.T) {
 	w.expect("the next round", plan.Ended)
 }
 
-// TestUnreadableFilesStopNothing checks that the runs of a job stay while the file of the job has a mistake. The runs
-// must stay even with the policy Always, which deletes the runs of removed jobs.
+// TestUnreadableFilesStopNothing: the runs must stay even with the policy Always, which deletes the runs of removed
+// jobs.
 func TestUnreadableFilesStopNothing(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Queue, Prune: plan.Always})
 	w.commit("bert", "numNodes: 2")

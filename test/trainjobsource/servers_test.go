@@ -27,8 +27,7 @@ func list(w http.ResponseWriter) {
 		line(commit+" HEAD\x00shallow ofs-delta symref=HEAD:refs/heads/main\n")+line(commit+" refs/heads/main\n")+"0000")
 }
 
-// badServers maps names to simulated servers that do not respond as Git servers do. The field "want" contains a part
-// of the expected message in the status of a TrainJobSource that fetches from the server.
+// badServers maps names to simulated servers that do not respond as Git servers do.
 var badServers = map[string]struct {
 	answer func(w http.ResponseWriter, r *http.Request)
 	want   string

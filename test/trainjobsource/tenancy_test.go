@@ -19,7 +19,6 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// asEditor returns a client with the rights of an editor of the first tenant.
 func (l *live) asEditor() client.Client {
 	l.t.Helper()
 	config := l.cp.Config()
@@ -31,14 +30,12 @@ func (l *live) asEditor() client.Client {
 	return c
 }
 
-// jobText returns the YAML of a TrainJob. The argument "metadata" contains additional fields for the metadata
-// of the TrainJob.
 func jobText(name, metadata string) string {
 	return fmt.Sprintf("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: %s%s}\nspec: {runtimeRef: {name: mpi}, trainer: {numNodes: 1}}\n", name, metadata)
 }
 
 // escapes lists test cases: folders in Git with which an author could try to get access to more than the tenant's
-// namespace. The field "want" is a part of the expected message in the status.
+// namespace.
 var escapes = map[string]struct {
 	files map[string]string
 	want  string
@@ -59,9 +56,9 @@ var escapes = map[string]struct {
 	"files-of-controller": {map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a, files: [/var/run/secrets/token]}]"}, "kustomization.yaml:1: the field \"configMapGenerator\" is not allowed"},
 }
 
-// TestA19EditorsStayInTheirNamespace checks folders that try to reach other namespaces. An editor of a tenant creates a
-// TrainJobSource for each folder. The status of each TrainJobSource must name the forbidden file, and no TrainJob may
-// exist in any namespace.
+// TestA19EditorsStayInTheirNamespace: an editor of a tenant creates a TrainJobSource for each folder in the list
+// "escapes". The status of each TrainJobSource must name the forbidden file, and no TrainJob may exist in any
+// namespace.
 func TestA19EditorsStayInTheirNamespace(t *testing.T) {
 	l := newLive(t)
 	files := map[string]string{}
@@ -135,9 +132,9 @@ func TestOtherAccounts(t *testing.T) {
 }
 
 // TestImitatedLabels checks a job in Git with the labels and annotations of another TrainJobSource, and a TrainJob that a
-// user copied from a run. The controller must not treat the job or the copied TrainJob as a run of the TrainJobSource
-// that the labels name. The TrainJob of the job and the copied TrainJob must therefore still exist after all runs of the
-// imitated TrainJobSource are deleted.
+// user copied from a run. The controller must not count the job or the copied TrainJob as a run of a TrainJobSource only
+// because the labels name this TrainJobSource. The TrainJobs with the imitated labels must therefore still exist after
+// the runs of the imitated TrainJobSource are deleted.
 func TestImitatedLabels(t *testing.T) {
 	l := newLive(t)
 	l.pushFiles(map[string]string{
@@ -173,7 +170,6 @@ func TestImitatedLabels(t *testing.T) {
 	l.expectNames("after the TrainJobSource was deleted", "bert", "copy")
 }
 
-// expectNames waits until exactly the TrainJobs with the given names exist.
 func (l *live) expectNames(step string, want ...string) {
 	l.t.Helper()
 	controlplane.Eventually(l.t, func(context.Context) error {

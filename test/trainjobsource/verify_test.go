@@ -13,7 +13,6 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// newKey returns a signing key, and its armored public key.
 func newKey(t *testing.T) (key *openpgp.Entity, public string) {
 	t.Helper()
 	key, err := openpgp.NewEntity("robot", "", "robot@example.com", nil)
@@ -34,7 +33,6 @@ func newKey(t *testing.T) (key *openpgp.Entity, public string) {
 	return key, text.String()
 }
 
-// sign replaces the newest commit on the branch main by a signed copy.
 func (l *live) sign(key *openpgp.Entity) {
 	l.t.Helper()
 	text, err := l.git.Git("cat-file", "commit", "HEAD")
@@ -53,8 +51,6 @@ func (l *live) sign(key *openpgp.Entity) {
 	}
 }
 
-// TestRemovedKeyStopsWaitingJobs checks that a waiting job does not start after the key that signed its commit was removed from the
-// Secret.
 func TestRemovedKeyStopsWaitingJobs(t *testing.T) {
 	l := newLive(t)
 	key, public := newKey(t)

@@ -41,7 +41,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// tenants lists the names of the document's tenants. Each tenant has a namespace with the same name.
+// tenants lists the names of the document's tenants, each of which has a namespace with the same
+// name.
 var tenants = []string{"team-a", "team-b"}
 
 // document is the platform document from which the tests generate the rights of the controller and of two tenants, and the
@@ -58,8 +59,7 @@ spec:
 `
 
 // world is an API server with two tenants, and a TrainJobSource of the first tenant. Neither Trainer nor Kubernetes'
-// controllers run in these tests. The test itself sets the final status of TrainJobs and completes deletions,
-// because Trainer and Kubernetes' controllers do not run.
+// controllers run, so the tests set the final status of TrainJobs and complete deletions.
 type world struct {
 	t          *testing.T
 	cp         *controlplane.ControlPlane
@@ -82,7 +82,6 @@ func newWorld(t *testing.T, policy plan.Policy, opts ...controlplane.Option) *wo
 	return w
 }
 
-// applyPlatform applies the objects of the document.
 func (w *world) applyPlatform() {
 	w.t.Helper()
 	platforms, err := generator.New(trainyard.CUE).Generate(w.t.Context(), generator.Request{Layers: []generator.Input{{Name: "platform.yaml", Text: []byte(document)}}})
@@ -102,7 +101,6 @@ func (w *world) applyPlatform() {
 	}
 }
 
-// clear deletes all TrainJobs and records.
 func (w *world) clear() {
 	ctx := context.Background()
 	for _, namespace := range tenants {
@@ -118,7 +116,7 @@ func (w *world) clear() {
 	}
 }
 
-// restart replaces the Reconciler by a new one, which crashes after the given number of writes, or never if the number is 0.
+// restart creates a Reconciler that crashes after the given number of writes, or never if the number is 0.
 func (w *world) restart(writes int64) {
 	w.transport = &transport{crashAfter: writes, before: map[requestKind]func(){}}
 	connect := func(as string) (client.Client, error) {
@@ -147,8 +145,8 @@ func (w *world) restart(writes int64) {
 	}
 }
 
-// commit writes the file of a job to the simulated Git repository. If the argument "spec" is empty,
-// commit removes the file of the job.
+// commit writes the file of a job to the simulated Git repository, or removes the file if the
+// argument "spec" is empty.
 func (w *world) commit(job, spec string, more ...string) {
 	file := job + ".yaml"
 	delete(w.files, file)
@@ -158,7 +156,6 @@ func (w *world) commit(job, spec string, more ...string) {
 	}
 }
 
-// round is a method that calls Reconcile once. The returned result contains the states of all jobs.
 func (w *world) round() (reconcile.Result, error) {
 	w.t.Helper()
 	tree, err := decode.Read(w.files, ".", w.source.Namespace, decode.DefaultLimits)
@@ -186,7 +183,6 @@ func (w *world) settle() map[string]plan.State {
 	return nil
 }
 
-// list returns the TrainJobs of the source's namespace by name.
 func (w *world) list() map[string]trainer.TrainJob {
 	w.t.Helper()
 	var list trainer.TrainJobList
@@ -214,7 +210,7 @@ func (w *world) completeDeletions() {
 	}
 }
 
-// end finishes a TrainJob: it sets the given condition, as Trainer does when a TrainJob ends.
+// end sets the given condition, as Trainer does when a TrainJob ends.
 func (w *world) end(name, condition string) {
 	w.t.Helper()
 	t := w.list()[name]
@@ -228,7 +224,6 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// errCrashed is the error that each request returns after the simulated crash.
 var errCrashed = errors.New("the controller has crashed")
 
 // transport counts requests, and simulates a crash after a number of writes. The last write before the crash reaches the
@@ -240,7 +235,6 @@ type transport struct {
 	writes, others atomic.Int64
 }
 
-// requestKind is a kind of requests that change TrainJobs.
 type requestKind string
 
 const (
@@ -249,7 +243,6 @@ const (
 	applyRequest   requestKind = "apply"
 )
 
-// kindOf returns the kind of a request that changes a TrainJob, or "" for any other request.
 func kindOf(r *http.Request) requestKind {
 	switch types.PatchType(r.Header.Get("Content-Type")) {
 	case types.JSONPatchType:
@@ -263,7 +256,6 @@ func kindOf(r *http.Request) requestKind {
 	return ""
 }
 
-// repeat is a helper that sends a copy of a request and drops the response.
 func repeat(next http.RoundTripper, r *http.Request) error {
 	body, err := r.GetBody()
 	if err != nil {

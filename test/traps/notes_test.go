@@ -16,14 +16,13 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// mpiNames holds the names of the MPI implementations that are not among the values of Trainer's field mpiImplementation.
-// The keys of mpiNames are the values of the runtime's MPI label.
+// mpiNames maps values of the runtime's MPI label to MPI implementations that are no values of Trainer's field
+// mpiImplementation.
 var mpiNames = map[string]string{"intel": "Intel MPI", "mpich": "MPICH"}
 
 // TestNotesExplainSurprisingValues checks notes about two values of runtimes: numNodes in mlPolicy is always 1, and
 // mpiImplementation is always OpenMPI. The values of numNodes and mpiImplementation look like mistakes, but an admin who
-// corrected them would break the runtime. An annotation of the runtime therefore contains notes that explain the values of
-// numNodes and mpiImplementation.
+// corrected them would break the runtime.
 func TestNotesExplainSurprisingValues(t *testing.T) {
 	bases, err := generator.New(trainyard.CUE).Catalogue()
 	if err != nil {
@@ -40,8 +39,6 @@ func TestNotesExplainSurprisingValues(t *testing.T) {
 	}
 }
 
-// TestNotesAreRendered checks that the runtimes in bundles/rendered also have notes that explain
-// the values of numNodes and mpiImplementation.
 func TestNotesAreRendered(t *testing.T) {
 	named, read := map[string]bool{}, 0
 	for _, file := range repo.Files(t) {
@@ -66,8 +63,8 @@ func TestNotesAreRendered(t *testing.T) {
 	}
 }
 
-// expectNotes checks the notes of a runtime. If the notes must contain the name of the runtime's MPI
-// implementation, expectNotes returns the name.
+// expectNotes returns the name of the runtime's MPI implementation, if the notes must contain this
+// name.
 func expectNotes(t *testing.T, name string, ctr trainer.ClusterTrainingRuntime) string {
 	t.Helper()
 	notes := ctr.Annotations[v1alpha1.NotesAnnotation]

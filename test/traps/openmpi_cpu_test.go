@@ -17,14 +17,13 @@ import (
 	"github.com/trainyard/trainyard/generator"
 )
 
-// generateRuntime generates a runtime from the base openmpi-cpu (an entry of trainyard's catalogue) and returns it. The
-// arguments "target" and "settings" are YAML for the cluster's target and for the runtime's settings, without braces.
+// generateRuntime generates a runtime from the base openmpi-cpu, an entry of trainyard's catalogue. The arguments
+// "target" and "settings" are YAML for the cluster's target and for the runtime's settings, without braces.
 func generateRuntime(t *testing.T, target, settings string) trainer.ClusterTrainingRuntime {
 	t.Helper()
 	return generateFrom(t, "openmpi-cpu", target, settings)
 }
 
-// generateFrom generates a runtime from the given base of the catalogue, and returns the runtime.
 func generateFrom(t *testing.T, base, target, settings string) trainer.ClusterTrainingRuntime {
 	t.Helper()
 	var ctr trainer.ClusterTrainingRuntime
@@ -34,8 +33,6 @@ func generateFrom(t *testing.T, base, target, settings string) trainer.ClusterTr
 	return ctr
 }
 
-// generateText generates a runtime from the given base of the catalogue, and returns the runtime as
-// JSON text.
 func generateText(t *testing.T, base, target, settings string) []byte {
 	t.Helper()
 	text := fmt.Sprintf(`
@@ -64,7 +61,6 @@ spec:
 	return nil
 }
 
-// replicatedJob returns the ReplicatedJob with the given name.
 func replicatedJob(t *testing.T, ctr trainer.ClusterTrainingRuntime, name string) jobset.ReplicatedJob {
 	t.Helper()
 	for _, j := range ctr.Spec.Template.Spec.ReplicatedJobs {
@@ -80,8 +76,6 @@ func pod(j jobset.ReplicatedJob) corev1.PodTemplateSpec { return j.Template.Spec
 
 func main(j jobset.ReplicatedJob) corev1.Container { return pod(j).Spec.Containers[0] }
 
-// roleJobs returns the ReplicatedJobs of the launcher and of the nodes. Most traps concern the launcher and the
-// nodes.
 func roleJobs(t *testing.T, ctr trainer.ClusterTrainingRuntime) map[string]jobset.ReplicatedJob {
 	t.Helper()
 	return map[string]jobset.ReplicatedJob{"launcher": replicatedJob(t, ctr, "launcher"), "node": replicatedJob(t, ctr, "node")}
@@ -157,8 +151,8 @@ func TestLauncherIsFoundByTrainer(t *testing.T) {
 	}
 }
 
-// TestLauncherEndsTheJob: the success policy must name the launcher. If the success policy did not name the
-// launcher, the JobSet would never complete, because sshd on the nodes never exits.
+// TestLauncherEndsTheJob: if the success policy did not name the launcher, the JobSet would never complete,
+// because sshd on the nodes never exits.
 func TestLauncherEndsTheJob(t *testing.T) {
 	got := generateRuntime(t, "", "").Spec.Template.Spec.SuccessPolicy
 	want := &jobset.SuccessPolicy{Operator: jobset.OperatorAll, TargetReplicatedJobs: []string{"launcher"}}
@@ -179,8 +173,8 @@ func TestHostsAreFoundByName(t *testing.T) {
 	}
 }
 
-// TestFailureIsNotRetriedInPlace: Kubernetes must not restart a failed mpirun. With the default policies, Kubernetes
-// would restart mpirun up to six times.
+// TestFailureIsNotRetriedInPlace: with the default policies, Kubernetes would restart a failed mpirun up to six
+// times.
 func TestFailureIsNotRetriedInPlace(t *testing.T) {
 	for name, j := range roleJobs(t, generateRuntime(t, "", "")) {
 		if limit := j.Template.Spec.BackoffLimit; limit == nil || *limit != 0 {
@@ -192,8 +186,8 @@ func TestFailureIsNotRetriedInPlace(t *testing.T) {
 	}
 }
 
-// TestLimitsIncludeCPU: if a container has limits, the limits must include the CPU. The function list_runtimes
-// of the Kubeflow SDK fails for containers whose limits lack the CPU.
+// TestLimitsIncludeCPU: the function list_runtimes of the Kubeflow SDK fails if the limits of a container lack
+// the CPU.
 func TestLimitsIncludeCPU(t *testing.T) {
 	for name, j := range roleJobs(t, generateRuntime(t, "", "resources: {memory: 4Gi}")) {
 		for _, c := range append(pod(j).Spec.InitContainers, main(j)) {

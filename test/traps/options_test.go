@@ -7,8 +7,7 @@ import (
 )
 
 // TestOptionsBecomeVariables: each MPI has its own variables for network interfaces, for the output of ranks and for ranks
-// that share a CPU. Without variables of the MPI, a runtime's fields for network interfaces, for the output of ranks and
-// for shared CPUs would have no effect.
+// that share a CPU. Without these variables of the MPI, the corresponding fields of a runtime would have no effect.
 func TestOptionsBecomeVariables(t *testing.T) {
 	cases := map[string]struct {
 		settings string

@@ -25,9 +25,9 @@ func TestLabelsReachPods(t *testing.T) {
 	}
 }
 
-// TestIstioInjectsNoSidecar: pods must refuse Istio's sidecar. With Istio's sidecar in a pod, SSH fails, and the
-// JobSet never completes. Older versions of Istio read the annotation sidecar.istio.io/inject, and newer versions
-// read the label with the same key.
+// TestIstioInjectsNoSidecar: with Istio's sidecar in a pod, SSH fails, and the JobSet never completes. Older
+// versions of Istio read the annotation sidecar.istio.io/inject, and newer versions read the label with the same
+// key.
 func TestIstioInjectsNoSidecar(t *testing.T) {
 	for name, j := range roleJobs(t, generateRuntime(t, "", "")) {
 		const key = "sidecar.istio.io/inject"
@@ -37,8 +37,8 @@ func TestIstioInjectsNoSidecar(t *testing.T) {
 	}
 }
 
-// TestRuntimeIsListed: runtimes must have the labels by which commands list runtimes. The Kubeflow SDK ignores a
-// runtime without the framework label.
+// TestRuntimeIsListed: commands list runtimes by labels, and the Kubeflow SDK ignores a runtime without the
+// framework label.
 func TestRuntimeIsListed(t *testing.T) {
 	ctr := generateRuntime(t, "", "limits: {maxNodes: 16}")
 	want := map[string]string{
@@ -174,7 +174,8 @@ func TestVolumesDoNotClash(t *testing.T) {
 }
 
 // TestIdentityRunsBeforePreflight: a container cannot both write the file passwd and mount this file. The init
-// container "identity" therefore writes the file first, and only the other containers mount the file.
+// container "identity" therefore writes the file passwd before the other containers, which mount this file,
+// start.
 func TestIdentityRunsBeforePreflight(t *testing.T) {
 	want := map[string][]string{"launcher": {"identity", "preflight"}, "node": {"identity"}}
 	for role, j := range roleJobs(t, generateRuntime(t, "", "")) {

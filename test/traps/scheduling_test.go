@@ -105,8 +105,8 @@ func TestPlacementIsForRanks(t *testing.T) {
 	}
 }
 
-// TestLauncherCanHaveItsOwnResources: Trainer derives the number of slots from the launcher's resources. If the
-// launcher's resources lead to a wrong number, the runtime must set the number of slots.
+// TestLauncherCanHaveItsOwnResources: Trainer derives the number of slots from the launcher's resources. The
+// runtime must set the number of slots if Trainer would derive a wrong number.
 func TestLauncherCanHaveItsOwnResources(t *testing.T) {
 	cases := map[string]struct {
 		base, settings string
@@ -157,9 +157,8 @@ func TestLauncherCanHaveItsOwnResources(t *testing.T) {
 	}
 }
 
-// expectResources checks the resources of the main container. expectResources also checks that init containers have
-// the CPU and memory of the main container. If an init container requested more than the main container, the resource
-// request of the whole pod would increase.
+// expectResources also checks that init containers have the CPU and memory of the main container. If an init
+// container requested more than the main container, the resource request of the whole pod would increase.
 func expectResources(t *testing.T, j jobset.ReplicatedJob, want map[corev1.ResourceName]string) {
 	t.Helper()
 	text := func(list corev1.ResourceList) map[corev1.ResourceName]string {
@@ -185,9 +184,9 @@ func expectResources(t *testing.T, j jobset.ReplicatedJob, want map[corev1.Resou
 	}
 }
 
-// TestQuantitiesAreCanonical: a runtime's quantities must have the canonical form. Up to version 2.1, Trainer's
-// controller converts quantities to the canonical form when a TrainJob uses the runtime. The controller becomes the
-// owner of each field that it changes, so a second server-side apply of the same file ends in a conflict.
+// TestQuantitiesAreCanonical: up to version 2.1, Trainer's controller converts quantities to the canonical form
+// when a TrainJob uses the runtime. The controller becomes the owner of each field that it changes, so a second
+// server-side apply of the same file ends in a conflict.
 func TestQuantitiesAreCanonical(t *testing.T) {
 	cases := map[string]struct {
 		settings                string
@@ -223,7 +222,6 @@ func TestQuantitiesAreCanonical(t *testing.T) {
 	}
 }
 
-// findValues returns all values of a key in a JSON value, at any depth.
 func findValues(value any, key string) []any {
 	var found []any
 	switch value := value.(type) {

@@ -60,8 +60,7 @@ func storageMounts(c corev1.Container) []corev1.VolumeMount {
 }
 
 // TestObjectStoresAreVariables: S3 clients read the settings of a connection from environment variables. If a runtime
-// has two connections, a prefix distinguishes the variables of one connection from the variables of the other
-// connection.
+// has two connections, a prefix distinguishes their variables.
 func TestObjectStoresAreVariables(t *testing.T) {
 	want := []corev1.EnvFromSource{
 		{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "models"}}},
@@ -115,8 +114,7 @@ func TestInitializersRunFirst(t *testing.T) {
 	}
 }
 
-// TestReferencesComeLast: a variable must come after each variable to which it refers. The kubelet expands $(NAME)
-// only if NAME comes earlier in the list.
+// TestReferencesComeLast: the kubelet expands $(NAME) only if the variable NAME comes earlier in the list.
 func TestReferencesComeLast(t *testing.T) {
 	for role, j := range roleJobs(t, generateRuntime(t, "", `env: {A: "$(Z)/a", Z: z}`)) {
 		at := map[string]int{}

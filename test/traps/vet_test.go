@@ -26,9 +26,8 @@ const (
 	oldTorch = "unknown-field at spec.mlPolicy.torch.numProcPerNode"
 )
 
-// TestVetUpstreamRuntimes checks that the function Vet reports no problems for the runtimes that Kubeflow Trainer ships.
-// The function Vet must report only the notes that this test lists. Each module tools/trainer-VERSION pins one version
-// of Trainer.
+// TestVetUpstreamRuntimes: for the runtimes that Kubeflow Trainer ships, the function Vet must report no problems, and
+// only the listed notes. Each module tools/trainer-VERSION pins one version of Trainer.
 func TestVetUpstreamRuntimes(t *testing.T) {
 	latest := map[string][]string{
 		"data-cache/torch_distributed_with_cache.yaml": nil,
@@ -116,7 +115,6 @@ func vet(t *testing.T, file string) runtimevet.Report {
 	return report
 }
 
-// listTraps returns a text of the form "TRAP at PATH" for each note.
 func listTraps(list problem.List) []string {
 	var all []string
 	for _, p := range list {
@@ -126,7 +124,6 @@ func listTraps(list problem.List) []string {
 	return all
 }
 
-// trainerModule returns the folder of the Trainer module that tools/trainer-VERSION pins.
 func trainerModule(t *testing.T, version string) string {
 	t.Helper()
 	dir, err := upstream.ModuleFolder("trainer-"+version, "github.com/kubeflow/trainer/v2")
@@ -136,7 +133,6 @@ func trainerModule(t *testing.T, version string) string {
 	return dir
 }
 
-// yamlBelow lists the YAML files in a folder and its subfolders, with paths relative to the folder.
 func yamlBelow(t *testing.T, dir string) []string {
 	t.Helper()
 	var files []string

@@ -17,8 +17,9 @@ import (
 const SimulatedDuration = "SIMULATED_DURATION"
 
 // Stages returns kwok's fast Stage objects, adapted to MPI jobs. A Stage describes a change that kwok simulates. The fast
-// stages make cluster nodes ready, run pods as soon as they are scheduled, and complete pods of Jobs at once. Stages adapts
-// the fast stages: pods with the role "node" never complete by themselves, and other pods of Jobs run for SimulatedDuration.
+// stages make cluster nodes ready, run pods as soon as they are scheduled, and complete pods of Jobs at once. The function
+// Stages changes the fast stages: pods with the role "node" never complete by themselves, and other pods of Jobs run for
+// SimulatedDuration.
 func Stages() ([]byte, error) {
 	tools, err := Tools("kwok")
 	if err != nil {

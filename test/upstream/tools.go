@@ -35,7 +35,7 @@ func (t Toolbox) ManagerPath(m Manager) string {
 	return filepath.Join(t.bin, filepath.Base(t.modules), m.Name)
 }
 
-// RequireBuilt fails if one of the programs has not been built. The argument "target" is the target of make that builds
+// RequireBuilt fails if one of the programs has not been built. The argument "target" is the make target that builds
 // the programs.
 func RequireBuilt(target string, paths ...string) error {
 	for _, path := range paths {
@@ -70,8 +70,8 @@ func ModuleFolder(tools, path string) (string, error) {
 	return t.Module(path)
 }
 
-// commandOutput runs a command and returns its standard output. If the command fails, the error includes its standard
-// error.
+// commandOutput runs a command and returns its standard output. If the command fails, the returned error contains the
+// text that the command wrote to standard error.
 func commandOutput(cmd *exec.Cmd) ([]byte, error) {
 	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {

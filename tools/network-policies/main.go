@@ -1,5 +1,6 @@
 // Command network-policies enforces the NetworkPolicies of a cluster, with the engine of kube-network-policies. The
-// engine's own command runs only inside a cluster, but network-policies reads a kubeconfig and can run outside.
+// command of kube-network-policies itself runs only inside a cluster. The command network-policies reads a
+// kubeconfig, so it can also run outside of a cluster.
 //
 // The command reads packets from a netfilter queue. The engine adds nftables rules that send packets to the netfilter
 // queue. If the kernel does not support the nftables rules, the engine continues without these rules. Without nftables

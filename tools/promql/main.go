@@ -70,7 +70,7 @@ func parse(text string) references {
 	return r
 }
 
-// addSelector adds the metric that a selector selects, with the labels that the selector matches.
+// addSelector adds the metric of a selector, together with the labels in the selector.
 func addSelector(metrics map[string]map[string]bool, selector *parser.VectorSelector) {
 	name, used := selector.Name, map[string]bool{}
 	for _, m := range selector.LabelMatchers {

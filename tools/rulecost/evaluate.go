@@ -42,9 +42,9 @@ func (in input) open() (*tsdb.DB, error) {
 	return db, nil
 }
 
-// prepare evaluates the recording rules once, and writes the results as blocks. In the blocks, each result covers the
-// whole time to which rules look back. Rules that look back at recorded series then find results for the whole time,
-// as in a Prometheus that has run for a while.
+// prepare evaluates the recording rules once, and writes the results as blocks. The results in the blocks cover the
+// whole time range that rules read. Rules that look back at recorded series then find results for the whole time, as
+// in a Prometheus that has run for a while.
 func (in input) prepare(ctx context.Context, windows map[string]time.Duration) error {
 	left := map[string]string{} // the expressions of the recording rules that have no results yet, by name
 	for _, g := range in.Groups {
@@ -105,8 +105,9 @@ func (in input) writeRecorded(ctx context.Context, names []string, expressions m
 	return writeBlock(ctx, in.Dir, all)
 }
 
-// measure evaluates all groups of rules in two ways, several times each. First, measure evaluates one
-// group after the other. Then measure evaluates all groups at the same time.
+// measure evaluates all groups of rules in two ways, several times each. In the first rounds,
+// measure evaluates one group after the other. In the later rounds, measure evaluates all groups at
+// the same time.
 func (in input) measure(ctx context.Context, out *output) error {
 	db, err := in.open()
 	if err != nil {

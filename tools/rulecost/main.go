@@ -50,16 +50,16 @@ type output struct {
 	Together []float64   `json:"together"` // elapsed seconds of each round that evaluates all groups at once
 }
 
-// groupCost holds the cost of a group in each round. The field CPU contains the CPU seconds of the group's evaluation when
-// no other group is evaluated. The field Together contains the elapsed seconds of the group's evaluation in rounds that
-// evaluate all groups at once.
+// groupCost holds the cost of a group in each round. The field CPU contains the CPU seconds of an evaluation of this group
+// alone. The field Together contains the elapsed seconds of the group's evaluation in rounds that evaluate all groups at
+// once.
 type groupCost struct {
 	Name     string    `json:"name"`
 	CPU      []float64 `json:"cpu"`
 	Together []float64 `json:"together"`
 }
 
-// ruleCost holds how many seconds the evaluation of a rule took in each round.
+// ruleCost contains the time in seconds that the evaluation of a rule took in each round.
 type ruleCost struct {
 	Group   string    `json:"group"`
 	Name    string    `json:"name"`

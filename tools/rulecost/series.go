@@ -41,7 +41,8 @@ func (in input) lookBackByMetric() (map[string]time.Duration, error) {
 	return all, nil
 }
 
-// lookBack returns how far back the enclosing expressions make a selector look: the sum of their ranges and offsets.
+// lookBack adds up the ranges and the offsets of the expressions that enclose a selector. The sum is the additional
+// time that the selector looks back.
 func lookBack(above []parser.Node) (back time.Duration) {
 	for _, node := range above {
 		switch a := node.(type) {
@@ -103,7 +104,8 @@ func multiply(line string, tenants, jobs int, windows map[string]time.Duration) 
 }
 
 // extend returns the requested number of values. The given values are the last values of the result. extend inserts
-// copies of the first value before the given values. If only one value is given, extend inserts zeros.
+// copies of the first value before the given values. If only one value is given, the function extend inserts zeros
+// instead of copies.
 func extend(values []parser.SequenceValue, number int) []float64 {
 	all := make([]float64, number)
 	for i := range all {

@@ -23,8 +23,8 @@ const (
 	Symptom Level = "symptom"
 )
 
-// levels lists the levels of failures, from Cause, which explains the state of a TrainJob best, to
-// Symptom.
+// levels is the list of the levels of failures. Failures of an earlier level explain the state of a
+// TrainJob better than failures of a later level.
 var levels = []Level{Cause, General, Symptom}
 
 // Retry says whether the same TrainJob can succeed later.
@@ -68,8 +68,8 @@ type Failure struct {
 // Origin is the part of a system in which a failure begins.
 type Origin string
 
-// origins is the list of all origins. A failure can cause other failures whose origins come later
-// in the list of origins.
+// origins is the list of all origins. A failure of one origin can cause failures of origins that
+// come later in the list.
 var origins = []Origin{"infrastructure", "preemption", "platform", "user", "gang", "capacity", "transient"}
 
 //go:embed catalogue.yaml
@@ -100,7 +100,8 @@ func readCatalogue(text []byte) ([]Failure, error) {
 	return all, nil
 }
 
-// compile sets the default level of a failure, and compiles its patterns.
+// compile sets the default level of a failure, and compiles the patterns of the
+// failure.
 func (f *Failure) compile() error {
 	if f.Level == "" {
 		f.Level = Cause

@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// TestCatalogueIsComplete checks that all failures have all fields with known values, and that codes are unique.
 func TestCatalogueIsComplete(t *testing.T) {
 	code := regexp.MustCompile(`^[A-Z][A-Za-z]+$`)
 	seen := map[string]bool{}
@@ -31,9 +30,8 @@ func TestCatalogueIsComplete(t *testing.T) {
 	}
 }
 
-// TestRequiredWords checks the required words that newPatterns finds. The expected text of an expression has one line for
-// each pattern that newPatterns returns. In a line of the expected text, "&" separates clauses, and "|" separates the words
-// of a clause.
+// TestRequiredWords expects one line of text for each pattern that newPatterns returns. In a line of the expected text, "&"
+// separates clauses, and "|" separates the words of a clause.
 func TestRequiredWords(t *testing.T) {
 	for expression, want := range map[string]string{
 		`exec format error`:               "exec format error",
@@ -78,9 +76,8 @@ func TestPatternsAreFast(t *testing.T) {
 	}
 }
 
-// TestOwnTextsHaveNoFailures checks the texts that describe the cause and the remedy of each failure. If a text describes
-// one failure, Diagnose must recognize no other failure in the text. The controller writes causes and remedies of
-// failures into events of TrainJobs, and Diagnose later reads these events.
+// TestOwnTextsHaveNoFailures: in the cause and the remedy of a failure, Diagnose must recognize no other failure. The
+// controller writes causes and remedies of failures into events of TrainJobs, and Diagnose later reads these events.
 func TestOwnTextsHaveNoFailures(t *testing.T) {
 	for _, f := range Catalogue() {
 		text := "TrainingFailed: " + f.Code + " (pod train-node-0-0-abcde): " + f.Cause + " " + f.Remedy
@@ -92,8 +89,8 @@ func TestOwnTextsHaveNoFailures(t *testing.T) {
 	}
 }
 
-// TestOrder checks which failures Diagnose returns, and in which order. Diagnose must return a cause before its symptom.
-// If failures have the same time, Diagnose must return a failure of the infrastructure before all other failures.
+// TestOrder: Diagnose must return a cause before its symptom. If failures have the same time, Diagnose must return a
+// failure of the infrastructure before all other failures.
 func TestOrder(t *testing.T) {
 	log := func(lines ...string) Text { return Text{Source: Log, Message: strings.Join(lines, "\n")} }
 	for name, tc := range map[string]struct {
@@ -138,8 +135,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestLogBeforeExitCode checks that Diagnose prefers a line of the log to the exit code of the container as the evidence of
-// a crash. The line in the log names the rank that crashed, but the exit code does not.
+// TestLogBeforeExitCode: the line in the log names the rank that crashed, but the exit code does not.
 func TestLogBeforeExitCode(t *testing.T) {
 	const line = "rank 0 with PID 77 on node bert-node-0-0 exited on signal 11 (Segmentation fault)."
 	found := Diagnose([]Text{{Source: Cluster, Message: "Error: exit code 139"}, {Source: Log, Message: line}})

@@ -24,8 +24,8 @@ type report struct {
 	Text   string   `yaml:"text"`
 }
 
-// TestCorpus measures the share of the reports in testdata/corpus.yaml for which Diagnose finds the expected failure. The
-// authors of the catalogue know the reports in testdata/corpus.yaml, so the result says little about other reports.
+// TestCorpus says little about unknown reports, because the authors of the catalogue know the reports in
+// testdata/corpus.yaml.
 func TestCorpus(t *testing.T) {
 	all := readReports(t, "testdata/corpus.yaml")
 	for _, r := range measure(t, all, 0.95, 0.03) {
@@ -33,9 +33,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// TestSealedCorpus measures the share of the reports in testdata/sealed.yaml for which Diagnose finds the expected failure.
-// The authors of the catalogue have not read the reports in testdata/sealed.yaml. TestSealedCorpus also checks that nobody
-// has changed testdata/sealed.yaml.
+// TestSealedCorpus measures reports that the authors of the catalogue have not read.
 func TestSealedCorpus(t *testing.T) {
 	const digest = "55f0954041c4e516f278abb3f04a5466351010cb4999018f414d4ae7cc81b2db"
 	text, err := os.ReadFile("testdata/sealed.yaml")
@@ -48,8 +46,8 @@ func TestSealedCorpus(t *testing.T) {
 	measure(t, readReports(t, "testdata/sealed.yaml"), 0.85, 0.03)
 }
 
-// measure checks the answers of Diagnose. The test fails if too few answers are right, or if too many answers are
-// wrong. measure returns the reports for which Diagnose gives no right answer. Only the first
+// measure fails the test if too few answers of Diagnose are right, or if too many answers are wrong. measure returns
+// the reports for which Diagnose gives no right answer. Only the first
 // failure that Diagnose returns for a report counts as its answer:
 //   - The answer is right if it is the failure of the report.
 //   - Another cause or general failure is wrong.
@@ -80,8 +78,7 @@ func measure(t *testing.T, all []report, minimumRight, maximumWrong float64) (ot
 
 func (r report) accepts(code string) bool { return code == r.Code || slices.Contains(r.Also, code) }
 
-// first is the function that runs Diagnose on a report, and returns the failure at index 0 of the
-// result. If Diagnose finds no failure, the result is a failure with the code "Unknown".
+// first returns a failure with the code "Unknown" if Diagnose finds no failure.
 func first(r report) Failure {
 	var texts []Text
 	for _, message := range r.messages() {
@@ -96,8 +93,9 @@ func first(r report) Failure {
 // event matches the start of each event in the output of `kubectl describe`.
 var event = regexp.MustCompile(`(?m)^\s*(Normal|Warning)\s`)
 
-// messages returns the texts of a report that Diagnose gets: the whole log, or one text for each event. The result omits
-// FailedScheduling events of a pod that was scheduled later, because the package "jobs" also omits these events.
+// messages returns the texts of a report that Diagnose gets: the whole log, or one text for each event. If a pod was
+// scheduled later, the result omits the pod's FailedScheduling events, because the package "jobs" also omits these
+// events.
 func (r report) messages() []string {
 	starts := event.FindAllStringIndex(r.Text, -1)
 	if r.Source == Log || len(starts) == 0 {

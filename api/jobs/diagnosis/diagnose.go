@@ -9,8 +9,8 @@ import (
 // Diagnosis is a failure that was recognized in a text.
 type Diagnosis struct {
 	Failure
-	// Text is the first text in which the failure was recognized. If the first text is a message of Kubernetes about a pod,
-	// and the pod's log shows the failure too, Text is the log.
+	// Text is the first text in which the failure was recognized. If the first text is a message of Kubernetes about a
+	// pod, and the log of this pod shows the same failure, Text is the log.
 	Text Text
 	// Line is the number of the line that shows the failure, counted from 1. Evidence is the text of the line that shows
 	// the failure. If the line is long, Evidence is only the part around the match. Evidence has at most 300 characters,
@@ -45,7 +45,7 @@ func Diagnose(texts []Text) []Diagnosis {
 }
 
 // isMoreSpecific reports whether the argument "text" is better evidence for a failure than the argument "other". The log of
-// a pod shows more than the messages of Kubernetes about this pod: for example, it names the rank that crashed.
+// a pod shows more than the messages of Kubernetes about this pod: for example, the log names the rank that crashed.
 func isMoreSpecific(text, other Text) bool {
 	return text.Source == Log && other.Source == Cluster && text.Pod == other.Pod
 }
@@ -57,7 +57,8 @@ type ranked struct {
 	origin int // the smallest index in the list origins among the diagnoses of the same text and level
 }
 
-// rank returns the diagnoses of one text, with the keys by which Diagnose sorts diagnoses.
+// rank returns the diagnoses of one text, with the keys by which Diagnose
+// sorts diagnoses.
 func rank(text int, found []Diagnosis) []ranked {
 	best := map[Level]int{}
 	for _, d := range found {

@@ -12,8 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// sample is a text that a program or Kubernetes writes, together with the code of a failure. Diagnose must find the
-// failure with this code in the text.
+// sample is a text that a program or Kubernetes writes, and the code of the failure that the text shows.
 type sample struct {
 	Code   string `yaml:"code"`
 	Source Source `yaml:"source"`
@@ -60,8 +59,6 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestSymptomsComeLast checks each pair of a symptom and a failure of another level, in both orders. Diagnose must
-// not return a symptom before a failure of another level.
 func TestSymptomsComeLast(t *testing.T) {
 	level := map[string]Level{}
 	for _, f := range Catalogue() {
@@ -95,8 +92,7 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// TestEndOfTracebackIsEvidence checks that the evidence of an exception is the last line of its traceback, even if mpirun or
-// torchrun writes the number of the rank before each line.
+// TestEndOfTracebackIsEvidence: mpirun and torchrun can write the number of the rank before each line of a traceback.
 func TestEndOfTracebackIsEvidence(t *testing.T) {
 	for _, prefix := range []string{"", "[1,3]<stderr>:", "[rank3]: "} {
 		lines := []string{"Traceback (most recent call last):", "  File \"train.py\", line 3, in <module>", "    main()", "acme.DataError: no data", "step 5: Error: none"}
@@ -111,8 +107,8 @@ func TestEndOfTracebackIsEvidence(t *testing.T) {
 	}
 }
 
-// TestLastTracebackExplains checks logs with several tracebacks and warnings. Diagnose must not report exceptions that the
-// program handled, or warnings before the last traceback.
+// TestLastTracebackExplains: Diagnose must not report exceptions that the program handled, or warnings before the last
+// traceback.
 func TestLastTracebackExplains(t *testing.T) {
 	traceback := func(exception string) string {
 		return "Traceback (most recent call last):\n  File \"a.py\"\n" + exception + "\n"
@@ -146,8 +142,8 @@ func TestLastTracebackExplains(t *testing.T) {
 	}
 }
 
-// TestEvidenceShowsTheMatch checks the evidence for a log line that is longer than maxEvidence. The evidence must contain
-// the text that matched a pattern. The evidence must not contain any part of the secret at the start of the line.
+// TestEvidenceShowsTheMatch: if a log line is longer than maxEvidence, the evidence must contain the text that matched a
+// pattern. The evidence must not contain any part of the secret at the start of the line.
 func TestEvidenceShowsTheMatch(t *testing.T) {
 	line := "HF_TOKEN=hf_" + strings.Repeat("a", 90) + strings.Repeat(" progress", 1000) + " ModuleNotFoundError: No module named 'a'" + strings.Repeat(" more", 1000)
 	found := Diagnose([]Text{{Source: Log, Message: line}})
@@ -183,7 +179,6 @@ var cleanLines = []string{
 	"INFO: 'exit code' is a field of the results table, row %d",
 }
 
-// cleanLog returns a log of a successful training with at least the given number of bytes.
 func cleanLog(bytes int) string {
 	random := rand.New(rand.NewPCG(3, 4))
 	var log strings.Builder
@@ -198,14 +193,12 @@ func cleanLog(bytes int) string {
 	return log.String()
 }
 
-// TestCleanLogsHaveNoFailures checks that Diagnose finds no failures in 10 MiB of logs of successful trainings.
 func TestCleanLogsHaveNoFailures(t *testing.T) {
 	if found := Diagnose([]Text{{Source: Log, Message: cleanLog(10 << 20)}}); len(found) > 0 {
 		t.Errorf("found %s in %q", found[0].Code, found[0].Evidence)
 	}
 }
 
-// BenchmarkDiagnose measures how long Diagnose takes for a log of 1 MiB that ends with a failure.
 func BenchmarkDiagnose(b *testing.B) {
 	text := Text{Source: Log, Message: cleanLog(1<<20) + "torch.OutOfMemoryError: CUDA out of memory.\n"}
 	b.SetBytes(int64(len(text.Message)))
@@ -216,7 +209,6 @@ func BenchmarkDiagnose(b *testing.B) {
 	}
 }
 
-// FuzzDiagnose checks that Diagnose accepts every text without a panic, and that evidence is safe to print.
 func FuzzDiagnose(f *testing.F) {
 	for _, s := range readSamples(f) {
 		f.Add(string(s.Source), s.Text)

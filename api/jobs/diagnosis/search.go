@@ -8,8 +8,8 @@ import (
 	"github.com/trainyard/trainyard/api/sanitize"
 )
 
-// search returns the failures in a text, each with the first line that shows the failure. search finds at most one failure
-// in each line of the text.
+// search returns the failures in a text, each with the first line that shows the failure. search
+// finds at most one failure in each line of the text.
 func search(text Text) []Diagnosis {
 	if text.Source != Log {
 		text.Message = strings.Join(strings.Fields(text.Message), " ") // line breaks in a message of Kubernetes have no meaning
@@ -69,10 +69,10 @@ func (s *scan) readLine(i int) {
 }
 
 // addTraceback adds the failure f for the traceback that begins in lines[start]. If another failure matches the last line of
-// the traceback, addTraceback changes nothing, because the search finds this failure in that line later. addTraceback also
-// changes nothing if an exception that was found before caused the exception of the traceback. When addTraceback adds the
+// the traceback, addTraceback changes nothing, because the search reaches this line later. addTraceback also changes nothing
+// if the search has already found the exception that caused the exception of the traceback. When addTraceback adds the
 // failure of a complete traceback, it removes general failures and other tracebacks in earlier lines. The program continued
-// after these earlier failures.
+// after the failures in earlier lines.
 func (s *scan) addTraceback(f Failure, start int) {
 	end := start + endOfTraceback(s.lines[start:])
 	if end > start {
@@ -90,8 +90,8 @@ func (s *scan) addTraceback(f Failure, start int) {
 	s.found = append(s.found, Diagnosis{Failure: f, Text: s.text, Line: end + 1, Evidence: evidence(s.lines[end], 0), Count: 1})
 }
 
-// candidatesFor returns the failures that can occur in a text. candidatesFor leaves out patterns that cannot match any part
-// of the text.
+// candidatesFor returns the failures that a text may show. Each returned failure contains only the patterns that may match
+// the text.
 func candidatesFor(text Text) []Failure {
 	var candidates []Failure
 	lower := strings.ToLower(text.Message)
@@ -127,8 +127,8 @@ var harmless = regexp.MustCompile(`\bulimit: |\(ignored\)|hostfile_replace_entri
 // are not the output of a program.
 var prompt = regexp.MustCompile(`^(\(\S+\) ?)?[\w.-]+@[\w.-]+:[^$#]*[$#] |^\$ `)
 
-// warning is a regular expression for log lines, such as warnings, after which a program continues. isWarning
-// excludes the warnings of NCCL, because the warnings of NCCL report failures.
+// warning is a regular expression for the log lines after which a program continues, such as warnings. The
+// function isWarning excludes the warnings of NCCL, because these warnings report failures.
 var warning = regexp.MustCompile(`Warning: |\bWARN(ING)?\b|\bINFO\b|^\[?[IW]\d{4}|^\[[IW] |^\S+ \S+: [IW] |\bwill be ignored\b`)
 
 func isWarning(line string) bool { return warning.MatchString(line) && !isWarningOfNCCL(line) }
@@ -136,8 +136,8 @@ func isWarning(line string) bool { return warning.MatchString(line) && !isWarnin
 // warningOfNCCL matches the warnings of NCCL. Old versions of NCCL write "WARN" without "NCCL" before it.
 var warningOfNCCL = regexp.MustCompile(`NCCL WARN|\.(h|cc|cu):\d+ WARN `)
 
-// isWarningOfNCCL reports whether a line is a warning of NCCL. When NCCL has printed a warning, an operation
-// of NCCL fails.
+// isWarningOfNCCL reports whether a line is a warning of NCCL. After NCCL has printed a warning, one of
+// NCCL's operations fails.
 func isWarningOfNCCL(line string) bool { return warningOfNCCL.MatchString(line) }
 
 // firstMatch returns the failure with a pattern that matches the line, and the position of the match in bytes. If several

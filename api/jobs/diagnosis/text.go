@@ -8,13 +8,13 @@ import "time"
 type Source string
 
 const (
-	// Cluster is the source of messages of Kubernetes: messages of events, conditions and container states, and errors
-	// of the API server.
+	// Cluster is the source of texts that Kubernetes writes: messages of events, conditions and container states, and
+	// errors of the API server.
 	Cluster Source = "cluster"
-	// Log is the source of a text from the end of a container's log.
+	// Log is the source of texts from the end of a container's log.
 	Log Source = "log"
-	// State is the source of descriptions that trainyard writes. trainyard describes problems about which the cluster
-	// contains no message.
+	// State is the source of descriptions that trainyard itself writes. These descriptions are about problems for
+	// which the cluster contains no message.
 	State Source = "state"
 )
 
@@ -28,6 +28,6 @@ type Text struct {
 	// Time is the time at which the text was written. For a log, Time is the time at which the container ended. Time is
 	// zero if the time of the text is unknown.
 	Time time.Time
-	// Message is the content of the text. A log has several lines.
+	// Message is the text itself. A log has several lines.
 	Message string
 }

@@ -19,8 +19,8 @@ var digits = regexp.MustCompile(`\d+`)
 // message if it has one.
 var exception = regexp.MustCompile(`^[A-Za-z_][\w.]*(:|\s*$)`)
 
-// frame is a regular expression for a traceback line that names a source file. If a log line matches the expression frame,
-// the next log line is source code. The beginning of the traceback can be missing in the log.
+// frame is a regular expression for a traceback line that names a source file. If a log line matches the expression
+// "frame", the next log line is source code. The beginning of the traceback can be missing in the log.
 var frame = regexp.MustCompile(`File "[^"]+", line \d+, in `)
 
 // endOfTraceback returns the index of the last line of a traceback, which names the exception. The first line of the

@@ -18,7 +18,7 @@ const (
 	NotReached Status = "not reached"
 )
 
-// Check is one step of a trial, and its result.
+// Check is one step of a trial, together with the result of the step.
 type Check struct {
 	// Name is a short, stable identifier, such as "image" or "ssh".
 	Name string `json:"name"`

@@ -65,9 +65,9 @@ func checkSlots(o *observation) finding {
 	})
 }
 
-// checkVerdict passes the cause of each failure in the verdict to the function "concerns". The check fails if
-// "concerns" returns true for any cause. If the check passes, checkVerdict sets Check.Detail to the result of the
-// function "detail".
+// checkVerdict passes the cause of each failure in the verdict to the function "concerns". The check fails if the
+// function "concerns" returns true for any cause. If the check passes, checkVerdict sets Check.Detail to the
+// result of the function "detail".
 func (o *observation) checkVerdict(concerns func(cause string) bool, detail func(jobs.Verdict) string) finding {
 	launcher := o.launcherPod()
 	verdict, err := o.readVerdict()

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// responseTimeout is how long the API server may fail to respond before the detail of a check mentions
-// the missing response.
+// responseTimeout is a time limit for the API server. If the API server does not respond within
+// responseTimeout, the detail of a check mentions the missing response.
 const responseTimeout = 5 * time.Second
 
 // decide runs all checks, and reports whether the trial is over. An open check becomes Passed if the TrainJob has reached a
@@ -103,8 +103,8 @@ func (t *trial) failWithoutFinding(o *observation, c *check) bool {
 	return true
 }
 
-// expire sets the first open check to Failed, because the trial timed out. The parameter "found" contains the log of
-// mpirun if mpirun still runs.
+// expire sets the first open check to Failed, because the trial timed out. The parameter "found"
+// contains the log of mpirun if mpirun still runs.
 func (t *trial) expire(found finding) {
 	for i := range t.checks {
 		if t.checks[i].Status != Open {

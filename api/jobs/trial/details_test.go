@@ -28,7 +28,6 @@ func (s *fakeCluster) warn(kind, name, reason, message string) {
 	}
 }
 
-// TestRejectedPods: if a webhook, a policy or a quota rejects the pods, the evidence is the message of the rejection.
 func TestRejectedPods(t *testing.T) {
 	for name, tc := range map[string]struct{ kind, suffix, reason, message string }{
 		"a webhook, a pod":    {"Job", "-node-0", "FailedCreate", `admission webhook "w" denied the request: no pods here`},
@@ -79,7 +78,6 @@ func TestWaitingReasons(t *testing.T) {
 	}
 }
 
-// TestFailedInitializer: if an initializer fails, the evidence is the log of the initializer.
 func TestFailedInitializer(t *testing.T) {
 	s := newFakeCluster(t)
 	s.log.Store("no such data set\n")
@@ -93,8 +91,6 @@ func TestFailedInitializer(t *testing.T) {
 	}
 }
 
-// TestIncompleteVerdicts: a check fails if the verdict lacks the numbers of hosts, or reports that some hosts were
-// not reached.
 func TestIncompleteVerdicts(t *testing.T) {
 	for name, tc := range map[string]struct{ verdict, check, want string }{
 		"without fields":     {`{}`, "dns", "the numbers of hosts are missing or wrong"},
@@ -117,7 +113,6 @@ func TestIncompleteVerdicts(t *testing.T) {
 	}
 }
 
-// TestPreflightTimeoutIsNotRaised: a trial lowers the timeout of preflight, and never raises it.
 func TestPreflightTimeoutIsNotRaised(t *testing.T) {
 	for timeout, patches := range map[time.Duration]int{time.Minute: 1, time.Hour: 0} {
 		s := newFakeCluster(t)

@@ -33,8 +33,7 @@ type fakeCluster struct {
 	log     atomic.Value // a string with the log of every container; if no string is stored, reading a log fails
 }
 
-// newFakeCluster creates a fakeCluster with a runtime. The trials on a fakeCluster have a timeout of 20 s, which
-// is long enough for a trial to pass.
+// newFakeCluster sets a timeout of 20 s, which is long enough for a trial to pass.
 func newFakeCluster(t *testing.T) *fakeCluster {
 	t.Helper()
 	cp, _, options := start(t)
@@ -48,7 +47,6 @@ func newFakeCluster(t *testing.T) *fakeCluster {
 // nothing.
 type transport func(next http.RoundTripper, r *http.Request) (*http.Response, error)
 
-// connect creates a client that sends its requests through a transport.
 func (s *fakeCluster) connect(send transport) {
 	s.Helper()
 	config := s.cp.Config()
@@ -71,7 +69,6 @@ type tripper func(*http.Request) (*http.Response, error)
 
 func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// serveLog responds to a request for a log, as a kubelet would.
 func (s *fakeCluster) serveLog(r *http.Request) *http.Response {
 	response := httptest.NewRecorder()
 	log, ok := s.log.Load().(string)
@@ -110,8 +107,6 @@ func (s *fakeCluster) play(act func(job string)) (trial.Result, error) {
 	return result, err
 }
 
-// createPod creates a pod of a TrainJob with the given status. createPod assigns the pod to a cluster
-// node.
 func (s *fakeCluster) createPod(job, role string, index int, suffix string, status corev1.PodStatus) {
 	s.Helper()
 	pod := &corev1.Pod{
@@ -133,7 +128,6 @@ func (s *fakeCluster) createPod(job, role string, index int, suffix string, stat
 	}
 }
 
-// createNodes creates a ready pod for every node.
 func (s *fakeCluster) createNodes(job string) {
 	s.Helper()
 	for i := range int(s.options.Nodes) {
@@ -141,8 +135,7 @@ func (s *fakeCluster) createNodes(job string) {
 	}
 }
 
-// endJobSet sets a final condition of the JobSet. Trainer copies the final condition of the JobSet
-// to the TrainJob.
+// endJobSet sets a final condition of the JobSet, which Trainer copies to the TrainJob.
 func (s *fakeCluster) endJobSet(job string, as jobset.JobSetConditionType) {
 	s.Helper()
 	set := &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{Namespace: s.options.Namespace, Name: job}}
@@ -167,8 +160,6 @@ func ready() corev1.PodStatus {
 	}
 }
 
-// succeededStatus returns the status of a pod whose preflight wrote the given verdict, and whose main container
-// succeeded.
 func succeededStatus(verdict string) corev1.PodStatus {
 	return corev1.PodStatus{
 		ContainerStatuses:     []corev1.ContainerStatus{ended(jobs.MainContainer, 0, "")},

@@ -20,8 +20,8 @@ type observation struct {
 	snapshot jobs.Snapshot
 	pods     map[string]jobs.Pod // by UID
 	logs     map[string]string   // logs of ended containers, by pod UID and container name
-	// mountWarnings contains the latest mount error of each pod. The keys of the map are the UIDs
-	// of the pods.
+	// mountWarnings contains the latest mount errors of pods that the trial has read. The keys of
+	// the map are the UIDs of the pods.
 	mountWarnings map[string]string
 	// creationFailure is the latest event about a pod that could not be created.
 	creationFailure string
@@ -178,7 +178,8 @@ func isMPI(role jobs.Role) bool { return role == jobs.Launcher || role == jobs.N
 // rankPods returns the launcher and the nodes.
 func (o *observation) rankPods() []jobs.Pod { return o.latestPods(isMPI) }
 
-// otherPods returns all pods except the launcher and the nodes, such as initializers.
+// otherPods returns the pods that are neither the launcher nor nodes, for example the pods of
+// initializers.
 func (o *observation) otherPods() []jobs.Pod {
 	return o.latestPods(func(r jobs.Role) bool { return !isMPI(r) })
 }

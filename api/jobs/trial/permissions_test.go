@@ -19,8 +19,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// allow is a helper that gives a user permissions in a namespace. The user has the same name as the
-// namespace.
+// allow gives permissions to the user who has the same name as the namespace.
 func allow(t *testing.T, cp *controlplane.ControlPlane, namespace string, permissions []jobs.Permission) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: "tester"}
@@ -52,7 +51,6 @@ func connectAs(t *testing.T, cp *controlplane.ControlPlane, user string) jobs.Jo
 	return all
 }
 
-// TestFollowPermissionsSuffice: a user who has only the FollowPermissions can run a whole trial.
 func TestFollowPermissionsSuffice(t *testing.T) {
 	cp, _, options := start(t)
 	allow(t, cp, options.Namespace, jobs.FollowPermissions)
@@ -68,8 +66,6 @@ func TestFollowPermissionsSuffice(t *testing.T) {
 	}
 }
 
-// TestMissingPermission: if the user lacks a permission, the error of Run names this permission, and Run creates no
-// TrainJob.
 func TestMissingPermission(t *testing.T) {
 	cp, _, options := start(t)
 	for i, missing := range jobs.FollowPermissions {
@@ -91,7 +87,6 @@ func TestMissingPermission(t *testing.T) {
 	}
 }
 
-// TestUnsupportedRuntimes: for a runtime that cannot be tested, Run returns an error and creates no TrainJob.
 func TestUnsupportedRuntimes(t *testing.T) {
 	cp, all, options := start(t)
 	without := func(role jobs.Role) func(*jobs.Runtime) {

@@ -11,10 +11,8 @@ import (
 	"github.com/trainyard/trainyard/api/jobs/trial"
 )
 
-// goodVerdict is the verdict of a preflight that reached three hosts.
 const goodVerdict = `{"hosts":3,"reached":3,"slots":6,"available":6,"ms":[1,2,3],"failed":[]}`
 
-// rankOutput returns the output of a job that runs the given number of ranks on each of three hosts.
 func rankOutput(job string, each int) string {
 	var b strings.Builder
 	for i := range 3 * each {
@@ -23,8 +21,8 @@ func rankOutput(job string, each int) string {
 	return b.String()
 }
 
-// TestUnreadLogFails: a trial fails if the launcher's log cannot be read. A TrainJob can be Complete although all
-// ranks ran on one host, and only the log shows on which hosts they ran.
+// TestUnreadLogFails: a TrainJob can be Complete although all ranks ran on one host, and only the log shows the
+// hosts.
 func TestUnreadLogFails(t *testing.T) {
 	s := newFakeCluster(t)
 	result, err := s.play(func(job string) {
@@ -41,8 +39,7 @@ func TestUnreadLogFails(t *testing.T) {
 	}
 }
 
-// TestLatestLauncher: if a Job creates a second launcher pod, the trial checks the newer pod. The trial must find
-// the newer launcher pod by its creation time, and not by its name.
+// TestLatestLauncher: the trial must find the newer launcher pod by its creation time, and not by its name.
 func TestLatestLauncher(t *testing.T) {
 	for name, suffixes := range map[string][2]string{"in order of names": {"a", "b"}, "in reverse order": {"b", "a"}} {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +62,6 @@ func TestLatestLauncher(t *testing.T) {
 	}
 }
 
-// TestManyRanks: a trial with thousands of ranks can pass.
 func TestManyRanks(t *testing.T) {
 	s := newFakeCluster(t)
 	result, err := s.play(func(job string) {
@@ -79,8 +75,6 @@ func TestManyRanks(t *testing.T) {
 	}
 }
 
-// TestHangingMpirun: if all ranks have started but mpirun does not end, the failed check reports that mpirun has not
-// ended. The evidence of the failed check is the launcher's log.
 func TestHangingMpirun(t *testing.T) {
 	s := newFakeCluster(t)
 	s.options.Timeout = 8 * time.Second

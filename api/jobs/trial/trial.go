@@ -101,7 +101,8 @@ type trial struct {
 	timedOut bool
 }
 
-// errTimeout is the cause of the end of a trial's context if the time Options.Timeout has passed.
+// errTimeout is the error that ends the context of a trial when the time Options.Timeout has
+// passed.
 var errTimeout = errors.New("the trial timed out")
 
 // follow observes the TrainJob until all checks are decided.

@@ -12,7 +12,6 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// TestShortOutage: a trial can pass although the API server is unavailable for two seconds.
 func TestShortOutage(t *testing.T) {
 	s := newFakeCluster(t)
 	var unavailable atomic.Bool
@@ -36,7 +35,8 @@ func TestShortOutage(t *testing.T) {
 	}
 }
 
-// TestLongOutage: if the API server stays unavailable, the detail of the open check mentions the outage.
+// TestLongOutage: if the API server stays unavailable, the detail of the undecided check mentions the
+// outage.
 func TestLongOutage(t *testing.T) {
 	s := newFakeCluster(t)
 	s.options.Timeout = 8 * time.Second

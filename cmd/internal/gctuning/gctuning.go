@@ -54,11 +54,12 @@ func adjust(liveHeap []metrics.Sample) {
 	afterNextCollection(adjust)
 }
 
-// afterNextCollection calls a function after the next collection. The function allocates an object whose cleanup is
-// the argument "call". The next garbage collection frees the object, and so runs the cleanup.
+// afterNextCollection runs the argument "call" after the next garbage collection. afterNextCollection allocates
+// an object whose cleanup is the argument "call". The next garbage collection frees the object, and so runs the
+// cleanup.
 func afterNextCollection(call func([]metrics.Sample)) {
-	// Because of the pointer field, the allocator puts no other objects into the same block. Other objects
-	// in the same block could delay the cleanup of the new object.
+	// Because of the pointer field, the allocator puts no other objects into the same block. If the block
+	// contained other objects, they could delay the cleanup of the new object.
 	type garbage struct{ _ *garbage }
 	runtime.AddCleanup(new(garbage), call, []metrics.Sample{{Name: "/gc/heap/live:bytes"}})
 }

@@ -15,8 +15,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// collectUntil runs garbage collections until the GC percentage is between the arguments "low" and "high". The
-// function "adjust" sets the GC percentage after each collection.
+// collectUntil runs garbage collections, after each of which the function "adjust" sets the GC percentage.
 func collectUntil(t *testing.T, low, high uint64) {
 	t.Helper()
 	percent := []metrics.Sample{{Name: "/gc/gogc:percent"}}
@@ -45,8 +44,7 @@ func TestCollectsAtTheDefaultRateWithALargeLiveHeap(t *testing.T) {
 	runtime.KeepAlive(live)
 }
 
-// TestMemoryLimitFollowsTheLiveHeap checks that the memory limit exceeds the live heap. With a limit below the live
-// heap, the collector would run all the time.
+// TestMemoryLimitFollowsTheLiveHeap: with a limit below the live heap, the collector would run all the time.
 func TestMemoryLimitFollowsTheLiveHeap(t *testing.T) {
 	live := make([]byte, 4*minHeap)
 	runtime.GC()

@@ -26,7 +26,7 @@ type Need struct {
 	Environments []string       `json:"environments"` // empty if all environments need it
 }
 
-// Format writes a report for one group of readers, such as code scanners.
+// Format is an output format of reports for one group of readers, such as code scanners.
 type Format struct {
 	Name  string // the value of --report
 	Doc   string // the readers for whom the format is meant, in one line

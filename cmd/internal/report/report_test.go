@@ -125,7 +125,6 @@ func TestFingerprintDependsOnRuleAndPath(t *testing.T) {
 	}
 }
 
-// fullDisk is a writer that always fails.
 type fullDisk struct{ writes int }
 
 func (f *fullDisk) Write([]byte) (int, error) {

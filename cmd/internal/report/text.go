@@ -42,7 +42,8 @@ var Text = Format{
 	},
 }
 
-// write sends the whole report in one call, so that the report is either complete or absent.
+// write passes the whole report to the writer in one call, so that the report is
+// either complete or absent.
 func write(w io.Writer, text string) error {
 	if text == "" {
 		return nil

@@ -81,8 +81,8 @@ func decodeNode(node *yaml.Node) (object *unstructured.Unstructured, values int,
 	return &unstructured.Unstructured{Object: fields}, values, nil
 }
 
-// checkObject checks that an object is a TrainJob with a valid name. The namespace of the object must be empty or the given
-// one. The metadata of the object may contain only a name, a namespace, labels and annotations.
+// checkObject checks that an object is a TrainJob with a valid name. The namespace of the object must be empty, or must
+// equal the argument "namespace". The metadata of the object may contain only a name, a namespace, labels and annotations.
 func checkObject(object *unstructured.Unstructured, namespace string) error {
 	metadata, _ := object.Object["metadata"].(map[string]any)
 	if err := checkTypes(object.Object, metadata); err != nil {
@@ -111,9 +111,9 @@ func checkObject(object *unstructured.Unstructured, namespace string) error {
 	return nil
 }
 
-// checkTypes checks the types of the fields that the controller itself reads. For a field of another type, the methods of
-// unstructured.Unstructured return an empty value. Without the check, the controller would create a TrainJob that lacks a
-// field of a wrong type.
+// checkTypes checks the types of the fields that the controller itself reads. If a field has a wrong type, the methods of
+// unstructured.Unstructured return an empty value. Without the check, the controller would create the TrainJob, but would
+// omit each field of a wrong type.
 func checkTypes(fields, metadata map[string]any) error {
 	for _, field := range []string{"metadata", "spec"} {
 		if _, isMapping := fields[field].(map[string]any); fields[field] != nil && !isMapping {

@@ -56,9 +56,9 @@ type Tree struct {
 // folder and its subfolders.
 //
 // Read returns an error if the folder exceeds a limit, contains a forbidden file, or cannot be read or built. If
-// Read returns an error, the caller knows no TrainJob of the folder. After an error of Read, the caller must
-// neither create nor delete runs. If only single files contain mistakes, Read returns no error. Read lists these
-// mistakes in Tree.Problems.
+// Read returns an error, the caller does not know which TrainJobs the folder contains. After an error of Read,
+// the caller must neither create nor delete runs. If some files contain mistakes, and the folder as a whole can
+// be read, Read returns no error. Read lists these mistakes in Tree.Problems.
 func Read(tree fs.FS, folder, namespace string, limits Limits) (Tree, error) {
 	if _, err := fs.Stat(tree, folder); errors.Is(err, fs.ErrNotExist) {
 		return Tree{}, errors.New("the commit does not contain this folder, and Git stores no empty folders: for a folder without TrainJobs, commit an empty file such as .gitkeep")

@@ -11,15 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// job builds the YAML text of a TrainJob, and appends the text in the argument "more".
 func job(name, more string) string {
 	return fmt.Sprintf("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: %s}\n%s", name, more)
 }
 
 func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 
-// read decodes the TrainJobs of a folder, and returns a text with one line for each job and each
-// problem.
 func read(t *testing.T, tree fs.FS) string {
 	t.Helper()
 	result, err := Read(tree, ".", "team-a", DefaultLimits)
@@ -83,7 +80,6 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestLimits checks the limits on the whole tree.
 func TestLimits(t *testing.T) {
 	tree := fstest.MapFS{"a.yaml": file(job("one", "")), "b.yaml": file("---\n[]\n---\n" + job("two", ""))}
 	for name, tc := range map[string]struct {
@@ -134,9 +130,8 @@ func TestKustomization(t *testing.T) {
 	}
 }
 
-// TestSmallFilesWithLargeErrors checks the memory for small files with repeated keys, or with comments in deep lists.
-// Reading the files must not need much more memory than the text. The YAML library would report each pair of repeated keys,
-// and would indent each comment when it writes YAML.
+// TestSmallFilesWithLargeErrors: reading small files must not need much more memory than the text. The YAML library would
+// report each pair of repeated keys, and would indent each comment when it writes YAML.
 func TestSmallFilesWithLargeErrors(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"repeated keys":           {job("one", "spec:\n"+strings.Repeat("  a: b\n", 100_000)), `a.yaml:6: the key "a" appears twice in one mapping`},

@@ -63,8 +63,8 @@ func (a address) check() error {
 // hostPort returns the host with its port, as dialers expect it.
 func (a address) hostPort() string { return net.JoinHostPort(a.host, a.port) }
 
-// shortHost returns the host. If the port is not the default port of the scheme, shortHost also
-// returns the port.
+// shortHost returns the host without the port if the port is the default port of the scheme. If the
+// port is not the default port of the scheme, shortHost also returns the port.
 func (a address) shortHost() string {
 	if a.port == defaultPorts[a.scheme] {
 		return a.host

@@ -47,7 +47,7 @@ func readCredentials(a address, r Request) (credentials, error) {
 }
 
 // hasOnlyWebhook reports whether a Secret contains only the secret of a webhook, which is never sent to the Git server.
-// If the repository is public, the Secret may contain only the secret of the webhook.
+// A public repository needs no other entry in the Secret.
 func hasOnlyWebhook(secret map[string][]byte) bool {
 	_, has := secret[v1alpha1.WebhookKey]
 	return has && len(secret) == 1

@@ -23,8 +23,8 @@ import (
 // canary is a password that no error may contain.
 const canary = "canary/ZvX9+secret 42"
 
-// TestCredentials checks the messages about Secrets. The test also checks that the client sends nothing to
-// the server before the client has found the Secret valid.
+// TestCredentials also checks that the client sends nothing to the server before the client has found the
+// Secret valid.
 func TestCredentials(t *testing.T) {
 	s := gitserver.New(t)
 	s.Password, s.Token = canary, canary+"token"
@@ -174,8 +174,6 @@ func TestA8Redirects(t *testing.T) {
 	}
 }
 
-// forward sends a request on to the server at the given URL, and returns the response of this
-// server to the client.
 func forward(w http.ResponseWriter, request *http.Request, url string) {
 	next, err := http.NewRequestWithContext(request.Context(), request.Method, url+"?"+request.URL.RawQuery, request.Body)
 	if err != nil {
@@ -239,7 +237,7 @@ func TestA8Echoes(t *testing.T) {
 }
 
 // encrypted returns a private key whose password needs the given number of rounds of bcrypt. The password of the private key
-// is not the text of the constant "canary".
+// differs from the constant "canary".
 func encrypted(t *testing.T, rounds uint32) string {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(nil)

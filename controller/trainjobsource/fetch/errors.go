@@ -82,7 +82,7 @@ func stable(err error) string {
 }
 
 // clean returns a text on one line, without invisible characters and without secrets. The text can come from a server
-// that sends such characters or secrets.
+// that sends invisible characters or secrets.
 func clean(text string, secrets []string) string {
 	for _, secret := range secrets {
 		text = strings.ReplaceAll(text, secret, "***")
@@ -97,7 +97,7 @@ func clean(text string, secrets []string) string {
 }
 
 // listSecrets returns the texts that a message must not contain: passwords and tokens, also in the form in which HTTP
-// sends them. Very short passwords are left out, because replacing them would make all messages unreadable.
+// sends them. listSecrets omits very short passwords, because replacing them would make all messages unreadable.
 func listSecrets(secret map[string][]byte) []string {
 	var texts []string
 	for _, key := range []string{"password", "bearerToken"} {

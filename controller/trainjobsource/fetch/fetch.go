@@ -156,7 +156,7 @@ func (f *Fetcher) exchange(ctx context.Context, server remote, r Request) (Resul
 	return result, err
 }
 
-// download is a commit that was received.
+// download is the result of receiving one commit from the Git server.
 type download struct {
 	all      objects
 	selected target
@@ -185,8 +185,9 @@ func (f *Fetcher) download(ctx context.Context, server remote, list *packp.AdvRe
 	return d, err
 }
 
-// follow checks that the selected object is the selected commit, or a tag that leads to the selected commit. If the
-// selected object is an annotated tag, the result "first" is this tag. A tag can point to another tag.
+// follow checks the selected object. The object must be the selected commit, or a tag that leads
+// to the selected commit. If the selected object is an annotated tag, the result "first" is this tag. A tag can
+// point to another tag.
 func (o objects) follow(selected target) (first *tag, err error) {
 	hash := selected.object
 	for o[hash].kind == plumbing.TagObject {

@@ -17,7 +17,6 @@ import (
 // loopback contains the addresses of the tests' servers, to which the controller does not connect by default.
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
-// newFetcher returns a Fetcher that can connect to the hosts of the given URLs, also over http.
 func newFetcher(t *testing.T, limits Limits, urls ...string) *Fetcher {
 	t.Helper()
 	options := Options{Folder: t.TempDir(), Limits: limits, Network: Network{Allow: loopback}}
@@ -40,7 +39,6 @@ func hostOf(t *testing.T, url string) string {
 	return a.hostPort()
 }
 
-// newRepository returns a repository with one commit on the branch main, and the hash of the commit.
 func newRepository(t *testing.T, s *gitserver.Server) (*gitserver.Repository, string) {
 	t.Helper()
 	r, err := s.NewRepository("jobs")
@@ -65,7 +63,6 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// readAll returns the texts of all regular files.
 func readAll(t *testing.T, files fs.FS) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
@@ -80,7 +77,6 @@ func readAll(t *testing.T, files fs.FS) map[string]string {
 	return texts
 }
 
-// values returns the data of a Secret. The arguments alternate between keys and values.
 func values(pairs ...string) map[string][]byte {
 	secret := map[string][]byte{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -89,8 +85,6 @@ func values(pairs ...string) map[string][]byte {
 	return secret
 }
 
-// TestTransports checks that a fetch returns the same commit and files with each protocol and each kind
-// of credentials.
 func TestTransports(t *testing.T) {
 	s := gitserver.New(t)
 	s.Password, s.Token = "secret of robot", "token of robot"
@@ -123,7 +117,6 @@ func TestTransports(t *testing.T) {
 	}
 }
 
-// TestRefs checks which commit each kind of spec.ref selects, and the messages for invalid values.
 func TestRefs(t *testing.T) {
 	s := gitserver.New(t)
 	r, first := newRepository(t, s)
@@ -179,7 +172,6 @@ func wantConfigError(t *testing.T, err error, want string) {
 	}
 }
 
-// TestKnownCommitIsNotDownloaded checks that fetching an unchanged commit sends only one request.
 func TestKnownCommitIsNotDownloaded(t *testing.T) {
 	s := gitserver.New(t)
 	r, hash := newRepository(t, s)
@@ -227,7 +219,6 @@ func TestChanges(t *testing.T) {
 	wantConfigError(t, err, "fetching "+s.HTTP(r.Name)+": the repository has no branch feature")
 }
 
-// TestEmptyRepository checks the messages for a repository without commits, and for a repository that does not exist.
 func TestEmptyRepository(t *testing.T) {
 	s := gitserver.New(t)
 	r, err := s.NewRepository("empty")

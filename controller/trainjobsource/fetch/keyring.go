@@ -48,7 +48,7 @@ type keyring struct {
 	signatures int // of the keys
 }
 
-// add is the method that reads the armored blocks of a text, and collects their keys.
+// add reads the armored blocks of a text, and collects their keys.
 func (k *keyring) add(text []byte) error {
 	for r := bytes.NewReader(text); ; {
 		block, err := armor.Decode(r)
@@ -73,8 +73,8 @@ func (k *keyring) add(text []byte) error {
 	}
 }
 
-// check returns an error if the keys exceed a limit. The method check does not verify any
-// signature.
+// check returns an error if the keys exceed a limit. The method check does not
+// verify any signature.
 func (k *keyring) check(packets []byte) error {
 	for reader := packet.NewOpaqueReader(bytes.NewReader(packets)); ; {
 		opaque, err := reader.Next()

@@ -22,7 +22,6 @@ type pack struct {
 	count uint32
 }
 
-// header is the method that writes the header of an object into the pack.
 func (p *pack) header(kind plumbing.ObjectType, declared int) {
 	first := byte(kind)<<4 | byte(declared&15)
 	for declared >>= 4; declared > 0; declared >>= 7 {
@@ -33,21 +32,18 @@ func (p *pack) header(kind plumbing.ObjectType, declared int) {
 	p.count++
 }
 
-// deflate writes compressed data.
 func (p *pack) deflate(data []byte) {
 	w := zlib.NewWriter(&p.body)
 	_, _ = w.Write(data) // writing to memory does not fail
 	_ = w.Close()
 }
 
-// add appends an object to the pack, and returns the hash of the object.
 func (p *pack) add(kind plumbing.ObjectType, data string) plumbing.Hash {
 	p.header(kind, len(data))
 	p.deflate([]byte(data))
 	return plumbing.ComputeHash(kind, []byte(data))
 }
 
-// addCommit writes a commit of the given tree, and returns the hash of the commit.
 func (p *pack) addCommit(tree plumbing.Hash) plumbing.Hash {
 	return p.add(plumbing.CommitObject, commitText(tree))
 }
@@ -60,20 +56,19 @@ func treeEntry(mode, name string, hash plumbing.Hash) string {
 	return mode + " " + name + "\x00" + string(hash[:])
 }
 
-// start builds the part of the pack before the checksum.
+// start returns the bytes of the pack before the checksum.
 func (p *pack) start() []byte {
 	head := binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), p.count)
 	return append(head, p.body.Bytes()...)
 }
 
-// bytes returns the whole pack.
 func (p *pack) bytes() []byte {
 	text := p.start()
 	sum := sha1.Sum(text)
 	return append(text, sum[:]...)
 }
 
-// line encodes a text as a line in Git's protocol (a pkt-line).
+// line encodes a text in the format of a line in Git's protocol (a pkt-line).
 func line(text string) string { return fmt.Sprintf("%04x%s", len(text)+4, text) }
 
 const capabilities = "\x00shallow ofs-delta symref=HEAD:refs/heads/main"
@@ -87,7 +82,6 @@ type liar struct {
 	answer func(conn net.Conn, start string)            // instead of the pack; start is the beginning of the answer
 }
 
-// start launches the server, and returns the URL of its repository.
 func (l liar) start(t *testing.T) string {
 	t.Helper()
 	if l.head.IsZero() {
@@ -127,7 +121,6 @@ func (l liar) start(t *testing.T) string {
 	return server.URL + "/jobs.git"
 }
 
-// repeat writes a text until the client closes the connection.
 func repeat(w io.Writer, text string) {
 	for {
 		if _, err := io.WriteString(w, text); err != nil {
@@ -136,7 +129,6 @@ func repeat(w io.Writer, text string) {
 	}
 }
 
-// waitForClient waits until the client closes the connection.
 func waitForClient(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
 // noise returns text that does not compress.

@@ -42,7 +42,7 @@ var embedded = []netip.Prefix{
 	netip.MustParsePrefix("::/96"),        // IPv4-compatible, RFC 4291
 }
 
-// allows reports whether the controller may connect to an address.
+// allows decides whether the controller may connect to an address.
 func (n Network) allows(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	contains := func(list []netip.Prefix) bool {

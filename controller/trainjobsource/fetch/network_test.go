@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestA6URLs checks which URLs are accepted. No part of an accepted URL can become an option or a command on the server.
+// TestA6URLs: no part of an accepted URL can become an option or a command on the server.
 func TestA6URLs(t *testing.T) {
 	const (
 		credentialsInURL = "spec.url must not contain a user name or a password: put them into the Secret of spec.secretRef"
@@ -84,7 +84,6 @@ func TestA7OwnAddresses(t *testing.T) {
 	}
 }
 
-// TestA7Addresses checks to which addresses the controller connects.
 func TestA7Addresses(t *testing.T) {
 	n := Network{
 		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32"), netip.MustParsePrefix("10.96.0.7/32")},
@@ -133,8 +132,7 @@ func TestA7RefusedServers(t *testing.T) {
 	}
 }
 
-// TestNoProxy checks that the client ignores the environment variables that would send its requests, with their credentials,
-// to a proxy.
+// TestNoProxy: a proxy from the environment variables would get the requests of the client with their credentials.
 func TestNoProxy(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1")
@@ -144,7 +142,6 @@ func TestNoProxy(t *testing.T) {
 	}
 }
 
-// TestNames checks the messages about names that cannot be resolved.
 func TestNames(t *testing.T) {
 	f := newFetcher(t, Limits{})
 	_, err := f.Fetch(t.Context(), Request{URL: "https://git.invalid/jobs.git"})

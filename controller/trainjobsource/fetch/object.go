@@ -51,7 +51,7 @@ func splitHeaders(data []byte) (headers []header, message string, err error) {
 // space follows each key.
 var commitOrder = regexp.MustCompile(`^tree (parent )*author committer `)
 
-// unique contains the keys of the headers that a commit can have only once.
+// unique lists the keys that can occur only once in the headers of a commit.
 var unique = []string{"tree", "author", "committer", "encoding", "gpgsig", "gpgsig-sha256"}
 
 // checkOrder checks that a commit has the headers that Git writes, in Git's order.

@@ -136,8 +136,8 @@ func (p *packReader) patch(base object, exists bool, delta []byte) (object, erro
 	return object{base.kind, data}, err
 }
 
-// count adds the size of an object to the total size of the pack. The method returns an error if a
-// limit is exceeded.
+// count adds the size of an object to the total size of the pack. The method
+// returns an error if a limit is exceeded.
 func (p *packReader) count(size64 int64) error {
 	if size64 < 0 || size64 > p.limits.Object {
 		return fmt.Errorf("a file or folder of the commit is larger than %s", size(p.limits.Object))

@@ -107,7 +107,8 @@ func send(ctx context.Context, server remote, request *packp.UploadPackRequest) 
 	return response, nil
 }
 
-// describeProtocol returns the server's message if the error contains one, and the error itself otherwise.
+// describeProtocol returns the message of the server if the error contains a message of the server.
+// Without a message of the server, describeProtocol returns the given error.
 func describeProtocol(err error) error {
 	line := (*pktline.ErrorLine)(nil)
 	switch {

@@ -24,7 +24,7 @@ var small = Limits{Received: 1 << 20, Refs: 64 << 10, Objects: 100, Object: 256 
 const maxAllocated = 16 << 20
 
 // wantError fetches from a server, and checks that the fetch ends soon with an error that is not a ConfigError.
-// The function wantError also checks that the fetch needs little memory.
+// wantError also checks that the fetch needs little memory.
 func wantError(t *testing.T, l liar, want string) {
 	t.Helper()
 	url := l.start(t)
@@ -50,7 +50,6 @@ func wantError(t *testing.T, l liar, want string) {
 	}
 }
 
-// TestA10LargeAnswers fetches from servers that send more than a client should store.
 func TestA10LargeAnswers(t *testing.T) {
 	zeros := make([]byte, 32<<20) // compresses to 32 KiB
 	bomb := pack{}
@@ -110,7 +109,7 @@ const (
 
 var sidebandRefs = line(oneHash+" HEAD"+capabilities+" side-band-64k\n") + "0000"
 
-// backwards encodes the distance from a delta to its base as a pack does.
+// backwards encodes the distance from a delta to its base, as in a pack.
 func backwards(distance int) []byte {
 	encoded := []byte{byte(distance & 0x7f)}
 	for distance >>= 7; distance > 0; distance >>= 7 {
@@ -136,7 +135,6 @@ func endlessRefs(w http.ResponseWriter, _ *http.Request) {
 	repeat(w, line(oneHash+" refs/heads/main\n"))
 }
 
-// TestA17LyingServer fetches from servers that break the protocol, or send other objects than they announce.
 func TestA17LyingServer(t *testing.T) {
 	empty := plumbing.ComputeHash(plumbing.TreeObject, nil)
 	missing := plumbing.NewHash(oneHash)
@@ -209,8 +207,7 @@ func drip(conn net.Conn, start string) {
 	}
 }
 
-// TestCancel checks that a fetch ends when its context ends. Callers must be able to recognize the
-// error of a fetch whose context has ended.
+// TestCancel: callers must be able to recognize the error of a fetch whose context has ended.
 func TestCancel(t *testing.T) {
 	url := liar{answer: silenceInTheMiddle}.start(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)

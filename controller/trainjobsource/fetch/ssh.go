@@ -78,8 +78,8 @@ func handshake(conn net.Conn, a address, config *ssh.ClientConfig, answer time.D
 	return ssh.NewClient(connection, channels, requests), conn.SetDeadline(time.Time{})
 }
 
-// describeHandshake returns a ConfigError for an error that somebody must fix, and another error for problems of the
-// network.
+// describeHandshake returns a ConfigError if somebody must fix the cause of the error. For a problem of the network,
+// describeHandshake returns an error that is not a ConfigError.
 func describeHandshake(err error, a address) error {
 	var revoked *xknownhosts.RevokedError
 	var wrongKey *xknownhosts.KeyError

@@ -18,8 +18,7 @@ import (
 	"github.com/trainyard/trainyard/test/gitserver"
 )
 
-// newPublicKey returns a host key that is not the server's key. If the argument "sameType" is true, the returned key has
-// the same type as the server's key.
+// newPublicKey returns a host key that is not the server's key.
 func newPublicKey(t *testing.T, sameType bool) ssh.PublicKey {
 	t.Helper()
 	if sameType {
@@ -36,7 +35,6 @@ func newPublicKey(t *testing.T, sameType bool) ssh.PublicKey {
 	return key
 }
 
-// newIdentity returns a new private key, which is encrypted if there is a password.
 func newIdentity(t *testing.T, password string) string {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(rand.Reader)
@@ -49,7 +47,7 @@ func newIdentity(t *testing.T, password string) string {
 	return string(pem.EncodeToMemory(block))
 }
 
-// TestA25HostKeys checks which host keys are accepted. The server's port is not 22, so known_hosts must contain the port.
+// TestA25HostKeys: the server's port is not 22, so known_hosts must contain the port.
 func TestA25HostKeys(t *testing.T) {
 	s := gitserver.New(t)
 	r, _ := newRepository(t, s)
@@ -96,7 +94,6 @@ func TestA25HostKeys(t *testing.T) {
 	}
 }
 
-// TestIdentities checks the errors for private keys that the server does not know, and for encrypted private keys.
 func TestIdentities(t *testing.T) {
 	s := gitserver.New(t)
 	r, _ := newRepository(t, s)
@@ -121,7 +118,6 @@ func TestIdentities(t *testing.T) {
 	}
 }
 
-// TestA17LyingSSHServer fetches from servers that break the SSH protocol, or that never stop sending.
 func TestA17LyingSSHServer(t *testing.T) {
 	for name, tc := range map[string]struct {
 		serve func(conn net.Conn)

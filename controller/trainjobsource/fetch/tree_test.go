@@ -16,7 +16,6 @@ import (
 	"github.com/trainyard/trainyard/test/gitserver"
 )
 
-// fetchFiles fetches the files of a repository's default branch.
 func fetchFiles(t *testing.T, url string) fs.FS {
 	t.Helper()
 	got, err := newFetcher(t, Limits{}, url).Fetch(t.Context(), Request{URL: url})
@@ -60,8 +59,8 @@ func TestA1Links(t *testing.T) {
 	}
 }
 
-// TestA4Submodules commits a submodule. The fetch must succeed without the repository of the
-// submodule.
+// TestA4Submodules: the fetch of a commit with a submodule must succeed without the repository of
+// the submodule.
 func TestA4Submodules(t *testing.T) {
 	s := gitserver.New(t)
 	r, hash := newRepository(t, s)
@@ -151,8 +150,7 @@ func TestA27Trees(t *testing.T) {
 	}
 }
 
-// TestA27Paths checks that paths that are too long or too deep cause the error errTooDeep. Code that walks through
-// all files must get the same error.
+// TestA27Paths: code that walks through all files must also get the error errTooDeep.
 func TestA27Paths(t *testing.T) {
 	p := pack{}
 	hash := p.add(plumbing.BlobObject, "a: 1\n")

@@ -15,8 +15,8 @@ import (
 const beginSignature = "-----BEGIN PGP SIGNATURE-----"
 
 // verifySignature checks that a commit, or the annotated tag that was selected, is signed with one of the keys. The
-// signature of a tag counts only if the tag still has the name that was signed. Without this check of the name, somebody
-// could give an old signed tag a new name.
+// signature of a tag counts only if the tag still has the name that was signed. Without the check of the tag's name,
+// somebody could give an old signed tag a new name.
 func verifySignature(keys openpgp.EntityList, d download) error {
 	err := checkSignature(keys, d.commit.signed, d.commit.signature)
 	if err == nil {
@@ -34,8 +34,8 @@ func verifySignature(keys openpgp.EntityList, d download) error {
 	return verifyErrorf("commit %s %v", d.selected.commit, err)
 }
 
-// checkSignature checks a signature. The error text of checkSignature continues a sentence that begins with
-// "commit HASH".
+// checkSignature checks that one of the given keys made a signature. The error text of checkSignature
+// continues a sentence that begins with "commit HASH".
 func checkSignature(keys openpgp.EntityList, signed []byte, signature string) error {
 	if !strings.HasPrefix(signature, beginSignature) {
 		return errors.New("has no OpenPGP signature")
@@ -57,7 +57,8 @@ func checkSignature(keys openpgp.EntityList, signed []byte, signature string) er
 }
 
 // descends reports whether the commit "newest" of a pack is a descendant of the commit "ancestor". A pack contains
-// neither the ancestor nor the commits before it, so the search ends at commits that are not in the pack.
+// neither the commit "ancestor" nor any earlier commit. Therefore the search ends at commits that the pack does
+// not contain.
 func descends(all objects, newest, ancestor plumbing.Hash) (bool, error) {
 	seen := map[plumbing.Hash]bool{}
 	for open := []plumbing.Hash{newest}; len(open) > 0; {

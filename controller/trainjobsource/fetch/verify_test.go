@@ -20,8 +20,7 @@ import (
 	"github.com/trainyard/trainyard/test/gitserver"
 )
 
-// newSigner returns a new key for signatures. The arguments "age" and "life" are the age and the lifetime of the key
-// in hours. A key with a lifetime of 0 never expires.
+// newSigner takes the age and the lifetime of the key in hours. A key with a lifetime of 0 never expires.
 func newSigner(t *testing.T, age, life int) *openpgp.Entity {
 	t.Helper()
 	created := time.Now().Add(-time.Duration(age) * time.Hour)
@@ -31,7 +30,6 @@ func newSigner(t *testing.T, age, life int) *openpgp.Entity {
 	return signer
 }
 
-// publicKey returns the public keys as an armored key ring.
 func publicKey(t *testing.T, signers ...*openpgp.Entity) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -44,7 +42,6 @@ func publicKey(t *testing.T, signers ...*openpgp.Entity) string {
 	return b.String() + "\n"
 }
 
-// ring returns packets of OpenPGP as an armored key ring.
 func ring(t *testing.T, packets ...packet.Packet) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -70,7 +67,6 @@ func signAt(t *testing.T, signer *openpgp.Entity, at time.Time, text string) str
 	return b.String()
 }
 
-// signCommit adds a signature to the text of a commit.
 func signCommit(t *testing.T, signer *openpgp.Entity, text string) string {
 	return addSignature(text, sign(t, signer, text))
 }
@@ -80,7 +76,6 @@ func addSignature(text, signature string) string {
 	return head + "\ngpgsig " + strings.ReplaceAll(signature, "\n", "\n ") + "\n\n" + message
 }
 
-// TestSignatures checks which signatures of commits are accepted.
 func TestSignatures(t *testing.T) {
 	s := gitserver.New(t)
 	r, unsigned := newRepository(t, s)
@@ -143,7 +138,8 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// TestA27Commits checks forms of a commit that Git's own programs refuse to store, but a server can send.
+// TestA27Commits checks commits that a server can send, although Git's own programs refuse to store these
+// commits.
 func TestA27Commits(t *testing.T) {
 	const tree = "tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 	const people = "\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000"
@@ -161,8 +157,7 @@ func TestA27Commits(t *testing.T) {
 	}
 }
 
-// TestTagSignatures checks which signatures of annotated tags are accepted. The signature of the tag is enough: the commit
-// itself needs no signature.
+// TestTagSignatures: if a tag is signed, the commit itself needs no signature.
 func TestTagSignatures(t *testing.T) {
 	s := gitserver.New(t)
 	r, hash := newRepository(t, s)
@@ -208,7 +203,6 @@ func TestTagSignatures(t *testing.T) {
 	}
 }
 
-// TestKeys checks the messages about invalid key rings.
 func TestKeys(t *testing.T) {
 	s := gitserver.New(t)
 	r, _ := newRepository(t, s)

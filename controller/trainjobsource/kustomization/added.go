@@ -9,10 +9,11 @@ import (
 // keys of the map are the object names that the patches contain.
 //
 // namePrefix and nameSuffix can change the name of an object after a patch. After namePrefix or nameSuffix has changed
-// a name, later patches use the new name. The new name contains the old name.
+// a name, later patches use the new name. The changed name of an object contains the object's former name.
 type added map[string]int64
 
-// plus returns the sum of two maps: for each name, it adds the numbers in both maps.
+// plus adds two maps. For each name, the result contains the sum of the numbers
+// in the two maps.
 func (a added) plus(b map[string]int64) added {
 	return a.combine(b, func(x, y int64) int64 { return x + y })
 }
@@ -31,7 +32,7 @@ func (a added) combine(b map[string]int64, combine func(x, y int64) int64) added
 	return result
 }
 
-// sum adds up the numbers of values of all names, and returns the total.
+// sum returns the total number of values of all names.
 func (a added) sum() (sum int64) {
 	for _, values := range a {
 		sum += values
@@ -39,8 +40,8 @@ func (a added) sum() (sum int64) {
 	return sum
 }
 
-// largest computes, for each object, how many values all patches together can add to it, and
-// returns the maximum.
+// largest returns the largest number of values that all patches together can add
+// to one object.
 func (a added) largest() (largest int64) {
 	for longest := range a {
 		sum := int64(0)

@@ -44,8 +44,8 @@ type Limits struct {
 	Added     int64 // bytes of each kustomization and its patches, times the objects to which they can be added
 	Work      int64
 	Depth     int64 // of a chain of folders, each of which uses the next one
-	// Components limits a chain of components, each of which uses the next one. kustomize quotes an error again for each
-	// component of the chain, so the text of the error doubles each time.
+	// Components is the maximum length of a chain of components, in which each component uses the next one. For each
+	// component of the chain, kustomize quotes an error again, so the text of the error doubles.
 	Components int64
 	Folders    int64 // uses of folders; a folder that is used twice counts twice, with all folders that it uses
 }
@@ -59,8 +59,8 @@ var DefaultLimits = Limits{FileBytes: 512 << 10, Bytes: 2 << 20, Objects: 300, V
 // keeps the OpenAPI schema in a global variable.
 var building sync.Mutex
 
-// Build builds the kustomization in a folder of the tree. Build returns the objects in the order of the resources. The
-// error of Build names the file, and the line where possible.
+// Build builds the kustomization in a folder of the tree. Build returns the objects in the order of the resources in
+// the kustomization. The error of Build names the file, and the line where possible.
 func Build(tree fs.FS, folder string, limits Limits) ([]Object, error) {
 	w := &walk{tree: tree, limits: limits, copied: filesys.MakeFsInMemory(), origins: map[string]origin{}, marked: map[string]bool{}, folders: map[string]*total{}}
 	if _, err := w.folder(folder); err != nil {

@@ -23,8 +23,6 @@ func job(name string) string {
 	return fmt.Sprintf("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: %s}\nspec: {trainer: {numNodes: 2}}\n", name)
 }
 
-// tree returns a file system in memory that contains the given files. The arguments alternate
-// between names and texts of files.
 func tree(files ...string) fstest.MapFS {
 	all := fstest.MapFS{}
 	for i := 0; i < len(files); i += 2 {
@@ -33,7 +31,8 @@ func tree(files ...string) fstest.MapFS {
 	return all
 }
 
-// build returns the objects of the kustomization in the folder "app" as lines of text.
+// build builds the kustomization in the folder "app", and returns its objects as
+// lines of text.
 func build(t *testing.T, files fstest.MapFS) string {
 	t.Helper()
 	objects, err := Build(files, "app", DefaultLimits)
@@ -149,8 +148,7 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestValues checks that kustomize and the checks change no value. Integers must be int64, because package unstructured of
-// Kubernetes panics for other types of integers.
+// TestValues: integers must be int64, because package unstructured of Kubernetes panics for other types of integers.
 func TestValues(t *testing.T) {
 	script := "set -e\n\n  indented  \nif true; then\n\techo '#'  # end\nfi\n<>&"
 	text, err := json.Marshal(script)
@@ -172,7 +170,6 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestA1Links checks that links in a commit are not followed.
 func TestA1Links(t *testing.T) {
 	for _, field := range []string{"resources: [link.yaml]", "patches: [{path: link.yaml}]"} {
 		files := tree("app/kustomization.yaml", field, "secret.yaml", job("a"))
@@ -183,7 +180,7 @@ func TestA1Links(t *testing.T) {
 	}
 }
 
-// TestForbiddenFields checks that Build refuses every field of kustomize that reads other files, starts programs or repeats
+// TestForbiddenFields checks that Build refuses all fields of kustomize that read other files, start programs or repeat
 // values.
 func TestForbiddenFields(t *testing.T) {
 	for _, field := range []string{
@@ -233,7 +230,6 @@ func TestRemoteResources(t *testing.T) {
 	}
 }
 
-// keys returns a mapping with the given number of keys.
 func keys(count int) string {
 	var text strings.Builder
 	for i := range count {

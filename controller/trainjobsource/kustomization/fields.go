@@ -152,8 +152,8 @@ func (k *parsed) countTransformations(root *yaml.Node) {
 	}
 }
 
-// listOf returns the items of a list. Each item must have the kind in the argument "kind": a
-// mapping, or a string.
+// listOf returns the items of a list. The argument "kind" states whether each item must be a
+// mapping or a string.
 func listOf(file string, root *yaml.Node, field string, kind yaml.Kind) ([]*yaml.Node, error) {
 	list := valueOf(root, field)
 	if isNull(list) {
@@ -278,7 +278,7 @@ func (k *parsed) addPatches(file string, items []*yaml.Node) error {
 }
 
 // checkCount returns an error if an item of "patches" has a target and several patches. kustomize
-// refuses such an item too.
+// also refuses an item with a target and several patches.
 func checkCount(file string, line int, patches content, single bool) error {
 	if patches.objects > 1 && !single {
 		return fmt.Errorf("%s:%d: a patch with a target must be one YAML document", file, line)

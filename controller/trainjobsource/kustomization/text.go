@@ -34,9 +34,9 @@ type content struct {
 	text            []byte
 }
 
-// checkText checks the YAML of a file or a patch, and writes it again for kustomize as JSON. The JSON has no comments,
-// because kustomize reads instructions in comments. The function "check" checks each object or patch. The function "mark"
-// can then change the object or patch before checkText writes it.
+// checkText checks the YAML of a file or a patch, and writes it again for kustomize as JSON. The JSON for kustomize has
+// no comments, because comments can contain instructions to kustomize. The function "check" checks each object or patch.
+// The function "mark" can change an object or patch before checkText writes the object or patch.
 func checkText(file string, text []byte, check checkFunc, mark markFunc) (found content, err error) {
 	reader := safeyaml.NewReader(text)
 	found.named = map[string]int64{}
@@ -98,7 +98,8 @@ func encode(file string, document *yaml.Node, mark markFunc) ([]byte, error) {
 	}), err
 }
 
-// escaped matches characters that JSON can contain, but that the YAML library of kustomize refuses or changes.
+// escaped is a pattern for characters that JSON can contain, but that the YAML library of kustomize refuses or
+// changes.
 var escaped = regexp.MustCompile("[\u007f-\u009f\ufffe\uffff]")
 
 // locate adds a prefix to an error: the name of the file, and the line. The argument "line" is for errors that do not
@@ -187,8 +188,8 @@ func checkFields(object *yaml.Node) error {
 	return checkLengths(object)
 }
 
-// checkFieldNames checks the names of the fields of a mapping. A field without a value may have another name, because kubectl writes
-// "creationTimestamp: null".
+// checkFieldNames checks the names of the fields of a mapping. checkFieldNames accepts every name of a field without a
+// value, because kubectl writes "creationTimestamp: null".
 func checkFieldNames(where string, mapping *yaml.Node, allowed []string) error {
 	if mapping == nil || mapping.Kind != yaml.MappingNode {
 		return nil
@@ -264,8 +265,8 @@ func checkSinglePatch(patch *yaml.Node) error {
 	return checkPatch(patch)
 }
 
-// checkFor returns the function that checks patches. If the argument "single" is true, checkFor
-// returns the function that checks patches without a target.
+// checkFor chooses the check function for a patch: checkSinglePatch or checkPatch. If the argument
+// "single" is true, checkFor returns the function that checks patches without a target.
 func checkFor(single bool) checkFunc {
 	if single {
 		return checkSinglePatch

@@ -36,8 +36,8 @@ type total struct {
 	own     own
 }
 
-// own contains totals for the transformations of one kustomization file, including its patches and
-// components.
+// own is the struct with the totals for the transformations of one kustomization file, including
+// the patches and components of the file.
 type own struct {
 	transformations int64 // the number of transformations
 	values, bytes   int64 // that they can add to each object of the folder
@@ -84,11 +84,11 @@ func (t *total) add(used total) {
 }
 
 // The unit of Limits.Work is the time that one transformation needs for one short value. For a long value, every
-// additional 50 bytes take about as much time as one short value. 80 comparisons of the names of two objects need about
-// as much time as one unit of Limits.Work.
+// additional 50 bytes take about as much time as one short value. Comparing the names of two objects 80 times takes
+// about as much time as one unit of Limits.Work.
 const bytesPerValue, comparisonsPerValue = 50, 80
 
-// transform adds the effects of the folder's own transformations.
+// transform adds the effects of the folder's own transformations to the totals.
 func (t *total) transform(o own) {
 	const enough = 1 << 30 // far above all limits, so that the products do not overflow
 	t.own = o
@@ -132,8 +132,8 @@ func (t *total) check(limits Limits) error {
 	return nil
 }
 
-// folder adds a kustomization to the copy for kustomize, with all files and folders that the
-// kustomization uses. The argument "folder" is the folder of the kustomization.
+// folder adds a kustomization to the copy for kustomize, with all files and
+// folders that the kustomization uses. The argument "folder" is the folder of the kustomization.
 func (w *walk) folder(folder string) (total, error) {
 	if known, entered := w.folders[folder]; entered && known == nil {
 		return total{}, fmt.Errorf("%s: the kustomization includes itself", folder)
@@ -203,7 +203,7 @@ func (w *walk) copyUsed(file string, k parsed) (sum total, err error) {
 	return sum, nil
 }
 
-// readKustomization reads the file that makes a folder a kustomization.
+// readKustomization reads the kustomization file of a folder, such as kustomization.yaml.
 func (w *walk) readKustomization(folder string) (file string, text []byte, err error) {
 	for _, name := range Names {
 		file = path.Join(folder, name)
@@ -215,8 +215,9 @@ func (w *walk) readKustomization(folder string) (file string, text []byte, err e
 	return "", nil, fmt.Errorf("%s: no file kustomization.yaml", folder)
 }
 
-// resource adds a file with objects, or a folder with another kustomization, to the copy for kustomize. The
-// parameter "from" is the file that names the resource.
+// resource adds a file with objects to the copy that kustomize reads. If the name refers
+// to a folder with another kustomization, the method adds this folder. The parameter "from" is the file
+// that names the resource.
 func (w *walk) resource(from string, r reference) (total, error) {
 	target, err := r.resolve(from)
 	if err != nil {
@@ -233,7 +234,7 @@ func (w *walk) resource(from string, r reference) (total, error) {
 	return total{bytes: size, objects: found.objects, values: found.values}, err
 }
 
-// file is the method that adds one file with objects or patches to the copy for kustomize. The method returns the size of
+// file adds one file with objects or patches to the copy for kustomize. The method returns the size of
 // the file in bytes. The function "check" checks each object or patch.
 func (w *walk) file(from string, r reference, check checkFunc, mark markFunc) (size int64, found content, err error) {
 	file, err := r.resolve(from)
@@ -275,12 +276,12 @@ func (w *walk) readFile(file string) ([]byte, error) {
 }
 
 // tooDeep returns the error for a chain of folders that is too long. Each folder of the chain uses
-// the following folder.
+// the next folder of the chain.
 func tooDeep(limits Limits) error {
 	return fmt.Errorf("the folders are nested too deeply: a chain of kustomizations may have at most %d folders", limits.Depth)
 }
 
-// tooManyBytes returns the error for files that are too large together.
+// tooManyBytes returns the error for files whose total size is too large.
 func tooManyBytes(limits Limits) error {
 	return fmt.Errorf("the files of the kustomization have more than %d MiB together (each use of a file counts)", limits.Bytes>>20)
 }

@@ -12,9 +12,9 @@ import (
 // modelSteps is the number of random steps for each policy.
 const modelSteps = 10_000
 
-// TestRandomHistories changes Git and the cluster at random. Between the random changes, the test makes plans and carries
-// the plans out. The test sometimes stops in the middle of a plan, as if the controller crashed. The type "world" checks
-// each change that a plan causes.
+// TestRandomHistories changes Git and the cluster at random, and carries out plans between the changes. The test
+// sometimes stops in the middle of a plan, as if the controller crashed. The type "world" checks each change that a plan
+// causes.
 func TestRandomHistories(t *testing.T) {
 	for _, onChange := range []OnChange{Queue, RunAlongside, Replace, Ignore} {
 		for _, prune := range []Prune{Never, Finished, Always} {
@@ -38,7 +38,7 @@ func TestRandomHistories(t *testing.T) {
 	}
 }
 
-// created describes a TrainJob that a plan has created.
+// created is a TrainJob that a plan has created.
 type created struct {
 	job, spec      string
 	retry, request string
@@ -70,8 +70,7 @@ func newWorld(t *testing.T, policy Policy) *world {
 	}
 }
 
-// step is one random step of the test: a change in Git or in the cluster, or a plan that is carried
-// out.
+// step makes one random step: a change in Git or in the cluster, or a plan that is carried out.
 func (w *world) step() {
 	w.clock++
 	name := "job" + strconv.Itoa(w.random.IntN(3))
@@ -109,7 +108,6 @@ func (w *world) step() {
 	}
 }
 
-// pick returns the name of a random TrainJob for which the function "allowed" returns true, or "".
 func (w *world) pick(allowed func(name string, t TrainJob) bool) string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(w.cluster)) {
@@ -123,7 +121,6 @@ func (w *world) pick(allowed func(name string, t TrainJob) bool) string {
 	return names[w.random.IntN(len(names))]
 }
 
-// end gives a random active TrainJob the given phase.
 func (w *world) end(phase Phase) {
 	name := w.pick(func(_ string, t TrainJob) bool { return t.Phase == Active })
 	if t, exists := w.cluster[name]; exists {
@@ -132,9 +129,9 @@ func (w *world) end(phase Phase) {
 	}
 }
 
-// deleteAsUser deletes a random TrainJob, except for TrainJobs whose runs are only reserved in the record. The
-// controller creates a TrainJob a second time if it crashes after the creation, and the TrainJob is deleted before
-// the controller starts again.
+// deleteAsUser never deletes a TrainJob whose run is only reserved in the record. If the controller crashes right
+// after it has created a TrainJob, and the TrainJob is deleted before the controller starts again, the controller
+// creates the TrainJob a second time.
 func (w *world) deleteAsUser() {
 	name := w.pick(func(name string, _ TrainJob) bool { return w.byName[name] == nil || w.byName[name].recorded })
 	delete(w.cluster, name)
@@ -148,8 +145,8 @@ func (w *world) occupy(name string) {
 	}
 }
 
-// reconcile makes a plan and carries it out. reconcile stops after the given number of writes, as if the controller crashed.
-// If the argument "writes" is negative, reconcile carries out the whole plan.
+// reconcile stops after the given number of writes, as if the controller crashed. If the argument "writes" is negative,
+// reconcile carries out the whole plan.
 func (w *world) reconcile(writes int) {
 	jobs, incomplete := w.readableJobs()
 	plan := Make(Input{Policy: w.policy, Jobs: jobs, Incomplete: incomplete, Record: w.record, TrainJobs: w.cluster})
@@ -189,15 +186,14 @@ func (w *world) reconcile(writes int) {
 	w.checkQueue()
 }
 
-// markRecorded sets the field "recorded" of each run whose TrainJob exists.
 func (w *world) markRecorded() {
 	for _, run := range w.byName {
 		run.recorded = true
 	}
 }
 
-// readableJobs returns the jobs in Git. One call in eight simulates a problem in the file of one job. On average, the
-// rules forbid one job in every eighth call.
+// readableJobs returns the jobs that a round can read from Git. One call in eight simulates a problem in the file of
+// one job. In one of eight calls on average, the rules forbid one job.
 func (w *world) readableJobs() (jobs map[string]Job, incomplete bool) {
 	jobs, w.denied = maps.Clone(w.git), ""
 	if !w.settling && w.random.IntN(8) == 0 {
@@ -214,8 +210,8 @@ func (w *world) readableJobs() (jobs map[string]Job, incomplete bool) {
 	return jobs, false
 }
 
-// create adds a TrainJob to the simulated cluster, and checks that the version of its run has not
-// run before.
+// create adds a TrainJob to the simulated cluster. It also checks that the controller has not
+// already run the same version of the job.
 func (w *world) create(c Create) {
 	if _, exists := w.cluster[c.Run.Name]; exists {
 		w.t.Errorf("create %s: the name is in use", c.Run.Name)
@@ -247,7 +243,7 @@ func (w *world) create(c Create) {
 	w.cluster[c.Run.Name] = TrainJob{Phase: Active, Job: c.Job, Version: c.Run.Version, Metadata: job.Metadata}
 }
 
-// delete deletes a TrainJob, and checks that the policy allows it.
+// delete also checks that the policy allows the deletion of the TrainJob.
 func (w *world) delete(name string) {
 	t, run := w.cluster[name], w.byName[name]
 	if run == nil {
@@ -266,7 +262,6 @@ func (w *world) delete(name string) {
 	delete(w.byName, name)
 }
 
-// patch carries out a planned Patch, which changes the metadata of a TrainJob.
 func (w *world) patch(p Patch) {
 	t := w.cluster[p.TrainJob]
 	if w.byName[p.TrainJob] == nil || t.Job != p.Job {

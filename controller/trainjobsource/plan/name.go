@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// These constants are the lengths of the two parts of a hashed name, in characters. Host names of pods consist of the name
-// of the TrainJob, the role and two indices, and have at most 63 characters.
+// The following constants are the lengths of the two parts of a hashed name, in characters. Host names of pods consist of
+// the name of the TrainJob, the role and two indices, and have at most 63 characters.
 const (
 	longestJob = 35 // of the job's name; the rest is cut off
 	hashLength = 8
@@ -17,9 +17,9 @@ const (
 // lowerBase32 is base32 with lower-case letters, because names of Kubernetes objects cannot contain capital letters.
 var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// hashedName returns a name for a run. A run gets its hashed name only if another TrainJob already has the name of the
-// run's job. The name consists of the beginning of the job's name and a hash of the version. If another TrainJob already
-// has the hashed name, the caller tries again with another salt.
+// hashedName returns a name for a run. A run gets a hashed name only if the name of the run's job is in use: another
+// TrainJob has this name, or this name is reserved for another run. The name consists of the beginning of the job's name
+// and a hash of the version. If the hashed name is also in use, the caller tries again with another salt.
 func hashedName(job string, version Version, salt int) string {
 	hash := sha256.Sum256(fmt.Appendf(nil, "%q %q %d %d", job, version.Spec, version.Generation, salt))
 	short := strings.TrimRight(job[:min(len(job), longestJob)], "-.")

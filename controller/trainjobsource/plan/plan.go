@@ -69,7 +69,7 @@ const (
 	Denied     State = "Denied"     // the version in Git must not run, and earlier runs stay as they are
 )
 
-// Make plans the next changes. The result of Make depends only on its input.
+// Make returns the plan for the next changes. The result of Make depends only on its input.
 func Make(in Input) Plan {
 	p := Plan{Record: Record{}, States: map[string]State{}}
 	used := usedNames(in)
@@ -134,7 +134,7 @@ func usedNames(in Input) map[string]bool {
 	return used
 }
 
-// runsInCluster returns the TrainJobs of this TrainJobSource as runs, by job.
+// runsInCluster returns a map from each job to the runs of the job that exist in the cluster.
 func runsInCluster(all map[string]TrainJob) map[string][]Run {
 	runs := map[string][]Run{}
 	for name, t := range all {
@@ -159,9 +159,9 @@ type job struct {
 	unreadable bool // whether Git may contain the job in a file with a problem
 }
 
-// make is the step that plans the changes of one job. It first updates the record from the TrainJobs in the cluster. The
-// method make reserves a run if the version in Git must run now. It also applies the prune policy and the history
-// limits, and updates labels and annotations.
+// make is the step that plans the changes of one job. The method make first updates the record from the TrainJobs in the
+// cluster. The method make reserves a run if the version in Git must run now. The method make also applies the prune
+// policy and the history limits, and updates labels and annotations.
 func (j *job) make() {
 	j.observe()
 	if j.inGit {
@@ -214,9 +214,9 @@ func (j *job) observe() {
 	}
 }
 
-// adopt takes the version of a run that exists in the cluster, and stores it as the newest version in the record. The
-// method changes the newest version only in two cases: the run is newer, or the run is the newest run and its planned
-// deletion was never carried out.
+// adopt stores the version of a run as the newest version in the record. The run must exist in the cluster. adopt
+// changes the newest version in the record only if the run is newer than this version, or if the run is the newest
+// run and its planned deletion was never carried out.
 func (j *job) adopt(run Run) {
 	newest := &j.history.Newest
 	stays := run.Generation == newest.Generation && newest.Spec == "" && !j.in.TrainJobs[run.Name].Deleting
@@ -235,8 +235,8 @@ func (j *job) reserveAgain(run Run) Run {
 	return run
 }
 
-// start is a method that returns the state of the job. If the version in Git is due, start also
-// reserves a run for the version.
+// start decides whether the job needs a new run, and returns the state of the job.
+// If the version in Git is due, start also reserves a run for the version.
 func (j *job) start() State {
 	newest := j.newest()
 	retried := j.git.wantsRetry(newest)
@@ -270,7 +270,8 @@ func (j *job) startDue(newest Version, active []Run) State {
 	return Running
 }
 
-// newest returns the newest version whose run was created, or is at least reserved in the record.
+// newest returns the newest version whose run was created, or is at least
+// reserved in the record.
 func (j *job) newest() Version {
 	if j.reserved() {
 		return j.history.Runs[len(j.history.Runs)-1].Version
@@ -340,8 +341,8 @@ func (j *job) deleteAll(runs []Run) {
 	}
 }
 
-// patch is a method that adds an update to the plan. The update writes the labels and annotations
-// in Git to the run of the version in Git.
+// patch adds an update to the plan. The update copies the labels and annotations
+// of the job in Git to the run that has the same version as the job in Git.
 func (j *job) patch() {
 	for _, run := range j.history.Runs {
 		t, exists := j.in.TrainJobs[run.Name]

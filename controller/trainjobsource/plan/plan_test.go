@@ -7,18 +7,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// ran returns the record of job "bert" with one run of version "A", whose TrainJob was created.
 func ran() Record {
 	first := Version{Generation: 1, Spec: "A"}
 	return Record{"bert": {Newest: first, Reserved: 1, Runs: []Run{{Name: "bert", Version: first, Created: true}}}}
 }
 
-// run returns the TrainJob of a version of job "bert".
 func run(phase Phase, generation int, spec string) TrainJob {
 	return TrainJob{Phase: phase, Job: "bert", Version: Version{Generation: generation, Spec: spec}}
 }
 
-// summary returns a plan as text, without the record.
 func summary(p Plan) string {
 	var parts []string
 	for _, c := range p.Create {
@@ -36,7 +33,7 @@ func summary(p Plan) string {
 	return strings.Join(parts, ", ")
 }
 
-// second holds the name of the run with version "B", which is the second version of the job "bert".
+// second is the name of the run with version "B", which is the second version of the job "bert".
 var second = hashedName("bert", Version{Generation: 2, Spec: "B"}, 0)
 
 func TestMake(t *testing.T) {
@@ -83,8 +80,7 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed checks a TrainJob that was created and deleted between two plans. The job
-// runs again only if the record does not say that the TrainJob was created.
+// TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed: a run is confirmed if the record says that its TrainJob was created.
 func TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed(t *testing.T) {
 	git := map[string]Job{"bert": {Name: "bert", Spec: "A"}}
 	first := Make(Input{Jobs: git})
@@ -109,8 +105,8 @@ func TestConfirmedKeepsTheNewest(t *testing.T) {
 	}
 }
 
-// TestRetryTexts checks that a job runs again only if its text Retry or its text Request gets
-// another value.
+// TestRetryTexts checks that a job runs again only if the field Retry or the field Request of the
+// job gets a new value.
 func TestRetryTexts(t *testing.T) {
 	ran := Version{Generation: 1, Spec: "A", Retry: "g", Request: "r"}
 	for _, tc := range []struct {
@@ -126,8 +122,7 @@ func TestRetryTexts(t *testing.T) {
 	}
 }
 
-// TestReplacedJobsRunAgain changes a job, and changes the job back while the run of its first version is being deleted. The
-// first version must run again.
+// TestReplacedJobsRunAgain changes a job, and changes the job back while the run of its first version is being deleted.
 func TestReplacedJobsRunAgain(t *testing.T) {
 	policy := Policy{OnChange: Replace}
 	git := map[string]Job{"bert": {Name: "bert", Spec: "B"}}
@@ -143,8 +138,7 @@ func TestReplacedJobsRunAgain(t *testing.T) {
 	}
 }
 
-// TestJobsOfOtherSourcesStay checks a job that two TrainJobSources have in Git. If the job belongs to another
-// TrainJobSource, the plan changes nothing for the job.
+// TestJobsOfOtherSourcesStay checks a job that two TrainJobSources have in Git.
 func TestJobsOfOtherSourcesStay(t *testing.T) {
 	in := Input{Policy: Policy{Prune: Always}, Record: ran(), TrainJobs: map[string]TrainJob{"bert": run(Active, 1, "A")}, Taken: map[string]string{"bert": "other"}}
 	in.Jobs = map[string]Job{"bert": {Name: "bert", Spec: "B"}}
@@ -157,9 +151,9 @@ func TestJobsOfOtherSourcesStay(t *testing.T) {
 	}
 }
 
-// TestEarlierRunsOfTakenJobsArePruned removes a job from Git that now belongs to another TrainJobSource. The test checks
-// that the prune policy also decides about the earlier runs of the removed job. If the prune policy ignored the earlier
-// runs of the job, the deletion of their TrainJobSource would wait for the runs forever.
+// TestEarlierRunsOfTakenJobsArePruned checks a job that was removed from the folder of one TrainJobSource, and now
+// belongs to another TrainJobSource. The prune policy must also apply to the earlier runs of this job. If the prune
+// policy ignored the earlier runs of the job, the deletion of their TrainJobSource would wait for the runs forever.
 func TestEarlierRunsOfTakenJobsArePruned(t *testing.T) {
 	in := Input{Record: ran(), TrainJobs: map[string]TrainJob{"bert": run(Succeeded, 1, "A")}, Taken: map[string]string{"bert": "other"}}
 	for prune, want := range map[Prune]string{Always: "delete bert", Finished: "delete bert", Never: ""} {
@@ -188,9 +182,7 @@ func TestWithoutNewRuns(t *testing.T) {
 	}
 }
 
-// TestMissingJobsStayIfGitIsIncomplete checks that a plan keeps the TrainJob of a missing job if a file in Git has a
-// problem. The file with the problem may contain the job. If the controller treated the job as removed from Git, the
-// policy Always would delete the TrainJob.
+// TestMissingJobsStayIfGitIsIncomplete: the missing job may be in the file that has a problem.
 func TestMissingJobsStayIfGitIsIncomplete(t *testing.T) {
 	in := Input{Policy: Policy{Prune: Always}, Incomplete: true, Record: ran(), TrainJobs: map[string]TrainJob{"bert": run(Active, 1, "A")}}
 	p := Make(in)
@@ -202,8 +194,8 @@ func TestMissingJobsStayIfGitIsIncomplete(t *testing.T) {
 	}
 }
 
-// TestReservedRunsStayIfGitIsIncomplete checks that a reserved run stays in the record while files in Git cannot be
-// read. A controller that has just lost its leadership may still create the TrainJob of a reserved run.
+// TestReservedRunsStayIfGitIsIncomplete: a controller that has just lost its leadership may still create the
+// TrainJob of a reserved run.
 func TestReservedRunsStayIfGitIsIncomplete(t *testing.T) {
 	reserved := Record{"bert": {Reserved: 1, Runs: []Run{{Name: "bert", Version: Version{Generation: 1, Spec: "A"}}}}}
 	p := Make(Input{Incomplete: true, Record: reserved})
@@ -219,8 +211,8 @@ func TestNamesFitIntoHostNames(t *testing.T) {
 	}
 }
 
-// TestUndeletedRunsStay simulates a controller that crashes before it deletes a run. If Git has the version of the run
-// again, the run must stay.
+// TestUndeletedRunsStay simulates a controller that crashes before it deletes a run. If the version of the undeleted
+// run is in Git again, the run must stay.
 func TestUndeletedRunsStay(t *testing.T) {
 	git := map[string]Job{"bert": {Name: "bert", Spec: "A"}}
 	record := ran()
@@ -231,8 +223,7 @@ func TestUndeletedRunsStay(t *testing.T) {
 	}
 }
 
-// TestQueuedVersionsWaitForDeletions checks that a version waits for a TrainJob that has ended and is being deleted,
-// because its pods may still exist.
+// TestQueuedVersionsWaitForDeletions: the pods of a TrainJob that has ended and is being deleted may still exist.
 func TestQueuedVersionsWaitForDeletions(t *testing.T) {
 	deleting := run(Succeeded, 1, "A")
 	deleting.Deleting = true
@@ -255,8 +246,7 @@ func TestHistoryLimitsKeepTheNewest(t *testing.T) {
 	}
 }
 
-// TestDeniedJobHasNoHistory checks that a denied job that never ran is not in the record. Package record refuses a history
-// without a generation.
+// TestDeniedJobHasNoHistory: the package "record" refuses a history without a generation.
 func TestDeniedJobHasNoHistory(t *testing.T) {
 	p := Make(Input{Jobs: map[string]Job{"bert": {Name: "bert", Spec: "A", Denied: true}}})
 	if len(p.Record) > 0 || p.States["bert"] != Denied {

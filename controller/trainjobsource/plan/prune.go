@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// prune plans deletions. For a job that is not in Git, prune follows the prune policy: Never deletes no runs, and
-// Always deletes all runs. For a job in Git, and for any job with the policy Finished, prune deletes the ended runs
-// that exceed the history limits.
+// prune plans deletions. For a job that is not in Git, the prune policy decides: with Never, prune deletes no runs,
+// and with Always, prune deletes all runs of the job. For a job in Git, and for any job with the policy Finished,
+// prune deletes the ended runs that exceed the history limits.
 func (j *job) prune() {
 	if !j.inGit && j.in.Policy.Prune == Never {
 		return
@@ -20,7 +20,7 @@ func (j *job) prune() {
 	j.limit(Failed, j.in.Policy.Failed)
 }
 
-// limit is the method that applies a history limit to the runs with the given final phase, Succeeded or Failed. The
+// limit applies a history limit to the runs with the given final phase, Succeeded or Failed. The
 // method keeps the given number of newest runs, and deletes the older runs.
 func (j *job) limit(phase Phase, most int) {
 	var ended []Run
@@ -39,8 +39,8 @@ func (j *job) limit(phase Phase, most int) {
 // in the record, its last version does not run again if somebody adds the job to Git again.
 const removedJobs = 2000
 
-// forget keeps the record small enough for a ConfigMap. If the record contains more than removedJobs removed jobs, forget
-// keeps only the most recently removed jobs.
+// forget removes entries from the record, so that the record fits into a ConfigMap. If the record
+// contains more than removedJobs removed jobs, forget keeps only the most recently removed jobs.
 func (r Record) forget() {
 	var removed []string
 	for name, history := range r {

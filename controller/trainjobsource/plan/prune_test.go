@@ -5,8 +5,6 @@ import (
 	"testing"
 )
 
-// TestForgetsOldestRemovedJobs removes more jobs from Git than the record keeps. The test checks that only one job
-// leaves the record: the job that was removed from Git first.
 func TestForgetsOldestRemovedJobs(t *testing.T) {
 	record := Record{"in-git": {Newest: Version{Generation: 1, Spec: "A"}, Reserved: 1}, "running": {Newest: Version{Generation: 1, Spec: "A"}, Reserved: 1}}
 	for i := range removedJobs + 1 {
@@ -30,7 +28,7 @@ func TestForgetsOldestRemovedJobs(t *testing.T) {
 	}
 }
 
-// TestHistoryLimitKeepsTheNewestRun checks that the newer of two runs stays if both ended in the same second.
+// TestHistoryLimitKeepsTheNewestRun checks two runs that ended in the same second.
 func TestHistoryLimitKeepsTheNewestRun(t *testing.T) {
 	in := Input{Policy: Policy{Succeeded: 1}, Jobs: map[string]Job{"a": {Name: "a", Spec: "B"}}, TrainJobs: map[string]TrainJob{}}
 	for i, spec := range []string{"A", "B"} {

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// OnChange decides when a new version of a job runs, and whether it stops the runs of earlier versions.
+// OnChange decides when a new version of a job runs, and whether the runs of earlier versions are
+// deleted.
 type OnChange string
 
 // The values of OnChange.
@@ -40,8 +41,9 @@ type Job struct {
 	Name     string // metadata.name
 	Spec     string // the digest of the spec, with defaults, without fields that can be changed later
 	Metadata string // the digest of the labels and annotations
-	// To run the same version again, users change one of two texts: Retry in Git, or Request in the cluster. Retry is
-	// empty if users have not set the text in Git, and Request is empty if users have not set the text in the cluster.
+	// Users can run the same version again by changing one of two texts: Retry in Git, or Request in the cluster. If
+	// Git contains no text for a new run, the field Retry is empty. If the cluster contains no text for a new run, the
+	// field Request is empty.
 	Retry, Request string
 	Denied         bool // the rules of the platform forbid the TrainJob, so no run of this version starts
 }
@@ -49,7 +51,7 @@ type Job struct {
 // Phase is the state of a TrainJob in the cluster.
 type Phase string
 
-// The phases. Suspended and pending TrainJobs are active.
+// The phases. The phase Active also includes suspended and pending TrainJobs.
 const (
 	Active    Phase = "Active"
 	Succeeded Phase = "Succeeded"
@@ -103,15 +105,16 @@ type History struct {
 	// Reserved is the highest generation that was ever reserved. No generation is used twice.
 	Reserved int   `json:"reserved"`
 	Runs     []Run `json:"runs,omitempty"` // runs that may exist in the cluster, oldest first
-	// Removed is the time at which a plan found that Git no longer contains the job, in seconds since 1970. Removed
-	// is 0 while Git contains the job.
+	// Removed is the time at which a plan found that Git no longer contains the job, in seconds since 1970. The
+	// field Removed is 0 while Git contains the job.
 	Removed int64 `json:"removed,omitempty"`
 }
 
 // Record contains the history of each job by the job's name.
 type Record map[string]History
 
-// Confirmed returns a copy of the record in which the given runs are marked as created.
+// Confirmed returns a copy of the record, and marks the given runs as created in
+// this copy.
 func (r Record) Confirmed(created []Create) Record {
 	confirmed := maps.Clone(r)
 	for _, c := range created {

@@ -119,15 +119,15 @@ func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// refuse answers a request that exceeds a limit.
+// refuse sends the response "too many requests" if a request exceeds a limit.
 func refuse(w http.ResponseWriter) {
 	w.Header().Set("Retry-After", retryAfter)
 	http.Error(w, "too many requests", http.StatusTooManyRequests)
 }
 
 // find returns a TrainJobSource with the secret of its webhook. The returned secret is empty if no secret exists, or if
-// find cannot read the secret. Even for an unknown TrainJobSource, find asks the API server for a Secret, so that the
-// answer takes about the same time as for a known TrainJobSource.
+// the method "find" cannot read the secret. Even for an unknown TrainJobSource, find asks the API server for a Secret,
+// so that the answer takes about the same time as for a known TrainJobSource.
 func (r *Receiver) find(ctx context.Context, key types.NamespacedName) (*v1alpha1.TrainJobSource, []byte) {
 	if len(validation.IsDNS1123Label(key.Namespace))+len(validation.IsDNS1123Label(key.Name)) > 0 {
 		key = types.NamespacedName{Namespace: "unknown", Name: "unknown"}

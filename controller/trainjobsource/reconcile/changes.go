@@ -26,7 +26,8 @@ type JobError struct {
 	err error
 }
 
-// Error returns the message, which names the TrainJob and the job.
+// Error returns the message of the wrapped error. Most messages name the TrainJob, and also its job
+// if the two names differ.
 func (e *JobError) Error() string { return e.err.Error() }
 
 // Unwrap returns the answer of the API server.
@@ -40,11 +41,11 @@ func newJobError(job string, err error) error {
 	return &JobError{job, err}
 }
 
-// fieldManager is the name of the field manager that owns the fields that the controller writes to TrainJobs.
+// fieldManager is the name of the field manager for all fields that the controller writes to TrainJobs.
 const fieldManager = "trainyard-controller"
 
-// changes holds the state of a round that reads the TrainJobs of a namespace, and carries out a
-// plan for them.
+// changes is the state of a round that reads the TrainJobs of a namespace, and carries out a plan
+// for the TrainJobs.
 type changes struct {
 	client client.Client
 	source Source
@@ -117,7 +118,7 @@ func (c *changes) create(ctx context.Context, create plan.Create) error {
 
 // IsOverQuota reports whether the API server refuses an object because of a quota of its namespace. Only the text of the
 // API server's error shows that a quota is the reason for the refusal. The admission plugin ResourceQuota returns the
-// same kind of error as all other refusals. The text about the quota must come directly after "is forbidden: ", because
+// error Forbidden, as all other refusals do. The text about the quota must come directly after "is forbidden: ", because
 // other refusals can quote texts of users.
 func IsOverQuota(err error) bool {
 	if !apierrors.IsForbidden(err) {

@@ -29,8 +29,8 @@ type pulse struct {
 
 type pulseKey struct{}
 
-// withPulse starts the pulse of a round, and returns the context for the requests of the round. The caller must call stop at
-// the end of the round.
+// withPulse starts a pulse, which detects that the process was paused during a round. withPulse returns the context for the
+// requests of the round. The caller must call stop at the end of the round.
 func withPulse(ctx context.Context) (round context.Context, stop context.CancelFunc) {
 	p := &pulse{last: time.Now()}
 	ctx, stop = context.WithCancel(context.WithValue(ctx, pulseKey{}, p))
@@ -38,7 +38,7 @@ func withPulse(ctx context.Context) (round context.Context, stop context.CancelF
 	return ctx, stop
 }
 
-// run calls beat every second until the round ends.
+// run is a loop that calls the method "beat" every second until the round ends.
 func (p *pulse) run(ctx context.Context) {
 	ticker := time.NewTicker(beatInterval)
 	defer ticker.Stop()
@@ -52,8 +52,9 @@ func (p *pulse) run(ctx context.Context) {
 	}
 }
 
-// beat returns an error if more than maxPause has passed since the last beat, or between two earlier beats. beat also
-// compares the times of the wall clock, because the monotonic clock stops while a machine is suspended.
+// beat returns an error if more than maxPause has passed since the last beat, or between two
+// earlier beats. beat also compares the times of the wall clock, because the monotonic clock stops while a machine is
+// suspended.
 func (p *pulse) beat(now time.Time) error {
 	p.lock.Lock()
 	defer p.lock.Unlock()

@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// slowServer answers each request after a delay.
 type slowServer struct {
 	sent  int
 	delay time.Duration
@@ -32,8 +31,7 @@ func send(ctx context.Context, transport http.RoundTripper) error {
 	return err
 }
 
-// TestRefuseAfterPause checks that a round sends no request after a pause of the process, and that other requests are not
-// affected. In the test, no goroutine calls beat, as if the whole process were paused.
+// TestRefuseAfterPause: no goroutine calls beat, as if the whole process were paused.
 func TestRefuseAfterPause(t *testing.T) {
 	server := &slowServer{}
 	transport := RefuseAfterPause(server)
@@ -56,7 +54,6 @@ func TestRefuseAfterPause(t *testing.T) {
 	}
 }
 
-// TestSlowRequestsDoNotEndTheRound checks that a round goes on after requests that took longer than maxPause.
 func TestSlowRequestsDoNotEndTheRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := withPulse(t.Context())

@@ -5,9 +5,9 @@
 // created in the record. If the controller crashes at any point of a round, the next round continues the work. If there is
 // nothing to change, a round writes nothing.
 //
-// A run can start twice only in the following case. For a run to start twice, a crash or a failed request must
-// prevent the controller from marking the run as created. In addition, a user must delete the TrainJob of the run
-// before the next round.
+// A run can start twice only in the following case. A run can start twice only if a crash or a failed request
+// prevents the controller from marking the run as created. For a run to start twice, a user must also delete the
+// TrainJob of the run before the next round.
 package reconcile
 
 import (
@@ -31,8 +31,8 @@ type Source struct {
 	// Account is the name of the ServiceAccount that the controller impersonates to read and write TrainJobs.
 	Account string
 	Policy  plan.Policy
-	// Retries is a map from the names of jobs to texts. A job runs again when its text in Retries
-	// changes.
+	// Retries maps names of jobs to texts. A job without a text is not in the map. If the text of a
+	// job in the map Retries changes, the job runs again.
 	Retries map[string]string
 	// If DryRun is true, Reconcile makes a plan, but changes neither the record nor TrainJobs.
 	DryRun bool
@@ -43,8 +43,8 @@ type Reconciler struct {
 	// Records reads and writes ConfigMaps in v1alpha1.SystemNamespace, with the permissions of the controller and without
 	// a cache.
 	Records client.Client
-	// TrainJobs returns a client for the TrainJobs of a namespace, with the permissions of a ServiceAccount of this
-	// namespace and without a cache.
+	// TrainJobs is a function that returns a client for the TrainJobs of a namespace. The client has the
+	// permissions of a ServiceAccount of the namespace, and uses no cache.
 	TrainJobs func(namespace, account string) (client.Client, error)
 	// Exists reports whether a TrainJobSource exists. It must not use a cache.
 	Exists func(ctx context.Context, namespace, name string) (bool, error)
@@ -66,8 +66,8 @@ type Result struct {
 
 // TryLock reserves a namespace for a round, and returns the function that ends the reservation. TryLock returns nil at once
 // if another round has reserved the namespace. Without reservations, two rounds could start the same job, because two
-// TrainJobSources can contain the job. TryLock does not wait for the other round, because a slow API server can make a round
-// take minutes.
+// TrainJobSources can contain the job. TryLock does not wait for a round that has reserved the namespace, because a slow API
+// server can make a round take minutes.
 func (r *Reconciler) TryLock(namespace string) (unlock func()) {
 	found, _ := r.namespaces.LoadOrStore(namespace, &sync.Mutex{})
 	lock := found.(*sync.Mutex)
@@ -143,7 +143,7 @@ func (r *Reconciler) carryOut(ctx context.Context, c *changes, all *records, p p
 	return errors.Join(err, failed)
 }
 
-// readGit returns the jobs of the tree for a plan.
+// readGit converts the jobs of the tree to the form that a plan needs.
 func (c *changes) readGit(tree decode.Tree, denied map[string]bool) (map[string]plan.Job, error) {
 	c.jobs = map[string]plan.Job{}
 	for _, job := range tree.Jobs {

@@ -21,7 +21,8 @@ type records struct {
 	own       plan.Record
 	configMap *corev1.ConfigMap      // the ConfigMap of "own"; nil if it does not exist yet
 	others    map[string]plan.Record // by the name of the TrainJobSource
-	// otherMaps contains the ConfigMaps of the other records, by the name of the TrainJobSource.
+	// otherMaps contains the ConfigMaps of the records in "others", by the name of the
+	// TrainJobSource.
 	otherMaps map[string]*corev1.ConfigMap
 }
 
@@ -94,9 +95,9 @@ func (r *Reconciler) readRecords(ctx context.Context, s Source) (records, error)
 	return all, nil
 }
 
-// findTaken maps the jobs that belong to another TrainJobSource to the name of that TrainJobSource. If the
-// TrainJobSource that owns a job was deleted, findTaken instead marks the job as removed in the record of that
-// TrainJobSource.
+// findTaken maps the jobs that belong to another TrainJobSource to the name of that TrainJobSource. If a job
+// in Git belongs to a deleted TrainJobSource, findTaken marks all jobs of the deleted TrainJobSource as
+// removed in its record. A removed job stays in the map only while a run of the job is active.
 func (r *Reconciler) findTaken(ctx context.Context, s Source, all records, in plan.Input) (map[string]string, error) {
 	active := func(name string) bool { return in.TrainJobs[name].Phase == plan.Active }
 	owners := map[string]bool{}
@@ -120,8 +121,8 @@ func (r *Reconciler) findTaken(ctx context.Context, s Source, all records, in pl
 	return all.taken(active), nil
 }
 
-// release is a method that records that Git no longer contains any job of a deleted TrainJobSource. The runs stay in the
-// record, so that no version runs twice if the TrainJobSource is created again.
+// release records that Git no longer contains any job of a deleted TrainJobSource. The record keeps the
+// runs of the deleted TrainJobSource, so that no version runs twice if the TrainJobSource is created again.
 func (r *Reconciler) release(ctx context.Context, s Source, all records, owner string) error {
 	for job, history := range all.others[owner] {
 		if history.Removed == 0 {
@@ -145,9 +146,9 @@ func (r *Reconciler) release(ctx context.Context, s Source, all records, owner s
 }
 
 // taken returns a map from the jobs of other TrainJobSources to the names of their TrainJobSources. A job
-// belongs to the first TrainJobSource that had the job in Git. The job stays with its TrainJobSource until Git
-// no longer contains the job, and all runs of the job have ended. The argument "active" reports whether a
-// TrainJob has not ended.
+// belongs to the first TrainJobSource that had the job in Git. The job stays with its TrainJobSource until
+// this TrainJobSource no longer has the job in Git, and all runs of the job have ended. The argument "active"
+// is a function that returns true if a TrainJob has not ended.
 func (all records) taken(active func(name string) bool) map[string]string {
 	taken := map[string]string{}
 	for source, other := range all.others {
@@ -164,8 +165,9 @@ func (all records) taken(active func(name string) bool) map[string]string {
 	return taken
 }
 
-// writeRecord writes the record of the round's TrainJobSource if the record has changed, and reports whether it wrote.
-// writeRecord fails if somebody else has changed the ConfigMap of the record in the meantime.
+// writeRecord writes the record of the round's TrainJobSource if the record has changed. The result "wrote" reports
+// whether the record was written. writeRecord fails if somebody else has changed the ConfigMap of the record in the
+// meantime.
 func (r *Reconciler) writeRecord(ctx context.Context, s Source, before *records, after plan.Record) (wrote bool, err error) {
 	data, err := record.Encode(after)
 	if err != nil {

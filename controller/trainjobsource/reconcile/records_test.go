@@ -10,7 +10,6 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// TestCheckRoom checks the limits of the records of a namespace.
 func TestCheckRoom(t *testing.T) {
 	const kib, mib = 1 << 10, 1 << 20
 	others := func(count, bytes int) records {
@@ -23,7 +22,7 @@ func TestCheckRoom(t *testing.T) {
 	}
 	existing := others(maxRecords, 10)
 	existing.configMap = &corev1.ConfigMap{}
-	// newRun returns a plan with one new run. The record of the plan has about the given size in bytes.
+	// The record of the plan has about the given size in bytes.
 	newRun := func(bytes int) plan.Plan {
 		run := plan.Run{Name: "bert", Version: plan.Version{Generation: 1, Spec: strings.Repeat("x", bytes/3)}}
 		return plan.Plan{Record: plan.Record{"bert": {Reserved: 1, Runs: []plan.Run{run}}, "old": {Reserved: 1, Newest: plan.Version{Spec: strings.Repeat("x", bytes/3)}}}, Create: []plan.Create{{Job: "bert", Run: run}}}

@@ -16,7 +16,8 @@ import (
 
 // maxBytes is the maximum size of the data of a record. The API server accepts 1 MiB for the data of a ConfigMap. The last
 // "reserve" bytes of a record are only for changes that start no runs, such as marking jobs that were removed from Git.
-// Without the reserve, the controller could not change a full record, and could not even make it smaller.
+// Without the reserved bytes, the controller could not change a full record. The controller could not even make a full
+// record smaller.
 const (
 	maxBytes = 1 << 20
 	reserve  = 100 << 10
@@ -40,7 +41,7 @@ func Encode(r plan.Record) (map[string]string, error) {
 }
 
 // CheckRoom returns an error if a record that contains new runs is too large. The argument "later" is the number of bytes
-// that the next plan will add.
+// that the next plan will add to the record.
 func CheckRoom(data map[string]string, later int) error {
 	return checkSize(data, later, maxBytes-reserve)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// version returns a plan.Version. Its spec digest has the same length as the digests that the
-// controller writes.
+// version returns a plan.Version. In the returned version, the digest of the spec is as long as the
+// digests that the controller writes.
 func version(generation int) plan.Version {
 	return plan.Version{Generation: generation, Spec: strings.Repeat("x", 32)}
 }
@@ -58,7 +58,6 @@ func TestEncodeRefusesTooLargeRecord(t *testing.T) {
 	}
 }
 
-// TestEncodeRefusesUnreadableRecord checks that Encode returns an error for a record that Decode would refuse.
 func TestEncodeRefusesUnreadableRecord(t *testing.T) {
 	if _, err := Encode(plan.Record{"bert": {Reserved: -1}}); err == nil || !strings.HasPrefix(err.Error(), "record of job bert: ") {
 		t.Errorf("Encode() = %v, want an error that names the job", err)

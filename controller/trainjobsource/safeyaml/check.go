@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// These constants limit one YAML document.
+// The following constants limit one YAML document.
 const (
 	maxDepth  = 100    // mappings and lists in each other
 	maxValues = 20_000 // mappings, lists and scalars; keys count too

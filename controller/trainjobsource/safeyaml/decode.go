@@ -45,7 +45,8 @@ func decodeMapping(node *yaml.Node) (any, error) {
 	return mapping, nil
 }
 
-// decodeScalar decodes a scalar. The YAML library of the API server decides the meaning of scalars without quotes.
+// decodeScalar returns the Go value of a scalar. The YAML library of the API server decides the meaning of scalars
+// without quotes.
 func decodeScalar(node *yaml.Node) (value any, err error) {
 	if isPlainString(node) {
 		return node.Value, nil
@@ -71,8 +72,8 @@ func decodeScalar(node *yaml.Node) (value any, err error) {
 	return mapping["v"], nil
 }
 
-// frequent contains the values of frequent scalars, and the pattern "integer" matches frequent integers. The YAML library of
-// the API server would need seconds to decode many frequent scalars.
+// frequent contains the values of frequent scalars, and the pattern "integer" matches frequent integers. For a text with
+// many null, true, false or integer scalars, the YAML library of the API server would need seconds.
 var (
 	frequent = map[string]any{"": nil, "~": nil, "null": nil, "true": true, "false": false}
 	integer  = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,17})$`)
@@ -83,7 +84,8 @@ var (
 var otherTypes = regexp.MustCompile(`^([-+.0-9].*|y|yes|on|true|n|no|off|false|null|~|<<|=|)$`)
 
 // isPlainString reports whether every program reads a scalar as a string. A scalar is always a string if it has quotes or is
-// a block. A scalar that does not look like a value of another type is also always a string.
+// a block. A scalar without quotes is always a string if its text does not look like a value of another type, such as a
+// number.
 func isPlainString(node *yaml.Node) bool {
 	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 	return node.Style&quoted != 0 || strings.Contains(node.Value, "\n") || !otherTypes.MatchString(strings.ToLower(node.Value))

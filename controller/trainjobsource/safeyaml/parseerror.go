@@ -12,10 +12,11 @@ import (
 var libraryError = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
 
 // parserError matches errors of the YAML library's parser. parserError must not match errors of the library's scanner, which
-// count lines from 1. Some errors of the scanner also begin with "did not find expected".
+// count lines from 1. Some errors of the scanner begin with "did not find expected", like errors of the parser.
 var parserError = regexp.MustCompile(`^did not find expected (<stream-start>|<document start>|node content|key|'-' indicator|',' or '[\]}]')|^found (undefined tag handle|duplicate %|incompatible YAML)`)
 
-// parseError converts an error that the YAML library returned for a text to a *MistakeError.
+// parseError converts an error of the YAML library to a *MistakeError. The YAML library returned
+// the error for the argument "text".
 //
 // The parser of the library counts lines from 0. The YAML library leaves out the line of an error if the line is 0, or if
 // the text has invalid characters.

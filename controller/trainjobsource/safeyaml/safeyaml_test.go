@@ -88,7 +88,6 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestReader checks which texts Reader refuses, and that each error names the right line.
 func TestReader(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: [":                            "line 1: did not find expected node content",

@@ -1,8 +1,8 @@
 // Package trainjobs converts jobs in Git to TrainJobs, and TrainJobs in the cluster to the input of a plan.
 //
-// Each TrainJob of a TrainJobSource carries its job and its version in labels and annotations. From the labels and
-// annotations, the controller recognizes its TrainJobs. The controller recognizes them even if it crashed before it
-// could mark them as created in the record.
+// Each TrainJob of a TrainJobSource carries its job and its version in labels and annotations. The controller
+// recognizes its TrainJobs by their labels and annotations. If the controller crashed before it marked a TrainJob
+// as created in the record, the controller still recognizes the TrainJob.
 package trainjobs
 
 import (
@@ -24,8 +24,8 @@ import (
 const (
 	// SourceLabel holds the name of the TrainJobSource.
 	SourceLabel = v1alpha1.Group + "/source"
-	// JobLabel holds metadata.name of the TrainJob in Git. If another TrainJob in the cluster already has this
-	// name, the name of the TrainJob in the cluster differs.
+	// JobLabel holds metadata.name of the TrainJob in Git. If the name in Git is already in use in the
+	// cluster, the TrainJob in the cluster gets a different name.
 	JobLabel = v1alpha1.Group + "/job"
 	// VersionAnnotation holds the plan.Version of the run and the name of its TrainJob, as JSON.
 	VersionAnnotation = v1alpha1.Group + "/version"
@@ -114,10 +114,11 @@ func digest(value any) (string, error) {
 // Object returns the TrainJob of a run. If the argument "live" is nil, the result is for a create request. If the
 // argument "live" is not nil, the result is for a server-side apply to the TrainJob "live" in the cluster.
 //
-// The object always has the whole spec, because server-side apply removes the fields that its manager no longer applies. The
-// fields suspend and managedBy repeat the values in the cluster. Kueue and users change the field suspend, which is one
-// reason to repeat the value in the cluster. The other reason is that the API server sets defaults for suspend and managedBy
-// when a TrainJob is created. The defaults look as if the creator of the TrainJob had set them.
+// The object always has the whole spec, because a server-side apply removes the fields that the same manager applied earlier
+// but no longer applies. The fields suspend and managedBy repeat the values in the cluster. One reason to repeat the
+// cluster's value of the field suspend is that Kueue and users change this field. Object also repeats the values because the
+// API server sets defaults for the fields suspend and managedBy when a TrainJob is created. The defaults look as if the
+// creator of the TrainJob had set them.
 func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run plan.Run, live *trainer.TrainJob) (*unstructured.Unstructured, error) {
 	version, err := json.Marshal(plan.Run{Name: run.Name, Version: run.Version})
 	if err != nil {
@@ -162,10 +163,10 @@ const maxGeneration = 1 << 50
 
 // Read converts a TrainJob in the cluster to a plan.TrainJob. A TrainJob does not belong to this TrainJobSource if it
 // belongs to another TrainJobSource, or if its version cannot be read. If a user copied a run with all labels and
-// annotations, the copy does not belong to this TrainJobSource either. The version in the annotations of the copy
-// contains the name of the original TrainJob. A TrainJob whose generation is maxGeneration or more does not belong to
-// the TrainJobSource. Only a user can have written a generation of at least maxGeneration, and the next generation
-// could overflow.
+// annotations, the copy does not belong to this TrainJobSource. The version in the annotations of the copy contains
+// the name of the original TrainJob. A TrainJob whose generation is maxGeneration or more does not belong to the
+// TrainJobSource. If a generation is maxGeneration or more, a user has written the generation, and the next
+// generation could overflow.
 func Read(source string, t *trainer.TrainJob) plan.TrainJob {
 	read := plan.TrainJob{Phase: plan.Active, Deleting: t.DeletionTimestamp != nil, Metadata: t.Annotations[MetadataAnnotation]}
 	for condition, phase := range map[string]plan.Phase{trainer.TrainJobComplete: plan.Succeeded, trainer.TrainJobFailed: plan.Failed} {

@@ -15,7 +15,6 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// inGit returns a TrainJob from YAML.
 func inGit(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	object := &unstructured.Unstructured{}
@@ -25,7 +24,6 @@ func inGit(t *testing.T, text string) *unstructured.Unstructured {
 	return object
 }
 
-// job returns the plan.Job of a TrainJob from YAML.
 func job(t *testing.T, text string) plan.Job {
 	t.Helper()
 	j, err := Job(inGit(t, text))
@@ -37,8 +35,7 @@ func job(t *testing.T, text string) plan.Job {
 
 const bert = "metadata: {name: bert, namespace: team-a}\nspec: {runtimeRef: {name: mpi}, trainer: {numNodes: 2}}"
 
-// TestVersions checks the effect of changes in Git. A change makes a new version, changes only labels and annotations, or
-// changes nothing.
+// TestVersions: a change in Git makes a new version, changes only labels and annotations, or changes nothing.
 func TestVersions(t *testing.T) {
 	before := job(t, bert)
 	for name, tc := range map[string]struct {
@@ -114,7 +111,6 @@ func TestObjectIsRecognized(t *testing.T) {
 	}
 }
 
-// TestSuspendIsWrittenOnce checks that a later apply does not change whether a TrainJob is suspended.
 func TestSuspendIsWrittenOnce(t *testing.T) {
 	git := inGit(t, "metadata: {name: bert}\nspec: {suspend: true, runtimeRef: {name: mpi}}")
 	resumed := false
@@ -157,8 +153,7 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// TestHugeGenerationIsIgnored reads TrainJobs with the largest possible generations, which only a user can write. A
-// TrainJob with the largest possible generation must belong to no job, because adding 1 to the generation would
+// TestHugeGenerationIsIgnored: only a user can write the largest possible generation, and adding 1 to it would
 // overflow.
 func TestHugeGenerationIsIgnored(t *testing.T) {
 	imitated := &trainer.TrainJob{}
@@ -172,8 +167,6 @@ func TestHugeGenerationIsIgnored(t *testing.T) {
 	}
 }
 
-// TestLongTextsAreShortened checks the length of the result of ShortText, and checks that two long texts
-// have different results.
 func TestLongTextsAreShortened(t *testing.T) {
 	long := strings.Repeat("x", maxText+1)
 	if got := ShortText(long); len(got) > maxText || got == ShortText(long+"x") {

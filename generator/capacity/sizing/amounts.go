@@ -65,8 +65,8 @@ func plural(number, unit string) string {
 	return number + " " + unit + "s"
 }
 
-// subtract returns, for each resource in "a", the amount in "a" minus the amount in "other". The results can be
-// negative.
+// subtract returns, for each resource in "a", the amount in "a" minus the amount in "other".
+// The results can be negative.
 func (a Amounts) subtract(other Amounts) Amounts {
 	rest := maps.Clone(a)
 	for name := range rest {

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Job holds the resources that TrainJobs of one runtime request.
+// Job describes the resources that the TrainJobs of a runtime request.
 type Job struct {
 	DefaultNodes   int // number of nodes of a TrainJob that does not set numNodes
 	MaxNodes       int // number of nodes of the largest TrainJob that the runtime allows

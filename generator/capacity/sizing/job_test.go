@@ -37,8 +37,6 @@ func TestSizeInQuota(t *testing.T) {
 	}
 }
 
-// TestSizeIsTheLargest checks that a TrainJob of the returned size fits, and that a TrainJob with one more node does
-// not fit.
 func TestSizeIsTheLargest(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	amounts := func(most int64) Amounts {

@@ -83,8 +83,8 @@ func (q Queue) assign(requests Amounts) (Shortage, bool) {
 }
 
 // firstFlavor returns the index of the first flavor with enough resources for a pod. If no flavor has enough resources,
-// firstFlavor returns -1 as the index. In this case, firstFlavor also returns the Shortage of the first flavor that the
-// node selector allows.
+// firstFlavor returns -1 as the index. If no flavor has enough resources, firstFlavor also returns the Shortage of the
+// first flavor that the node selector allows.
 func (g Group) firstFlavor(requests Amounts, selector map[string]string) (int, Shortage) {
 	none := Shortage{Missing: true}
 	shortage := none
@@ -137,8 +137,9 @@ func (j Job) sizeInFlavor(f Flavor, withLauncher bool) Size {
 	})
 }
 
-// describeShortage checks the resources in alphabetical order, and returns the shortage of the first resource of which the
-// flavor has too little. If the flavor has enough of each resource, describeShortage returns false.
+// describeShortage checks the resources in alphabetical order. At the first resource of which the flavor has too little,
+// describeShortage stops and returns the shortage of the resource. If the flavor has enough of each resource,
+// describeShortage returns false.
 func (f Flavor) describeShortage(requests Amounts) (Shortage, bool) {
 	for _, name := range slices.Sorted(maps.Keys(f.Available)) {
 		if requests[name] > f.Available[name] {

@@ -11,9 +11,8 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// TestComponentsAreBuiltOnce composes three runtimes that extend two different bases. Runtimes must share a
-// component if they have the same values in all fields that the component reads, even if the bases of the runtimes
-// differ.
+// TestComponentsAreBuiltOnce: runtimes with different bases must share a component if they have the same values in
+// all fields that the component reads.
 func TestComponentsAreBuiltOnce(t *testing.T) {
 	e, err := evaluate.New(trainyard.CUE)
 	if err != nil {

@@ -24,8 +24,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// wideValues lists values for every setting of a runtime. The lists include values that a faulty cache could confuse
-// with other values: explicit defaults, equal amounts in different units, and names that trainyard uses itself.
+// wideValues includes values that a faulty cache could confuse: explicit defaults, equal amounts in different units,
+// and names that trainyard uses itself.
 var wideValues = map[string][]string{
 	"image":             {"a/b:1", "a/b:2", "quay.io/acme/rt@sha256:" + strings.Repeat("a", 64)},
 	"scope":             {"namespace", "cluster"},
@@ -101,7 +101,6 @@ func TestCachedObjectsEqualObjectsBuiltAlone(t *testing.T) {
 	}
 }
 
-// singleChanges returns the given runtime, and all runtimes that differ from the given runtime in one setting.
 func singleChanges(from map[string]string) map[string]string {
 	texts := map[string]string{"rt": flow(from)}
 	for name, values := range wideValues {
@@ -114,7 +113,6 @@ func singleChanges(from map[string]string) map[string]string {
 	return texts
 }
 
-// validPlans removes the runtimes that have problems, and plans the other runtimes in each environment.
 func validPlans(t *testing.T, target string, runtimes map[string]string) (*evaluate.Evaluator, []*plan.Plan) {
 	t.Helper()
 	e, err := evaluate.New(trainyard.CUE)
@@ -138,8 +136,7 @@ func validPlans(t *testing.T, target string, runtimes map[string]string) (*evalu
 	return nil, nil
 }
 
-// planDocument plans a document for the given environments, or for all environments if none is given. The second result
-// is the list of the document's problems.
+// planDocument plans a document for the given environments, or for all environments if none is given.
 func planDocument(t *testing.T, e *evaluate.Evaluator, text string, environments []string) (plans []*plan.Plan, problems problem.List) {
 	t.Helper()
 	loader := load.Loader{Definitions: trainyard.CUE}
@@ -188,7 +185,7 @@ func cacheGroups(plans []*plan.Plan) map[string][]planned {
 }
 
 // compareShapes composes the requests of all environments once with caches and once without, and reports each difference
-// between the objects. The results are the number of requests and the number of shapes.
+// between the objects.
 func compareShapes(t *testing.T, e *evaluate.Evaluator, plans []*plan.Plan) (requests, shapes int) {
 	t.Helper()
 	alone, err := evaluate.New(trainyard.CUE)
@@ -231,8 +228,7 @@ func contents(objects []object.Object) []any {
 	return all
 }
 
-// randomRuntimes returns random runtimes. Most runtimes are copies of an earlier random runtime, in which a few
-// settings are changed.
+// randomRuntimes mostly returns copies of earlier random runtimes, in which a few settings are changed.
 func randomRuntimes(random *rand.Rand, n int) map[string]string {
 	var drafts []map[string]string
 	texts := map[string]string{}

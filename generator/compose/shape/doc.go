@@ -3,12 +3,12 @@
 // A shape is an object without its parameters. Parameters are the scalars that CUE marks with @param(KEY) or
 // @fill(KEY). A mark (@param or @fill) states that a parameter equals a field of the builder's input. The mark of a
 // parameter also states that nothing else in the object depends on the field. Inputs that differ only in parameters
-// therefore have the same shape. If a second input has the same shape, its object is a copy of the first object. The
-// copy contains the values of the second input's parameters.
+// therefore have the same shape. If two inputs have the same shape, the object of the second input is a copy of the
+// object of the first input. In the copy, the parameters have the values from the second input.
 //
-// A component is a part of an object, such as a container. CUE builds each component separately, and the component is
-// then inserted into a slot of the object. The field mask of a component lists the fields of the input that the
-// component reads. Two inputs share the component if they differ only in fields that the field mask does not list.
+// A component is a part of an object, such as a container. CUE builds each component separately. Go then inserts the
+// component into a slot of the object. The field mask of a component lists the fields of the input that the component
+// reads. Two inputs share the component if they differ only in fields that the field mask does not list.
 //
 //	request ──► shape cache ──hit──► values of the parameters ──► object
 //	                │ miss
@@ -21,12 +21,12 @@
 //	                                                        ▼                  ▼
 //	                                                  build with CUE ──► component in its slot
 //
-// The key of a cache entry is the input as JSON, without the fields that affect only parameters. The parameters of an
-// object come from the fields that the key of its cache entry omits. A parameter is a copy of an omitted field, or is
-// computed from an omitted field (INPUT in @fill(KEY,of=INPUT)). Two objects in one cache can have different
-// parameters. If two objects in one cache have different parameters, the keys of the two cache entries omit different
-// fields of the input. Therefore a cache has one group of entries for each set of parameters. A lookup tries all
-// groups, because the parameters of an object are known only after CUE has built the object.
+// The key of a cache entry is the input as JSON, without the fields that affect only parameters. Each parameter of an
+// object comes from a field of the input that is not in the key of the object's cache entry. A parameter is a copy of
+// an omitted field, or is computed from an omitted field (INPUT in @fill(KEY,of=INPUT)). Two objects in one cache can
+// have different parameters. If two objects in one cache have different parameters, the keys of the two cache entries
+// omit different fields of the input. Therefore a cache has one group of entries for each set of parameters. A lookup
+// tries all groups, because the parameters of an object are known only after CUE has built the object.
 //
 // A cache of shapes serves one builder and one cache group, such as the runtimes of one catalogue entry. Only objects
 // of the same cache group can have the same shape. One cache of components serves all builders and groups. Nothing is

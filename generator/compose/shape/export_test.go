@@ -21,7 +21,6 @@ func IncludeAll(e *evaluate.Evaluator, pkg string) error {
 	return nil
 }
 
-// Built returns the number of cached components for each builder.
 func (c *Components) Built() map[string]int {
 	built := map[string]int{}
 	for by, cached := range c.components {

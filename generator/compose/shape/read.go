@@ -124,7 +124,7 @@ func scalarSize(scalar any) int {
 	return len(text) + len(`""`)
 }
 
-// addParameter adds a value to the list of parameters if the value has the mark of a parameter, and reports whether it
+// addParameter adds a value with the mark of a parameter to the list of parameters. addParameter returns true if it
 // has added the value.
 func (r *reader) addParameter(v cue.Value, path []any, siblings map[string]any) bool {
 	p, ok := parameterOf(v, path)

@@ -29,7 +29,7 @@ type bound struct {
 	exclusive bool
 }
 
-// Of is the function that returns the constraints of a CUE value.
+// Of returns the constraints of a CUE value.
 func Of(v cue.Value) Constraint {
 	c := Constraint{Kind: v.IncompleteKind()}
 	if root, path := v.ReferencePath(); root.Exists() && len(path.Selectors()) > 0 {

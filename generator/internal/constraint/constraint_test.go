@@ -74,9 +74,8 @@ func TestConstraint(t *testing.T) {
 	}
 }
 
-// TestUnsupportedExpressions checks that the field Unsupported lists a CUE function that the package "constraint" does
-// not know. If the function Of skipped an unknown CUE function, the exported JSON Schema would lack this constraint,
-// and would admit every value.
+// TestUnsupportedExpressions: if the function Of skipped an unknown CUE function, the exported JSON Schema would lack
+// this constraint, and would admit every value.
 func TestUnsupportedExpressions(t *testing.T) {
 	v := cuecontext.New().CompileString(schema)
 	if got := Of(v.LookupPath(cue.ParsePath("other"))).Unsupported; len(got) != 1 {

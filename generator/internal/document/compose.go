@@ -14,8 +14,8 @@ func Compose(first, second *Node) *Node {
 		return mergeLists(first, second, Compose)
 	}
 	replacement := *second
-	// If both patches contain null, the null of the second patch replaces no value of the first patch. A null in the
-	// second patch can then only remove a key of the base.
+	// If both values are null, the null of the second patch replaces no value of the first patch. The null of
+	// the second patch can then only remove a key of the base.
 	replacement.replaces = first.replaces || !first.Empty() || !second.Empty()
 	return &replacement
 }

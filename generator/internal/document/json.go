@@ -67,8 +67,8 @@ func (r *jsonReader) readValue(depth int) (*Node, error) {
 	return n, nil
 }
 
-// toInteger returns an integer as an int64, because a float64 cannot represent all integers. A number that an int64
-// cannot represent becomes a float64.
+// toInteger returns an integer as an int64, because a float64 cannot represent all integers. A number with a
+// fraction or an exponent, or outside of the range of int64, becomes a float64.
 func toInteger(n json.Number) any {
 	if i, err := n.Int64(); err == nil {
 		return i

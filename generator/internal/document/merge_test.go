@@ -6,7 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// scalarPositions converts a node to Go values, and replaces each scalar by the position of the scalar.
 func scalarPositions(n *Node) any {
 	switch n.Kind {
 	case Mapping:

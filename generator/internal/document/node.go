@@ -22,15 +22,15 @@ type Node struct {
 	removed map[string]problem.Position // keys that a null in a later layer removed, and the positions of the nulls
 	idle    []Field                     // nulls of later layers that removed nothing
 
-	// replaces is a flag for the nodes of a composed patch, which Compose makes from two patches. The flag "replaces" is
-	// true if the node replaces a value of the first of the two patches. A null can replace a value of the first patch.
-	// trainyard never reports a null that replaces a value as a null that removes nothing. A mapping or list that
-	// replaces a value of the first patch is not merged into the base. If the two patches were applied one after the
-	// other, the value of the first patch would already have replaced the value of the base.
+	// replaces is a flag for the nodes of a patch that Compose made from two patches. The flag "replaces" is true if the
+	// node replaces a value of the first patch. A null can replace a value of the first patch. trainyard never reports a
+	// null that replaces a value as a null that removes nothing. A mapping or list that replaces a value of the first
+	// patch is not merged into the base. If trainyard applied the two patches one after the other, the value of the
+	// first patch would already have replaced the value of the base.
 	replaces bool
 }
 
-// Field is a key of a mapping and its value.
+// Field is a pair of a key and a value in a mapping.
 type Field struct {
 	problem.Position // of the key
 	Key              string
@@ -149,8 +149,8 @@ func (n *Node) Removals() []problem.Position {
 	return slices.SortedFunc(maps.Values(n.removed), problem.Position.Compare)
 }
 
-// IdleNulls returns the nulls of later layers that removed nothing, because no earlier layer had a key with the same
-// name.
+// IdleNulls returns the nulls in later layers that had no effect. A null has no effect if no earlier layer has a key
+// with the same name.
 func (n *Node) IdleNulls() []Field { return n.idle }
 
 // Locate returns the position of the value at a path of keys and indexes. If the value is missing, Locate returns the
@@ -170,8 +170,8 @@ func (n *Node) LocateKey(path ...string) problem.Position {
 	return key
 }
 
-// find follows a path of keys and indexes, and returns the position of the last key or item that exists. The result
-// "value" is nil if a part of the path is missing.
+// find follows a path of keys and indexes. It returns the position of the last key or item that
+// exists. The result "value" is nil if a part of the path is missing.
 func (n *Node) find(path []string) (key problem.Position, value *Node) {
 	key = n.Position
 	for _, step := range path {
@@ -196,7 +196,7 @@ func (n *Node) Without(key string) *Node {
 	return &changed
 }
 
-// With replaces the value of a key in a copy of the mapping, and returns the copy.
+// With returns a copy of the mapping in which a key has another value.
 func (n *Node) With(key string, value *Node) *Node {
 	changed := *n
 	changed.Fields = slices.Clone(n.Fields)

@@ -50,8 +50,6 @@ func TestParseStream(t *testing.T) {
 	}
 }
 
-// TestParseStreamReadsAsKubectl checks that ParseStream reads booleans, numbers and keys like the YAML library of
-// kubectl.
 func TestParseStreamReadsAsKubectl(t *testing.T) {
 	for _, word := range []string{
 		"yes", "y", "on", "Off", "n", "TRUE", "tRue", "~", "Null", "nULL", "", "010", "08", "0o10", "0x1F", "0b11", "1_000", "1e3", "1e400", "+5", "-0", "1.", "1:30",
@@ -80,7 +78,6 @@ func TestParseStreamReadsAsKubectl(t *testing.T) {
 	}
 }
 
-// compareNumbers compares numbers by value, and ignores their Go types.
 var compareNumbers = cmp.FilterValues(func(a, b any) bool { return isNumber(a) && isNumber(b) }, cmp.Comparer(func(a, b any) bool {
 	return float(a) == float(b)
 }))

@@ -34,10 +34,10 @@ func indentationHint(text []byte, at problem.Position, found string) (problem.Po
 	return at, ""
 }
 
-// lineBefore returns the index of the nearest line above the given line that is not blank, or -1 if there is no such
-// line. If the argument "skipComments" is true, lineBefore also ignores lines with comments. In YAML, a text that
-// continues over several lines ends at a comment line. If a caller looks for an earlier line of a text that continues
-// over several lines, the caller must set "skipComments" to false.
+// lineBefore returns the index of the nearest non-blank line above the given line. If there is no such line,
+// lineBefore returns -1. If the argument "skipComments" is true, lineBefore also ignores lines with comments. In
+// YAML, a text that continues over several lines ends at a comment line. If a caller looks for an earlier line of a
+// text that continues over several lines, the caller must set "skipComments" to false.
 func lineBefore(lines []string, index int, skipComments bool) int {
 	for index--; index >= 0; index-- {
 		if text := strings.TrimSpace(lines[index]); text != "" && (!skipComments || text[0] != '#') {

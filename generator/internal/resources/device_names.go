@@ -86,16 +86,16 @@ func commonDevice(name string) string {
 const minDomain = 8
 
 // isMisspelledDomain compares a domain with the domain "meant". The result is true if the domain lacks only the ending
-// ".com", or if the two domains differ by one typing error. One typing error counts only if the domain "meant" has at least
-// minDomain characters.
+// ".com", or if the two domains differ by one typing error. isMisspelledDomain ignores a typing error if the domain "meant"
+// has fewer than minDomain characters.
 func isMisspelledDomain(domain, meant string) bool {
 	return domain+".com" == meant || len(meant) >= minDomain && message.Typos(domain, meant) == 1
 }
 
 // isMisspelled reports whether a word is a misspelling of another word. A misspelling has the same letters in another
-// order or case, repeats a letter, or has an additional s at the end. If the other word is gpu, every typing error after
-// the first letter also counts as a misspelling. A word with an error in the first letter is not a misspelling of gpu,
-// because vgpu, pgpu and npu are names of other devices.
+// order or case, repeats a letter, or has an additional s at the end. For the word gpu, every typing error after the
+// first letter also counts as a misspelling. A typing error in the first letter of gpu does not count, because vgpu,
+// pgpu and npu are names of other devices.
 func isMisspelled(word, meant string) bool {
 	word = strings.ToLower(word)
 	if meant == "gpu" && strings.HasPrefix(word, "g") && message.Typos(word, meant) == 1 {

@@ -2,7 +2,6 @@ package upstream
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// Kinds returns all kinds for which New returns an object.
 func Kinds() []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, types := range []constructors{completeTypes, partialTypes} {

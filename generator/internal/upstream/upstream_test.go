@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/upstream"
 )
 
-// openshiftDocument describes a platform on OpenShift that Argo CD delivers. Some kinds of objects exist only on
-// OpenShift. Only an AppProject that is generated for OpenShift allows all kinds of objects that trainyard generates.
+// openshiftDocument describes a platform on OpenShift that Argo CD delivers. Only an AppProject that is generated for
+// OpenShift allows all kinds of objects that trainyard generates.
 const openshiftDocument = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
@@ -22,8 +22,6 @@ spec:
   delivery: {argocd: {repoURL: https://git.acme.example/platform.git}}
 `
 
-// TestArgoCDProjectAllowsGeneratedKinds checks that the Argo CD project allows exactly the kinds that trainyard
-// generates.
 func TestArgoCDProjectAllowsGeneratedKinds(t *testing.T) {
 	request := generator.Request{Layers: []generator.Input{{Name: "platform.yaml", Text: []byte(openshiftDocument)}}}
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), request)

@@ -25,8 +25,7 @@ func Mappings(from map[string]any, key string) []map[string]any {
 	return items
 }
 
-// Texts follows a path of keys to a mapping, and returns a copy of this mapping. A value that is not a string
-// becomes "" in the copy.
+// Texts returns a copy of the mapping at a path of keys. A value that is not a string becomes "" in the copy.
 func Texts(from map[string]any, keys ...string) map[string]string {
 	texts := map[string]string{}
 	for key, value := range Mapping(from, keys...) {

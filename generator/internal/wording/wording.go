@@ -63,7 +63,7 @@ func quoteAll(words []string) []string {
 }
 
 // Lookalike returns a remark about the first character outside of ASCII in a word, because this character may look
-// like an ASCII letter. If all characters are in ASCII, the remark is empty.
+// like an ASCII letter. If the word contains only ASCII characters, Lookalike returns an empty remark.
 func Lookalike(word string) string {
 	for _, r := range word {
 		if r > unicode.MaxASCII && unicode.IsPrint(r) {
@@ -100,14 +100,15 @@ func Describe(n *document.Node, want cue.Kind) string {
 	}
 }
 
-// RemovedSection returns the message about a null that removes a whole mapping. The message is for a document that still
-// uses an entry of the removed mapping. The argument "noun" is the word for an entry of the mapping, such as runtime.
+// RemovedSection returns the message about a null that removes a whole mapping. The null is a mistake, because the
+// document still uses an entry of the removed mapping. The argument "noun" is the word for an entry of the mapping, such
+// as runtime.
 func RemovedSection(noun string) string {
 	return fmt.Sprintf("this null removes every %[1]s, but the document uses a removed %[1]s: remove the null", noun)
 }
 
 // RemovedEntry returns the message for this mistake: a layer removes an entry with null, although the document still
-// refers to the entry. The argument "noun" is the word for the removed entry, such as runtime.
+// refers to the entry. The argument "noun" is the word for the removed entry, such as "runtime".
 func RemovedEntry(noun, name, path string, reference problem.Position) string {
 	return fmt.Sprintf("this null removes %s %s, but the field %s refers to it (at %s): remove the null or the reference", noun, message.Quote(name), path, reference)
 }

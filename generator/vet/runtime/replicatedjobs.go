@@ -76,9 +76,9 @@ func wrongReplicaCount(p *pass) {
 	}
 }
 
-// wrongSuccessPolicy checks that a TrainJob succeeds when the launcher completes. The operator Any is allowed if the
-// policy lists no targets. With the operator Any, one completed ReplicatedJob is enough, and only the launcher
-// completes.
+// wrongSuccessPolicy checks that a TrainJob succeeds when the launcher completes. A success policy with the operator
+// Any may have an empty list of targets. With the operator Any, one completed ReplicatedJob is enough, and only the
+// launcher completes.
 func wrongSuccessPolicy(p *pass) {
 	if !p.launcher.isSet() {
 		return

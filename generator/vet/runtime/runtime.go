@@ -42,8 +42,9 @@ func newRuntime(v value) runtime {
 	}
 }
 
-// isGenerated reports whether trainyard generated the runtime. Some settings are probably mistakes in other
-// runtimes. In a generated runtime, the author of the document has chosen these settings.
+// isGenerated reports whether trainyard generated the runtime. Some settings are probably mistakes if
+// trainyard did not generate the runtime. In a generated runtime, settings that look like mistakes are
+// choices of the document's author.
 func (r runtime) isGenerated() bool {
 	return r.root.get("metadata", "labels", v1alpha1.RuntimeLabel).isSet()
 }

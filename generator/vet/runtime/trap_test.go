@@ -2,7 +2,6 @@ package runtimevet
 
 import "maps"
 
-// allTraps returns the test cases of all rules. The key of each case describes the mistake.
 func allTraps() map[string]edited {
 	all := map[string]edited{}
 	for _, cases := range []map[string]edited{policyTraps, jobTraps, schedulingTraps, podTraps, typeTraps} {

@@ -118,8 +118,7 @@ type edited struct {
 	says  string   // text that the first message must contain, for rules with several messages
 }
 
-// applyEdits replaces parts of the text of a runtime, as the edits describe. The old text of each
-// edit must occur exactly once.
+// applyEdits requires that the old text of each edit occurs exactly once.
 func (b edited) applyEdits(t testing.TB) string {
 	t.Helper()
 	text := b.base
@@ -135,7 +134,6 @@ func (b edited) applyEdits(t testing.TB) string {
 	return text
 }
 
-// unmark removes each findingMark from a text, and returns the positions of the removed marks.
 func unmark(text string) (plain string, places []string) {
 	var b strings.Builder
 	for rest := text; ; {
@@ -151,7 +149,7 @@ func unmark(text string) (plain string, places []string) {
 	}
 }
 
-// messageForm matches a message that consists of the rule, the effect and its cause, and the text
+// messageForm matches a message with three parts: the rule, the effect with its cause, and the text
 // that tells the user what to write instead.
 var messageForm = regexp.MustCompile(`^([a-z0-9-]+): [^:].+: .+[^.]$`)
 
@@ -207,8 +205,7 @@ func TestVetFindsTraps(t *testing.T) {
 	}
 }
 
-// TestMPIRulesNeedMPI replaces the MPI policy of each case with another policy. Without an MPI policy, the rules for
-// MPI must report nothing.
+// TestMPIRulesNeedMPI replaces the MPI policy of each case with another policy.
 func TestMPIRulesNeedMPI(t *testing.T) {
 	general := []string{"wrong-type", "unknown-field", "impossible-dependency", "gang-deadlock", "missing-scheduler-name", "two-gang-schedulers", "invalid-name", "invalid-resource-name", "unknown-device-limit", "missing-framework-label"}
 	policy := regexp.MustCompile(`\bmpi:`)

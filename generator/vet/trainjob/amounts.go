@@ -45,9 +45,9 @@ func findMissingUnits(job guard.Job) []violation {
 //
 // With Trainer 2.3, the runtime supplies each amount that the TrainJob does not set. For example, a TrainJob that sets only
 // a limit keeps the request of the runtime. The argument "runtime" contains only the amounts of CPU, memory and GPUs. The
-// argument "pods" contains all limits of certain pods: the pods to which Trainer applies the amounts of the TrainJob. With
-// the argument "pods", findRefusedAmounts also finds devices that have no limit and are not GPUs. If the limits of the pods
-// are unknown, the argument "pods" is empty.
+// argument "pods" contains all limits of the pods to which Trainer applies the amounts of the TrainJob. With the argument
+// "pods", findRefusedAmounts also finds devices that have no limit and are not GPUs. If the limits of the pods are unknown,
+// the argument "pods" is empty.
 func findRefusedAmounts(job guard.Job, runtime guard.Runtime, pods []map[string]resource.Quantity) []violation {
 	if job.UnknownAmounts {
 		return nil
@@ -112,8 +112,8 @@ func amountsIn(job guard.Job, field string) map[string]resource.Quantity {
 }
 
 // effectiveAmount returns the amount of a resource in a pod of the TrainJob. If the TrainJob sets no amount, the result is
-// the amount of the runtime, in which requests and limits are equal. The result "ok" is false if neither the TrainJob nor
-// the runtime sets an amount. If job.Replaces is set, Trainer ignores the amounts of the runtime.
+// the amount in the runtime. In a runtime, requests and limits are equal. The result "ok" is false if neither the TrainJob
+// nor the runtime sets an amount. If job.Replaces is set, Trainer ignores the amounts of the runtime.
 func effectiveAmount(own map[string]resource.Quantity, job guard.Job, runtime guard.Runtime, name string) (amount resource.Quantity, ok bool) {
 	if amount, ok = own[name]; ok || job.Replaces != "" {
 		return amount, ok

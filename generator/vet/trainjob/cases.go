@@ -96,7 +96,8 @@ func (c Case) TypeErrors(p Platform) problem.List {
 func (c Case) Position(field string) problem.Position { return c.node.Locate(field) }
 
 // Mismatch describes how an outcome differs from the outcome that the case expects. The position of the problem is the
-// position of the field that contains the expected outcome. If the outcome is as expected, the result "ok" is false.
+// position of the field that contains the expected outcome. If the outcome equals the expected outcome, Mismatch finds
+// no difference, and the result "ok" is false.
 func (c Case) Mismatch(o cases.Outcome) (p problem.Problem, ok bool) {
 	located := o
 	located.Messages = nil

@@ -33,7 +33,8 @@ func withoutConsequences(errs field.ErrorList) field.ErrorList {
 	return slices.DeleteFunc(errs, func(err *field.Error) bool { return err.Type != field.ErrorTypeTypeInvalid && c.cover(err.Field) })
 }
 
-// consequences recognizes problems that follow from a value that the API server refuses.
+// consequences holds the paths of values with a wrong type and of misspelled fields, which the API
+// server refuses. Its methods recognize problems that follow from these values.
 type consequences struct {
 	wrongTypes []string        // paths of values with a wrong type
 	misspelled map[string]bool // paths of misspelled fields
@@ -49,8 +50,8 @@ func newConsequences(errs field.ErrorList) consequences {
 	return c
 }
 
-// cover reports whether a path leads to a value with a wrong type, or to a part of a value with a
-// wrong type.
+// cover reports whether a path leads to a value with a wrong type, or to a part
+// of a value with a wrong type.
 func (c consequences) cover(path string) bool {
 	return slices.ContainsFunc(c.wrongTypes, func(wrong string) bool {
 		rest, ok := strings.CutPrefix(path, wrong)
@@ -58,7 +59,7 @@ func (c consequences) cover(path string) bool {
 	})
 }
 
-// contain reports whether a value that the API server refuses is the only reason for a denial.
+// contain reports whether a denial has no other reason than a value that the API server refuses.
 func (c consequences) contain(d guard.Denial, job guard.Job) bool {
 	return c.misspelled[d.Path] || c.cover(d.Path) || d.Rule == guard.RuleUnlistedRuntime && job.Runtime.Name == ""
 }

@@ -96,8 +96,8 @@ func describeMisspellings(object *document.Node, kind string) (found problem.Lis
 // names holds the position of each TrainJob of a file, by namespace and name.
 type names map[[2]string]problem.Position
 
-// add returns a problem if an earlier TrainJob of the file has the same name and namespace. The argument "tenant" is the
-// namespace of TrainJobs that set no namespace.
+// add returns a problem if an earlier TrainJob of the file has the same name and namespace. The
+// argument "tenant" is the namespace of TrainJobs that set no namespace.
 func (n names) add(job *document.Node, tenant string) problem.List {
 	metadata := job.Get("metadata")
 	name, namespace := metadata.Get("name"), metadata.Get("namespace").AsString()

@@ -23,9 +23,9 @@ var (
 const processesPath = "spec.trainer.numProcPerNode"
 
 // findResourceProblems checks the devices, the amounts of resources and the number of processes of a TrainJob.
-// findResourceProblems reports each value with which the TrainJob would not run as intended. A wrong device also makes the
-// number of GPUs wrong. Therefore findResourceProblems compares the number of processes with the number of GPUs only if it
-// finds no wrong device.
+// findResourceProblems reports each value with which the TrainJob would not run as intended. A wrong device in a TrainJob
+// also leads to a wrong number of GPUs. Therefore findResourceProblems compares the number of processes with the number of
+// GPUs only if it finds no wrong device.
 func (p Platform) findResourceProblems(job guard.Job, runtime guard.Runtime) (devices, others []violation) {
 	object, known := p.runtimes[job.Runtime.Name]
 	known = known && object.kind == job.Runtime.Kind && runtime.Kind == job.Runtime.Kind
@@ -44,8 +44,8 @@ func (p Platform) findResourceProblems(job guard.Job, runtime guard.Runtime) (de
 	return devices, others
 }
 
-// adjustedPods returns the limits of pods in the runtime. The list contains each pod to which Trainer
-// applies the amounts of a TrainJob.
+// adjustedPods returns a list with the resource limits of the runtime's pods. The list contains each
+// pod in which Trainer sets the resource amounts of a TrainJob.
 func (r runtimeObject) adjustedPods() []map[string]resource.Quantity {
 	if r.launcherIsNode {
 		return []map[string]resource.Quantity{r.launcher, r.node}
@@ -78,8 +78,8 @@ func findTooManyProcesses(job guard.Job, runtime guard.Runtime, r runtimeObject)
 	return nil
 }
 
-// processesOf returns the number of processes on each host, or 0 if the number is unknown. The result is also 0 if
-// the number is 1: Trainer then starts one process for each GPU, which is never too many.
+// processesOf returns the number of processes on each host, or 0 if the number is unknown. If the number is 1,
+// Trainer starts one process for each GPU, which is never too many. The result is 0 in this case too.
 func processesOf(job guard.Job, runtime guard.Runtime) int64 {
 	n := runtime.NumProcPerNode
 	if job.Processes != nil {

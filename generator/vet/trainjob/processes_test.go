@@ -18,8 +18,7 @@ func amountsOf(pairs ...string) map[string]resource.Quantity {
 	return amounts
 }
 
-// platformWith returns a platform with one runtime. platformWith also returns the properties of this runtime that
-// a tenant's parameters contain.
+// platformWith also returns the properties of the runtime that a tenant's parameters contain.
 func platformWith(r runtimeObject, processes int64) (Platform, guard.Runtime) {
 	r.kind = "ClusterTrainingRuntime"
 	return Platform{runtimes: map[string]runtimeObject{"mpi": r}}, guard.Runtime{Kind: r.kind, NumProcPerNode: processes, MaxProcPerNode: 8}

@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// runtimeObject holds the properties of a runtime that the parameters of the tenant do not contain. vet reads the
-// properties in a runtimeObject from the object of the runtime.
+// runtimeObject holds the properties that vet reads from the Kubernetes object of a runtime. Except for the
+// kind, the parameters of the tenant do not contain these properties.
 type runtimeObject struct {
 	kind           string
 	launcherIsNode bool                         // whether ranks run in the launcher

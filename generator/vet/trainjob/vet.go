@@ -84,7 +84,7 @@ func FindMisplaced(name string, text []byte) problem.List {
 	return found
 }
 
-// vet checks a TrainJob on each platform that has its tenant. Each returned error is a
+// vet checks a TrainJob on each platform that has the TrainJob's tenant. Each returned error is a
 // *TenantError.
 func (r *Report) vet(job *document.Node, tenant string, platforms []Platform) error {
 	if job.Get("apiVersion").AsString() != v1alpha1.TrainerAPIVersion {

@@ -13,8 +13,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// newParameters returns the parameter ConfigMap of a tenant. The tenant has one runtime, which allows the given number
-// of nodes.
+// newParameters returns the ConfigMap of a tenant with one runtime, which allows the given number of nodes.
 func newParameters(t testing.TB, trainer, tenant, nodes string) object.Object {
 	t.Helper()
 	o, err := object.New(map[string]any{
@@ -106,7 +105,6 @@ func TestVetReportsPositions(t *testing.T) {
 	}
 }
 
-// summarize returns the positions and rules of problems, and checks that all messages are printable.
 func summarize(problems problem.List) string {
 	var all []string
 	for _, p := range problems {
@@ -218,8 +216,6 @@ func TestFilesWithoutTrainJobs(t *testing.T) {
 	}
 }
 
-// TestUnknownNamespaces checks that Vet reports an unknown namespace as a problem with a position, even if the file
-// contains no other TrainJob.
 func TestUnknownNamespaces(t *testing.T) {
 	cases := map[string]struct{ namespace, want string }{
 		"a typing error":    {"team-ab", `job.yaml:3:36: metadata.namespace: wrong-namespace: namespace "team-ab" has no rules for TrainJobs: did you mean "team-a" or "team-b"?`},
@@ -237,7 +233,6 @@ func TestUnknownNamespaces(t *testing.T) {
 	}
 }
 
-// TestTenantsOfOneEnvironment checks that each TrainJob is checked in the environments that have its tenant.
 func TestTenantsOfOneEnvironment(t *testing.T) {
 	text := strings.Replace(good, "numNodes: 2", "numNodes: 9", 1)
 	platforms := []Platform{

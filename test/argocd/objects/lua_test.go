@@ -10,7 +10,6 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// settingsPath is the path of the ConfigMap argocd-cm in the bundle of an example.
 const settingsPath = "bundles/rendered/vanilla/argocd/argocd/argocd-cm.yaml"
 
 // withLibraries contains settings that let Lua scripts use Lua's standard libraries.
@@ -19,7 +18,6 @@ const withLibraries = `
   resource.customizations.useOpenLibs.jobset.x-k8s.io_JobSet: "true"
 `
 
-// healthCases lists test cases: an object, and the health that Argo CD must report for the object.
 var healthCases = map[string]struct{ object, status, message string }{
 	"a TrainJob without a status": {trainJob(""), "Progressing", "Waiting for Trainer"},
 	"a TrainJob without pods":     {trainJob("{conditions: []}"), "Progressing", "Waiting for its pods"},
@@ -74,8 +72,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestTrainJobsAreSuspendedAndResumed checks the actions "suspend" and "resume". The actions "suspend" and
-// "resume" are disabled for TrainJobs that have ended.
+// TestTrainJobsAreSuspendedAndResumed checks the actions "suspend" and "resume", which are disabled for
+// TrainJobs that have ended.
 func TestTrainJobsAreSuspendedAndResumed(t *testing.T) {
 	running := trainJob("{}")
 	suspended := strings.Replace(running, "suspend: false", "suspend: true", 1)

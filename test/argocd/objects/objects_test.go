@@ -22,8 +22,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
 
-// versions lists the oldest and the newest version of Argo CD that bundles support. Each key is the folder below tools/
-// that pins the version of Argo CD, and the value is the path of Argo CD's Go module.
+// versions lists the oldest and the newest version of Argo CD that bundles support. Keys are folders below tools/ that
+// pin a version of Argo CD, and values are paths of Argo CD's Go module.
 var versions = map[string]string{
 	"argocd-2.14": "github.com/argoproj/argo-cd/v2",
 	"argocd":      "github.com/argoproj/argo-cd/v3",
@@ -49,8 +49,7 @@ func startWithCRDs(t *testing.T, version string) *controlplane.ControlPlane {
 	return cp
 }
 
-// moduleFolder returns the source folder of a Go module. The argument "folder" is the folder below tools/ that pins the
-// version of the module.
+// moduleFolder returns the source folder of a Go module whose version is pinned in the given folder below tools/.
 func moduleFolder(t *testing.T, folder, module string) string {
 	t.Helper()
 	dir, err := upstream.ModuleFolder(folder, module)
@@ -87,7 +86,6 @@ func TestArgoCDTakesAllObjects(t *testing.T) {
 	}
 }
 
-// settingsFolders returns the folders with Argo CD's resources in the bundles of all examples.
 func settingsFolders(t *testing.T) []string {
 	t.Helper()
 	var folders []string
@@ -104,9 +102,8 @@ func settingsFolders(t *testing.T) []string {
 	return folders
 }
 
-// TestArgoCD2RejectsFieldsOfLaterVersions checks that the CRDs of Argo CD 2.14 reject fields of later versions. If the
-// CRDs of Argo CD 2.14 accepted fields of later versions, TestArgoCDTakesAllObjects would not notice such fields in a
-// bundle.
+// TestArgoCD2RejectsFieldsOfLaterVersions proves that TestArgoCDTakesAllObjects would notice fields of later versions
+// in a bundle.
 func TestArgoCD2RejectsFieldsOfLaterVersions(t *testing.T) {
 	cp := startWithCRDs(t, "argocd-2.14")
 	for name, text := range map[string]string{

@@ -30,7 +30,6 @@ func TestPluginFitsArgoCD(t *testing.T) {
 	}
 }
 
-// buildWithPlugin returns the objects of a kustomization that contains the manifests of Argo CD and the plugin.
 func buildWithPlugin(t *testing.T) []client.Object {
 	t.Helper()
 	dir := t.TempDir()

@@ -16,8 +16,7 @@ import (
 const tutorialTime = 15 * time.Minute
 
 // TestOpenShiftTutorialIsAccepted runs the commands in docs/openshift.md, steps 1 to 3. The test then applies the generated
-// folder "argocd", as step 4 of docs/openshift.md says. The API server has the CRDs of Argo CD and of the OpenShift GitOps
-// operator. During the test, neither Argo CD nor OpenShift runs.
+// folder "argocd", as step 4 of docs/openshift.md says. During the test, neither Argo CD nor OpenShift runs.
 func TestOpenShiftTutorialIsAccepted(t *testing.T) {
 	cp := startWithCRDs(t, "argocd")
 	text, err := os.ReadFile(repo.Path(t, "docs/openshift.md"))

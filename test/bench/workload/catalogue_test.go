@@ -4,7 +4,6 @@ import "regexp"
 
 var entry = regexp.MustCompile(`(?m)^catalogue: "([^"]+)": \{$`)
 
-// catalogueName returns the name of the runtime that a file adds to the catalogue.
 func catalogueName(text string) (string, bool) {
 	m := entry.FindStringSubmatch(text)
 	if m == nil {

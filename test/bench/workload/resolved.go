@@ -24,7 +24,7 @@ func (s Size) Resolved(environment, tenants int) ([]byte, error) {
 	return write(resolved)
 }
 
-// merge merges a patch into a spec according to RFC 7386. trainyard merges layers in the same way, except for lists
+// merge applies a patch to a spec according to RFC 7386. trainyard merges layers in the same way, except for lists
 // whose items have names. No environment of a workload changes a list with named items.
 func merge(below, patch spec) (spec, error) {
 	a, err := json.Marshal(below)

@@ -125,8 +125,8 @@ func (s Size) spec() spec {
 	for i := range s.Tenants {
 		whole.Tenants[Tenant(i)] = minimalTenant{names, quota, "none"}
 	}
-	// At the top level of the spec, outside of the environments, the first tenant lists only half of the runtimes. In each
-	// environment, the first tenant lists all runtimes.
+	// At the top level of the spec, the first tenant lists only half of the runtimes. In each environment, the first
+	// tenant lists all runtimes.
 	whole.Tenants[Tenant(0)] = minimalTenant{names[:(len(names)+1)/2], quota, "none"}
 	for i := range s.Environments {
 		whole.Environments[Environment(i)] = s.environmentChanges(i, names)

@@ -36,8 +36,7 @@ func generateFrom(t *testing.T, text []byte) []generator.Platform {
 }
 
 // expectedNotes lists the rules that the workload breaks on purpose. The workload has no queues and no quota for GPUs.
-// Queues and a quota for GPUs would change the generated objects, and new figures could not be compared with earlier
-// figures.
+// With queues and a GPU quota, the objects would change, and new figures could not be compared with earlier figures.
 var expectedNotes = []string{"kueue-without-queues", "unlimited-device", "setting-without-effect"}
 
 func TestWorkloadDocument(t *testing.T) {
@@ -81,8 +80,8 @@ func TestWorkloadDocument(t *testing.T) {
 	})
 }
 
-// TestTypicalDocument checks that the document of workload W2 has no problems, and generates objects of each kind that W2 is
-// meant to measure.
+// TestTypicalDocument checks that the document of workload W2 has no problems, and generates each kind of object that W2
+// should measure.
 func TestTypicalDocument(t *testing.T) {
 	text, err := Size{Runtimes: 20, Tenants: 2}.TypicalDocument()
 	if err != nil {
@@ -104,8 +103,8 @@ func TestTypicalDocument(t *testing.T) {
 			t.Errorf("the document has no %s", kind)
 		}
 	}
-	// Dashboards and parameters of admission rules are both ConfigMaps, so a ConfigMap alone does not prove that
-	// the document generates dashboards.
+	// Dashboards and parameters of admission rules are both ConfigMaps, so the kind alone does not prove that
+	// dashboards exist.
 	for _, dashboard := range []string{"trainyard-overview", "trainyard-tenant"} {
 		if !configMaps[dashboard] {
 			t.Errorf("the document has no Grafana dashboard %s, only the ConfigMaps %v", dashboard, slices.Sorted(maps.Keys(configMaps)))
@@ -126,7 +125,6 @@ func texts(t *testing.T, p generator.Platform) map[object.ID]string {
 	return found
 }
 
-// TestWorkloadUsesEveryBase fails when the catalogue has a new base that the workload lacks.
 func TestWorkloadUsesEveryBase(t *testing.T) {
 	entries, err := trainyard.CUE.ReadDir("runtimes")
 	if err != nil {

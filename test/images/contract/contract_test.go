@@ -19,12 +19,11 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(podrunner.Main(m)) }
 
-// scriptPath is the path of the script that these tests run.
 const scriptPath = "examples/images/check-image.sh"
 
-// check executes check-image.sh as a user without a passwd entry. In the parameter "fakes", each key is the name of a
-// program, and each value is a shell script that runs in place of this program. The parameter "missing" lists programs
-// that the script must not find.
+// check executes check-image.sh as a user without a passwd entry. The parameter "fakes" maps names of programs to
+// shell scripts that run in place of these programs. The parameter "missing" lists programs that the script must not
+// find.
 func check(t *testing.T, fakes map[string]string, missing []string, args ...string) podrunner.Result {
 	t.Helper()
 	text, err := os.ReadFile(repo.Path(t, scriptPath))
@@ -51,7 +50,6 @@ func check(t *testing.T, fakes map[string]string, missing []string, args ...stri
 	})
 }
 
-// programPath returns the path of a program, with all links resolved.
 func programPath(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -139,8 +137,7 @@ func TestCheckImageReportsMissingPrograms(t *testing.T) {
 	}
 }
 
-// failedChecks parses the output of the script, and returns the failed checks. Each line that the script prints must be
-// a note or the result of a check.
+// failedChecks requires that each line of the script's output is a note or the result of a check.
 func failedChecks(t *testing.T, log string) []string {
 	t.Helper()
 	var failed []string

@@ -31,7 +31,7 @@ type Check struct {
 	Message string `json:"says"` // one line
 }
 
-// Host is the machine to check, and optionally the Argo CD of a cluster.
+// Host describes the machine to check. Host can also describe the Argo CD of a cluster.
 type Host struct {
 	Build     string                                // version of this program
 	Evaluator func() (string, error)                // returns the path of trainyard-policy

@@ -25,8 +25,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestMain runs the command gitops instead of the tests if the test program is started under the name gitops. When a
-// command on a documentation page runs gitops, it can therefore run the test program.
+// TestMain runs the command gitops instead of the tests if the test program is started under the name gitops. If a
+// documentation page contains the command gitops, the test program can therefore run in place of gitops.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "gitops" {
 		main()
@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 // section "Push a TrainJob" of the readme ends.
 const readme, guide = "examples/gitops/README.md", "docs/gitops.md"
 
-// TestPagesOfGitOps checks that commands on two pages print the documented output on a sandbox without pods. The test runs
-// the commands of the README that need no pods, and the commands of the guide.
+// TestPagesOfGitOps runs the commands of the README that need no pods, and the commands of the guide, on a sandbox without
+// pods.
 func TestPagesOfGitOps(t *testing.T) {
 	if os.Getenv("TRAINYARD_GITOPS") == "" {
 		t.Skip("takes a minute, most of which Kubernetes needs to find out about TrainJobs: run `make gitops`")
@@ -56,7 +56,6 @@ func TestPagesOfGitOps(t *testing.T) {
 	r.expectRestart(t)
 }
 
-// TestReadmeRunsPods checks that all commands of the README print the documented output on a sandbox with pods.
 func TestReadmeRunsPods(t *testing.T) {
 	if os.Getenv("TRAINYARD_E2E") == "" {
 		t.Skip("needs root, an image and minutes: run `make gitops`")
@@ -75,14 +74,12 @@ func TestReadmeRunsPods(t *testing.T) {
 	r.follow(t, readPage(t, readme))
 }
 
-// reader runs the commands of pages on a sandbox.
 type reader struct {
 	*doctest.Reader
 	gitops   gitops.GitOps
 	programs *strings.Replacer // replaces `go run` by a compiled program
 }
 
-// newReader starts a sandbox as `make sandbox` does, and takes it down when the test ends.
 func newReader(t *testing.T, dir string, level cluster.Level) reader {
 	t.Helper()
 	t.Cleanup(func() {
@@ -106,9 +103,8 @@ func newReader(t *testing.T, dir string, level cluster.Level) reader {
 	return r
 }
 
-// usePrograms replaces `go run` in the commands of the pages with compiled programs. The changed commands contain
-// environment variables instead of the paths of the compiled programs, because doctest.Reader would replace /tmp in the
-// paths.
+// usePrograms replaces `go run` with environment variables, because doctest.Reader would replace /tmp in the paths of
+// the compiled programs.
 func (r *reader) usePrograms(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()
@@ -127,7 +123,6 @@ func (r *reader) usePrograms(t *testing.T) {
 	)
 }
 
-// follow runs the commands of a page, and checks that they print the output that the page shows.
 func (r reader) follow(t *testing.T, page string) {
 	t.Helper()
 	for _, step := range doctest.Parse(t, page) {
@@ -148,7 +143,6 @@ func (r reader) follow(t *testing.T, page string) {
 	}
 }
 
-// takeDown takes the sandbox down, and checks that its servers have stopped.
 func (r reader) takeDown(t *testing.T) {
 	t.Helper()
 	servers, err := cluster.Status(r.gitops.Dir)
@@ -173,8 +167,8 @@ func (r reader) takeDown(t *testing.T) {
 	}
 }
 
-// expectRestart checks that a second `gitops up` keeps the repository and starts the servers that have stopped, and that
-// `gitops push` replaces the files of the repository.
+// expectRestart checks that a second `gitops up` keeps the repository and restarts stopped servers, and that `gitops
+// push` replaces the files of the repository.
 func (r reader) expectRestart(t *testing.T) {
 	t.Helper()
 	url := r.Run(t, r.programs.Replace("go run ./test/gitops/cmd/gitops url"))
@@ -221,8 +215,6 @@ func (r reader) pushLargeFile(t *testing.T) {
 	}
 }
 
-// volatile lists patterns for the parts of an output that differ from run to run, with a
-// placeholder for each pattern.
 var volatile = []struct {
 	pattern *regexp.Regexp
 	name    string
@@ -236,8 +228,7 @@ var volatile = []struct {
 	{regexp.MustCompile(` +`), " "},
 }
 
-// normalize replaces each part of an output that differs from run to run with a placeholder. normalize also replaces several
-// spaces with one space, because the widths of columns differ from run to run.
+// normalize also replaces several spaces with one space, because the widths of columns differ from run to run.
 func normalize(text string) string {
 	for _, v := range volatile {
 		text = v.pattern.ReplaceAllString(text, v.name)
@@ -245,7 +236,7 @@ func normalize(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// matches compares a text with a pattern. In a pattern, the line "..." matches any number of lines.
+// matches accepts any number of lines in place of the line "..." of a pattern.
 func matches(pattern, text string) bool {
 	quoted := strings.ReplaceAll(regexp.QuoteMeta("\n"+pattern), "\n"+regexp.QuoteMeta("..."), `(\n.*)*`)
 	return regexp.MustCompile("^" + quoted + "$").MatchString("\n" + text)
@@ -260,7 +251,6 @@ func readPage(t *testing.T, page string) string {
 	return string(text)
 }
 
-// before cuts a text at the given heading, and returns the part above the heading.
 func before(t *testing.T, text, heading string) string {
 	t.Helper()
 	first, _, found := strings.Cut(text, heading)

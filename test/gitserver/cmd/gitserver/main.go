@@ -1,5 +1,5 @@
 // Command gitserver serves one Git repository over HTTP until it is stopped. The command gitserver runs beside a
-// sandbox, see test/gitops.
+// sandbox (see the package test/gitops).
 package main
 
 import (
@@ -70,8 +70,8 @@ func serve(ctx context.Context, dir, name, address, passwordFile string) (err er
 	if err != nil {
 		return err
 	}
-	// Git's HTTP server refuses pushes by default. The server of this program allows pushes, because it accepts only
-	// requests with the password.
+	// Git's HTTP server refuses pushes by default. The server of this program accepts only requests with the
+	// password, so it can allow pushes.
 	if err := repository.Configure("http.receivepack", "true"); err != nil {
 		return err
 	}

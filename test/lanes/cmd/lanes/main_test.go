@@ -60,7 +60,6 @@ func (c command) commit(t *testing.T) {
 	c.git(t, "commit", "-q", "-m", "change")
 }
 
-// outputOf runs the command, and returns its output.
 func (c command) outputOf(t *testing.T, args ...string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -78,7 +77,6 @@ func expectOutput(t *testing.T, c command, want string, args ...string) {
 	}
 }
 
-// recordOf returns the record of a lane. The record must contain a commit and a date.
 func (c command) recordOf(t *testing.T, name string) *lanes.Record {
 	t.Helper()
 	records, err := c.repository.Records()
