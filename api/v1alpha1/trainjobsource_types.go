@@ -57,8 +57,8 @@ type TrainJobSourceSpec struct {
 	Ref *GitRef `json:"ref,omitempty"`
 
 	// path is the folder of the repository that contains the TrainJobs. The controller reads the YAML and JSON files in this
-	// folder and in all folders below it. If the folder contains a kustomization.yaml, the controller builds this
-	// kustomization instead of reading all files of the folder. The default is the whole repository.
+	// folder and in all folders below it. If the folder contains a kustomization.yaml, the controller builds the
+	// kustomization instead. The default is the whole repository.
 	// +kubebuilder:default="."
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
