@@ -47,7 +47,7 @@ const (
 )
 
 // Limits of an OLM bundle. OLM compresses each file, encodes the compressed file as base64, and counts the encoded bytes.
-// The constant olmOperator is the part of an OLM bundle's maximum size that is reserved for the operator's own manifests.
+// olmOperator is the part of an OLM bundle's maximum size that is reserved for the operator's own manifests.
 // Source: github.com/operator-framework/operator-registry, pkg/configmap.
 const (
 	olmBundle   = 1 << 20 // bytes

@@ -16,7 +16,7 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
 )
 
-// answers is the struct with the results of dry runs. The controller evaluates the admission rules itself. However,
+// answers holds the results of dry runs. The controller evaluates the admission rules itself. However,
 // the controller does not know whether the API server enforces the rules. Depending on the field
 // spec.admission.enforce, a broken rule can cause only a warning, or only an entry in the audit log. Therefore the
 // controller sends each job that the rules deny to the API server as a dry run. The dry run shows whether the API

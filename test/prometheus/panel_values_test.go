@@ -15,7 +15,7 @@ import (
 )
 
 // panelCase is a test case of a panel: input series in promtool's notation, the time of evaluation, and the expected values.
-// The field Want holds the expected values, by the legend of the query and by the labels of the series.
+// Want holds the expected values, by the legend of the query and by the labels of the series.
 type panelCase struct {
 	Series map[string]string
 	At     string

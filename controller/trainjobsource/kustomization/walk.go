@@ -36,7 +36,7 @@ type total struct {
 	own     own
 }
 
-// own is the struct with the totals for the transformations of one kustomization file, including
+// own holds the totals for the transformations of one kustomization file, including
 // the patches and components of the file.
 type own struct {
 	transformations int64 // the number of transformations
