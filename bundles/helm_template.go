@@ -123,8 +123,8 @@ func keepAnnotation(o object.Object) string {
 	return ""
 }
 
-// metadataText matches the start of the field "metadata" in the YAML of an object: the annotations, the labels, and
-// the key "name".
+// metadataText matches the lines from the key "metadata" to the key "name" in the YAML of an object. Only
+// annotations and labels may stand between the two keys. The pattern captures the annotations and the labels.
 var metadataText = regexp.MustCompile(`(?ms)^metadata:\n(?:^  annotations:\n(.*?))?(?:^  labels:\n(.*?))?^  name:`)
 
 // withMetadata adds an annotation to the text of an object, and also adds templates for the values commonLabels and

@@ -55,8 +55,8 @@ const (
 // find searches an object for the keys that the function "wanted" accepts. For each name at a wanted key, the function
 // find calls the function "describe", and returns the results. A platform can have thousands of large runtimes, but only
 // a few shapes. Objects of the same shape differ only in the values of parameters. If the parameters cannot change the
-// results, the function find searches each shape only once. The function then stores the results in the shape, under the
-// key in the argument "derived".
+// results, the function find searches each shape only once. The function find then stores the results in the shape of
+// the object. The argument "derived" is the key under which the shape stores the results.
 func find(o object.Object, derived derivedKey, wanted func(key string) bool, describe func(key, name string) string) []string {
 	search := func(fields map[string]any) []string {
 		var found []string

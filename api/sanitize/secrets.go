@@ -175,6 +175,7 @@ func isNoCredential(value string) bool {
 // "authentication" in "basic authentication" is an ordinary word.
 func isWord(value string) bool { return word.MatchString(trim(value)) }
 
-// isPort reports whether the text between ":" and "@" in a URL begins with a port and a path, and is therefore not a
-// password.
+// isPort reports whether a text begins with a port number and a slash. The text stands between ":" and "@" in a URL.
+// For example, the text in "http://a.example.com:8080/users/x@y.com" is "8080/users/x", which is a port and a path,
+// and not a password.
 func isPort(value string) bool { return port.MatchString(value) }

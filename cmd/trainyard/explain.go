@@ -196,9 +196,10 @@ func nearestField(all []field, path []string) []string {
 	return path
 }
 
-// containsValue reports whether the argument "steps" leads to a value inside the field. A value inside a field is
-// either an item of a list, or the value of a key that the author of the document chose. If the key contains dots,
-// the dots divide the key into parts. The argument "steps" then contains one item for each part of the key.
+// containsValue reports whether a path that begins at the field can be the path of a value inside the field. The
+// argument "steps" contains the keys and indexes of this path. A value inside a field is either an item of a list,
+// or the value of a key that the author of the document chose. If the key contains dots, the dots divide the key
+// into parts. The argument "steps" then contains one item for each part of the key.
 func (f field) containsValue(steps []string) bool {
 	if strings.Contains(f.Want, ", each item ") {
 		return len(steps) == 1 && isItem(steps[0])

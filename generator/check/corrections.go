@@ -73,7 +73,8 @@ func nearestKey(schema cue.Value, key string, known []string) string {
 	return nearest
 }
 
-// checkIdleNulls refuses a null that removes nothing, if its key is probably a misspelled key of the schema. A null with a
+// checkIdleNulls reports a problem for a null that removes nothing, if the key of the null is probably misspelled. A key
+// is probably misspelled if it is not in the schema, but the schema contains a likely correction of the key. A null with a
 // misspelled key removes nothing, and the key that the null should remove stays in the document. If a null removes nothing
 // and its key is probably not misspelled, the load stage adds only a note. The reported problem has the rule IdleNull, and
 // not the rule UnknownKey. The JSON Schema describes the merged document, which contains neither the null nor its

@@ -40,9 +40,9 @@ func (s *Source) recordAdditions(layer *document.Node) {
 }
 
 // checkLayers checks the entries that later layers add to the sections of spec. A problem is reported if the name of an
-// added entry is probably misspelled, or if the added entry is an unknown runtime without the key "from". Added entries
-// without mistakes cause no problem and no note. The method checkLayers changes the entries that have problems, so that
-// later stages do not report the same mistakes again.
+// added entry is probably misspelled, or if the added entry is an unknown runtime without the key "from". For all other
+// added entries, the method checkLayers reports nothing. The method checkLayers changes the entries that have problems,
+// so that later stages do not report the same mistakes again.
 func (s *Source) checkLayers() {
 	spec := s.root.Get("spec")
 	for _, a := range s.additions {

@@ -36,5 +36,6 @@ func (p Phrase) String() string {
 	return p.text + p.names
 }
 
-// MarshalText returns the text of the phrase for programs. The text contains all names.
+// MarshalText returns the phrase as a text for reports that programs read. The text contains all
+// names.
 func (p Phrase) MarshalText() ([]byte, error) { return []byte(p.text + p.names), nil }

@@ -15,8 +15,8 @@ var versionsByFile = map[string][]string{
 	"any.yaml": {"2.1", "2.2", "2.3"}, "overrides.yaml": {"2.1"}, "patches.yaml": {"2.2", "2.3"},
 }
 
-// TestCasesOfThePolicy: guard must refuse a TrainJob with exactly the rules that its case expects. The cases in
-// policies/testdata also test the admission policy in CEL.
+// TestCasesOfThePolicy checks which rules the TrainJob of each case breaks. The package "guard" must find
+// exactly the rules that the case lists. The cases in policies/testdata also test the admission policy in CEL.
 func TestCasesOfThePolicy(t *testing.T) {
 	objects := guardtest.Objects(t)
 	for _, file := range guardtest.Files(t) {

@@ -41,8 +41,9 @@ func parameters(t testing.TB, data map[string]string) Parameters {
 }
 
 // submittedJob contains parts of a TrainJob as YAML. If the metadata is empty or runtimeRef is missing, the tests use
-// default values. The pod template in the field "pod" becomes a patch of the node pods, in the form that the tested
-// version of Trainer uses.
+// default values. The field "pod" contains a patch for the pods of the ReplicatedJob "node". The method "job" writes
+// this patch to the field podTemplateOverrides for Trainer 2.1, and to the field runtimePatches for later versions of
+// Trainer.
 type submittedJob struct{ metadata, spec, pod, manager string }
 
 func (s submittedJob) job(t testing.TB, version string) map[string]any {

@@ -80,8 +80,9 @@ func followOperations(t *testing.T, versions *strings.Replacer, keepsRuntimes bo
 	}
 }
 
-// check contains a function that runs before or after a command of docs/operations.md. The function runs once: for
-// the next command that contains the text in the field "command".
+// check contains a function that runs before or after a command of docs/operations.md. Checks run in the order of
+// their list, and each check runs only once. A check runs at the first command that contains the text in the field
+// "command", after the previous check has run.
 type check struct {
 	when, command string
 	check         func(t *testing.T)

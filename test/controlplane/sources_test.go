@@ -88,8 +88,9 @@ var sourceFields = map[string]struct {
 	"a high limit":           {"historyLimits: {succeeded: 101}", false},
 }
 
-// TestSourcesHaveTheLimitsOfTheCRD checks that the document refuses the same values as the API server. If only the API
-// server refused a value, users would notice the mistake only when they apply the bundle.
+// TestSourcesHaveTheLimitsOfTheCRD checks that the document refuses the same values as the API server. If the
+// generator accepted a value that the API server refuses, users would not notice the mistake before they apply the
+// bundle.
 func TestSourcesHaveTheLimitsOfTheCRD(t *testing.T) {
 	cp := controlplane.Start(t)
 	namespace := cp.Namespace(t)

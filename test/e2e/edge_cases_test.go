@@ -27,8 +27,8 @@ import (
 	"github.com/trainyard/trainyard/test/poll"
 )
 
-// report contains the expected reports of trainyard's controller and `trainyard why` about a
-// TrainJob.
+// report contains the diagnosis that a test expects for a TrainJob. Both trainyard's controller and
+// the command `trainyard why` must report this diagnosis.
 type report struct {
 	phase   jobs.Phase
 	code    string // the code of the first cause, or several codes separated by |
@@ -36,8 +36,8 @@ type report struct {
 	reasons []string
 }
 
-// scheduled is the list of the reasons that the events of a TrainJob have after its pods were
-// created.
+// scheduled lists the reasons of the first two events that trainyard's controller writes about a
+// TrainJob. The controller writes the second event when the pods of the TrainJob exist.
 var scheduled = []string{"JobSubmitted", "GangSchedulingStarted"}
 
 // expectDiagnosis waits until the annotations, the events, the metrics and `trainyard why` agree with a report.

@@ -77,7 +77,8 @@ func TestSDKTrainsAFunction(t *testing.T) {
 	}
 }
 
-// wantFromSDK gets the number and the kind of a node's devices in the argument "device", such as "2 gpu".
+// wantFromSDK returns the result that the SDK must report for a runtime. The argument "device" is a text
+// such as "2 gpu": the number and the kind of the devices of each node.
 func wantFromSDK(runtime string, resources map[string]string, device string) sdkResult {
 	_, kind, _ := strings.Cut(device, " ")
 	want := sdkResult{

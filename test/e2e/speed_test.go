@@ -172,8 +172,9 @@ if world.rank == 0:
 
 // measurePairs measures a TrainJob alone, and together with a second TrainJob, on a machine with two cores. In the first
 // measurements, each TrainJob has one node with one rank, so that each rank has a core of its own. In the measurements
-// with two pods for each TrainJob, each TrainJob has two ranks. The four ranks of both TrainJobs then share the two
-// cores. If ranks share a core, they use a runtime with the setting "oversubscribe".
+// with two pods for each TrainJob, each TrainJob has two ranks. If both TrainJobs run at the same time, they have four
+// ranks in total, and these four ranks share the two cores. If ranks share a core, they use a runtime with the setting
+// "oversubscribe".
 //
 // measurePairs repeats each measurement with plain mpirun, in pods of the same runtime. If a second job also slows
 // down plain mpirun, the runtime's variables are not the cause of the slowdown. The control plane can also slow down

@@ -26,8 +26,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// unpackedByOperator reads the payload of an OLM bundle with the steps that docs/olm.md describes, and the separate
-// manifests, which OLM applies.
+// unpackedByOperator returns all objects of an OLM bundle as one YAML stream. The stream contains the separate
+// manifests, which OLM applies, and the objects of the payload. unpackedByOperator reads the payload with the steps
+// that docs/olm.md describes.
 func unpackedByOperator(t *testing.T, dir string) []byte {
 	t.Helper()
 	var all []byte

@@ -55,8 +55,8 @@ type usage struct {
 	peak     float64 // the highest resident memory in bytes
 }
 
-// since returns the usage of the programs between an earlier reading and this reading. The memory values in
-// the result come from the later of the two readings.
+// since subtracts the CPU time and the numbers of requests in an earlier reading from the values in this
+// reading. The memory values in the result come from the later of the two readings.
 func (u usage) since(earlier usage) usage {
 	u.cpu -= earlier.cpu
 	u.requests -= earlier.requests

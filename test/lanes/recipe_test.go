@@ -116,8 +116,9 @@ func selects(pattern string, folders [][]string, names map[string][]string) bool
 	return false
 }
 
-// TestSkippedSuitesArePrinted checks that `make test-suites` prints the name of each suite that only lanes run. In
-// this test, a script that does nothing replaces the program `go`.
+// TestSkippedSuitesArePrinted checks that `make test-suites` prints each suite in the variable LANE_SUITES of the
+// Makefile, together with the command that runs the suite. `make test` skips the suites in LANE_SUITES. In this
+// test, a script that does nothing replaces the program `go`.
 func TestSkippedSuitesArePrinted(t *testing.T) {
 	got, err := runWithPrograms(t, repo.Path(t), map[string]string{"go": ""}, "make", "-s", "test-suites")
 	if err != nil {

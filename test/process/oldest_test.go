@@ -33,7 +33,8 @@ func TestOldestProcessOfAGroupIsFound(t *testing.T) {
 			}
 		}
 	}
-	// Process 1 simulates a process that ended before its start time could be read.
+	// The process with the id 1 has no file "stat", which contains the start time. The file is also
+	// missing if a process ends before oldestBelow reads the start time.
 	if err := os.Mkdir(filepath.Join(proc, "1"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -161,7 +161,8 @@ func (l *live) pushFile(name, text string) string {
 	return l.pushFiles(map[string]string{name: text})
 }
 
-// pushFiles commits files, or the removal of each file whose text is empty, and returns the commit.
+// pushFiles writes files to the Git repository, commits the changes, and returns the hash of the
+// commit. If the text of a file is empty, pushFiles deletes the file.
 func (l *live) pushFiles(files map[string]string) string {
 	l.t.Helper()
 	if err := l.git.Write(files); err != nil {

@@ -70,9 +70,9 @@ func (s *scan) readLine(i int) {
 
 // addTraceback adds the failure f for the traceback that begins in lines[start]. If another failure matches the last line of
 // the traceback, addTraceback changes nothing, because the search reaches this line later. addTraceback also changes nothing
-// if the search has already found the exception that caused the exception of the traceback. When addTraceback adds the
-// failure of a complete traceback, it removes general failures and other tracebacks in earlier lines. The program continued
-// after the failures in earlier lines.
+// if the search has already found the exception that caused the exception of the traceback. Before addTraceback adds the
+// failure of a complete traceback, it removes general failures and the failures of other tracebacks, except warnings of
+// NCCL. All removed failures are in earlier lines. The program continued after the failures in earlier lines.
 func (s *scan) addTraceback(f Failure, start int) {
 	end := start + endOfTraceback(s.lines[start:])
 	if end > start {

@@ -41,7 +41,9 @@ func (b builder) find(e *evaluate.Evaluator) (cue.Value, error) {
 	return v, nil
 }
 
-// component is the immutable result of one evaluation by CUE: an object without its components, or a single component.
+// component contains an object, or a part of an object such as a container. CUE builds the content in one evaluation,
+// and leaves the slots empty. The method assemble fills the slots in a copy. A component does not change after it is
+// built.
 type component struct {
 	content    any
 	parameters []parameter // in the order in which the fields appear in content

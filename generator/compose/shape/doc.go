@@ -21,12 +21,12 @@
 //	                                                        ▼                  ▼
 //	                                                  build with CUE ──► component in its slot
 //
-// The key of a cache entry is the input as JSON, without the fields that affect only parameters. Each parameter of an
-// object comes from a field of the input that is not in the key of the object's cache entry. A parameter is a copy of
-// an omitted field, or is computed from an omitted field (INPUT in @fill(KEY,of=INPUT)). Two objects in one cache can
-// have different parameters. If two objects in one cache have different parameters, the keys of the two cache entries
-// omit different fields of the input. Therefore a cache has one group of entries for each set of parameters. A lookup
-// tries all groups, because the parameters of an object are known only after CUE has built the object.
+// The key of a cache entry is the input as JSON, without the fields that affect only parameters. The key omits each
+// field from which a parameter of the object gets its value. A parameter is a copy of an omitted field, or is
+// computed from an omitted field (INPUT in @fill(KEY,of=INPUT)). Two objects in one cache can have different
+// parameters. If two objects in one cache have different parameters, the keys of the two cache entries omit different
+// fields of the input. Therefore a cache has one group of entries for each set of parameters. A lookup tries all
+// groups, because the parameters of an object are known only after CUE has built the object.
 //
 // A cache of shapes serves one builder and one cache group, such as the runtimes of one catalogue entry. Only objects
 // of the same cache group can have the same shape. One cache of components serves all builders and groups. Nothing is

@@ -124,8 +124,9 @@ func scalarSize(scalar any) int {
 	return len(text) + len(`""`)
 }
 
-// addParameter adds a value with the mark of a parameter to the list of parameters. addParameter returns true if it
-// has added the value.
+// addParameter adds a value to the list of parameters if the CUE value has the mark @param or @fill. If the mark
+// contains "$name", but the input does not contain the field to which the mark refers, addParameter does not add
+// the value. addParameter returns true if it has added the value.
 func (r *reader) addParameter(v cue.Value, path []any, siblings map[string]any) bool {
 	p, ok := parameterOf(v, path)
 	if !ok {

@@ -8,8 +8,9 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// manyLaunchers refuses mlPolicy.numNodes above 1. Trainer applies mlPolicy.numNodes to the launcher, so Trainer would
-// start numNodes launchers. The launcher is the ReplicatedJob with the label trainjob-ancestor-step: trainer.
+// manyLaunchers refuses mlPolicy.numNodes above 1. Trainer applies mlPolicy.numNodes to the launcher. If
+// mlPolicy.numNodes is 2, Trainer therefore starts two launchers, and each launcher runs mpirun. The launcher is the
+// ReplicatedJob with the label trainjob-ancestor-step: trainer.
 func manyLaunchers(p *pass) {
 	v := p.root.get("spec", "mlPolicy", "numNodes")
 	if number, ok := v.readInteger(); ok && number > 1 && p.launcher.isSet() {

@@ -98,8 +98,10 @@ func requestsOf(job guard.Job) map[string]resource.Quantity {
 	return requests
 }
 
-// applyRequests returns the requests of a pod after a TrainJob has set the requests of the pod's container. The requests of
-// the TrainJob replace either all requests of the runtime, or only the requests for the same resources.
+// applyRequests combines the amounts in the argument "of" with the amounts in the argument "own", and returns the requests
+// of the resulting pod. The argument "of" contains the requests of the pod in the runtime. The argument "own" contains the
+// requests that a TrainJob sets for the container of the pod. The requests of the TrainJob replace either all requests of
+// the runtime, or only the requests for the same resources.
 func applyRequests(of sizing.Amounts, own map[string]resource.Quantity, replaceAll bool) sizing.Amounts {
 	amounts := maps.Clone(of)
 	if replaceAll {

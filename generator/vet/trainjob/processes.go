@@ -13,8 +13,9 @@ import (
 	"github.com/trainyard/trainyard/policies/guard"
 )
 
-// Rules about the processes of a TrainJob. Rules about the runtimes of platform documents also use
-// the names more-processes-than-cpus and more-processes-than-gpus.
+// Rules about the processes of a TrainJob. Two other rules have the same names,
+// "more-processes-than-cpus" and "more-processes-than-gpus". The two other rules check the runtimes
+// of platform documents.
 var (
 	moreThanCPUs = problem.Rule{Name: "more-processes-than-cpus", Doc: "Each process of a TrainJob without GPUs has a CPU of its own"}
 	moreThanGPUs = problem.Rule{Name: "more-processes-than-gpus", Doc: "Each process of a TrainJob with GPUs has a GPU of its own"}
@@ -54,9 +55,9 @@ func (r runtimeObject) adjustedPods() []map[string]resource.Quantity {
 }
 
 // findTooManyProcesses reports a TrainJob that starts more processes on a host than the host has GPUs. If the preflight
-// check counts CPUs, findTooManyProcesses also compares the number of processes with the number of CPUs. If a TrainJob
-// starts too many processes, the preflight check fails, or several processes share a GPU. The preflight check runs in the
-// launcher before mpirun.
+// check counts CPUs, findTooManyProcesses also compares the number of processes with the number of CPUs. Too many
+// processes have one of two consequences: either the preflight check fails, or several processes share a GPU or a CPU.
+// The preflight check runs in the launcher before mpirun.
 func findTooManyProcesses(job guard.Job, runtime guard.Runtime, r runtimeObject) []violation {
 	processes := processesOf(job, runtime)
 	if r.oversubscribes || job.UnknownAmounts || processes > runtime.MaxProcPerNode { // another rule checks MaxProcPerNode

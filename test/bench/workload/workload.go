@@ -99,8 +99,9 @@ type spec struct {
 	Environments map[string]spec          `json:"environments,omitempty"`
 }
 
-// minimalTenant is a tenant with only the required settings. Workload W measures the generation of TrainingRuntimes, so
-// its tenants need no other settings.
+// minimalTenant is a tenant with only the required settings. Benchmarks use workload W to measure how fast trainyard
+// generates objects of the kind TrainingRuntime, so each tenant needs only a list of runtimes and a quota. With the
+// isolation "none", a tenant has no network policies.
 type minimalTenant struct {
 	Runtimes  []string `json:"runtimes"`
 	Quota     mapping  `json:"quota,omitempty"` // a tenant without queues needs a quota
