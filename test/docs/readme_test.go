@@ -42,7 +42,7 @@ func TestReadmeNamesTrainersRuntimes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "ships " + map[int]string{2: "two"}[len(found)] + " runtimes that use MPI, " + strings.Join(found, " and ") + ","
+	want := "ships " + map[int]string{2: "two"}[len(found)] + " runtimes that use MPI: " + strings.Join(found, " and ") + "."
 	if !strings.Contains(strings.Join(strings.Fields(string(readme)), " "), want) {
 		t.Errorf("README.md does not say that Trainer %s", want)
 	}

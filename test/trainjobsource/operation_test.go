@@ -139,8 +139,8 @@ func TestSecrets(t *testing.T) {
 	for secret, want := range map[string]string{
 		"missing":           "Secret missing does not exist",
 		"of-another-tenant": "Secret of-another-tenant does not exist",
-		"without-hosts":     "does not list " + host,
-		"other-hosts":       "does not list " + host,
+		"without-hosts":     "does not list the host " + host,
+		"other-hosts":       "does not list the host " + host,
 	} {
 		l.change(fmt.Sprintf(`{"spec":{"secretRef":{"name":%q}}}`, secret))
 		l.wait("False", v1alpha1.ReasonFetchFailed)

@@ -35,7 +35,7 @@ func TestFullRecordCanShrink(t *testing.T) {
 	w.commit("bert", "")
 	w.commit("gpt", "numNodes: 1")
 	result, err := w.round()
-	if err == nil || !strings.Contains(err.Error(), "has room for 924 KiB") {
+	if err == nil || !strings.Contains(err.Error(), "has room for only 924 KiB") {
 		t.Errorf("error %v, want one about the size of the record", err)
 	}
 	if diff := cmp.Diff([]string{"bert"}, result.Deleted); diff != "" || len(result.Created) > 0 {
@@ -54,7 +54,7 @@ func TestFullRecordReplacesNothing(t *testing.T) {
 	w.fillRecord()
 	w.commit("bert", "numNodes: 3")
 	for range 2 {
-		if _, err := w.round(); err == nil || !strings.Contains(err.Error(), "has room for 924 KiB") {
+		if _, err := w.round(); err == nil || !strings.Contains(err.Error(), "has room for only 924 KiB") {
 			t.Errorf("error %v, want one about the size of the record", err)
 		}
 	}

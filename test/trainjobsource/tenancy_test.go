@@ -40,12 +40,12 @@ var escapes = map[string]struct {
 	files map[string]string
 	want  string
 }{
-	"namespace-in-file":   {map[string]string{"a.yaml": jobText("a", ", namespace: team-b")}, "a.yaml:1: metadata.namespace: want team-a"},
-	"namespace-field":     {map[string]string{"kustomization.yaml": "resources: [a.yaml]\nnamespace: team-b", "a.yaml": jobText("a", "")}, "a.yaml:1: metadata.namespace: want team-a"},
+	"namespace-in-file":   {map[string]string{"a.yaml": jobText("a", ", namespace: team-b")}, "a.yaml:1: metadata.namespace: want the namespace team-a"},
+	"namespace-field":     {map[string]string{"kustomization.yaml": "resources: [a.yaml]\nnamespace: team-b", "a.yaml": jobText("a", "")}, "a.yaml:1: metadata.namespace: want the namespace team-a"},
 	"patched-namespace":   {map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches: [{target: {kind: TrainJob}, patch: '- {op: add, path: /metadata/namespace, value: team-b}'}]", "a.yaml": jobText("a", "")}, "kustomization.yaml:2: patch:1: a JSON patch may change only spec, status, metadata.labels and metadata.annotations, not \"/metadata/namespace\""},
 	"patched-kind":        {map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches: [{target: {kind: TrainJob}, patch: '- {op: replace, path: /kind, value: ClusterTrainingRuntime}', options: {allowKindChange: true}}]", "a.yaml": jobText("a", "")}, "kustomization.yaml:2: the field \"options\" is not allowed in a patch"},
 	"changed-kind":        {map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches: [{target: {kind: TrainJob}, patch: '- {op: replace, path: /kind, value: ClusterTrainingRuntime}'}]", "a.yaml": jobText("a", "")}, "kustomization.yaml:2: patch:1: a JSON patch may change only spec, status, metadata.labels and metadata.annotations, not \"/kind\""},
-	"another-kind":        {map[string]string{"a.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"}, "a.yaml:1: v1 Pod is not allowed"},
+	"another-kind":        {map[string]string{"a.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"}, "a.yaml:1: an object with apiVersion v1 and kind Pod is not allowed"},
 	"owner":               {map[string]string{"a.yaml": jobText("a", ", ownerReferences: []")}, "a.yaml:1: metadata.ownerReferences is not allowed"},
 	"remote-base":         {map[string]string{"kustomization.yaml": "resources: [\"https://git.example.com/x//y?ref=v1\"]"}, "kustomization.yaml:1: \"https://git.example.com/x//y?ref=v1\": want the path"},
 	"tagged-base":         {map[string]string{"kustomization.yaml": "resources: [!!binary aHR0cHM6Ly9naXQuZXhhbXBsZS5jb20veC8veQ==]"}, "kustomization.yaml:1: the tag !!binary is not allowed"},
