@@ -75,8 +75,7 @@ type TrainJobSourceStatus struct {
 	// +listMapKey=name
 	// +optional
 	Jobs []JobStatus `json:"jobs,omitempty"`
-	// problems is the list of mistakes in files of the repository, and of jobs that the rules of the platform or the
-	// API server deny. At
+	// problems lists mistakes in files of the repository, and jobs that the rules of the platform or the API server deny. At
 	// most 20 problems are listed; summary.problems is the number of all problems.
 	// +listType=atomic
 	// +optional
@@ -104,8 +103,8 @@ type JobSummary struct {
 	Succeeded int32 `json:"succeeded"`
 	// failed is the number of failed runs in the cluster.
 	Failed int32 `json:"failed"`
-	// problems is the number of mistakes in files, plus the number of denied jobs. The API server or a rule of the platform
-	// can deny a job.
+	// problems is the number of mistakes in files, plus the number of jobs that the rules of the platform or the API server
+	// deny.
 	Problems int32 `json:"problems"`
 }
 
