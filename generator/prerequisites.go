@@ -71,7 +71,7 @@ func (p Platform) needCRDs() []Prerequisite {
 var schedulers = map[string]string{"volcano": "Volcano", "coscheduling": "the scheduler plugin Coscheduling", "kueue": "Kueue"}
 
 // needSchedulers lists the gang scheduler that target.gang names. If delivery.argocd is set, needSchedulers also
-// lists Argo CD. needSchedulers omits Kueue if needPrograms already lists Kueue.
+// lists Argo CD. If needPrograms already lists Kueue, needSchedulers leaves Kueue out.
 func (p Platform) needSchedulers() []Prerequisite {
 	var needs []Prerequisite
 	_, listed := p.kindsByGroup()["kueue.x-k8s.io"]

@@ -75,9 +75,8 @@ func (m *mpiStarts) Start(ctx context.Context) error {
 	return work(ctx, m.queue, startReaders, m.measure)
 }
 
-// measure reads the log of a launcher. If the log does not contain the marker, the method "measure"
-// requests another read of the log. If the next read does not contain the marker either, the time of a rank's first line
-// counts as the start of MPI.
+// measure reads the log of a launcher. If the log does not contain the marker, measure requests a second read of the
+// log. If the second read does not find the marker either, the time of a rank's first line counts as the start of MPI.
 func (m *mpiStarts) measure(ctx context.Context, start mpiStart) {
 	reading, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()

@@ -95,8 +95,8 @@ func (w *world) createSecret(t *testing.T, about string, data map[string]string)
 	}
 }
 
-// seesObjects returns a condition for awaitCondition: Argo CD has found n objects, and the Application
-// reports no errors.
+// seesObjects returns a condition for awaitCondition. The condition is met if Argo CD has found n
+// objects, and the Application reports no errors.
 func seesObjects(n int) func(app *unstructured.Unstructured) error {
 	return func(app *unstructured.Unstructured) error {
 		if got := len(resources(app)); got != n {

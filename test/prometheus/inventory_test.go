@@ -191,8 +191,8 @@ func TestMetricsAreUsed(t *testing.T) {
 	}
 }
 
-// TestRulesAreInOrder: a rule that comes before a rule whose series it queries would read values of the previous
-// evaluation.
+// TestRulesAreInOrder: if rule A queries the series of rule B, B must come before A. Otherwise A would read the
+// values of the previous evaluation.
 func TestRulesAreInOrder(t *testing.T) {
 	o := grafana(t)
 	var order []string           // names of all alerts

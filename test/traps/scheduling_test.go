@@ -105,8 +105,8 @@ func TestPlacementIsForRanks(t *testing.T) {
 	}
 }
 
-// TestLauncherCanHaveItsOwnResources: Trainer derives the number of slots from the launcher's resources. The
-// runtime must set the number of slots if Trainer would derive a wrong number.
+// TestLauncherCanHaveItsOwnResources: Trainer derives the number of slots from the launcher's resources. If
+// this number would be wrong, the runtime must set the number of slots itself.
 func TestLauncherCanHaveItsOwnResources(t *testing.T) {
 	cases := map[string]struct {
 		base, settings string

@@ -90,8 +90,8 @@ func (a address) String() string {
 }
 
 // isListed reports whether the annotation trainyard.dev/hosts of a Secret allows sending the credentials to the host.
-// An entry without a port allows only the default port. For http, the entry must contain a port. An entry for https
-// therefore never allows sending credentials in plain text.
+// An entry without a port allows only https and ssh, at their default ports. For http, the entry must contain a port.
+// Therefore an entry that is meant for https never allows sending credentials in plain text.
 func (a address) isListed(hosts string) bool {
 	for entry := range strings.SplitSeq(hosts, ",") {
 		entry = strings.ToLower(strings.TrimSpace(entry))

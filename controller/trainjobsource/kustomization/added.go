@@ -40,8 +40,8 @@ func (a added) sum() (sum int64) {
 	return sum
 }
 
-// largest returns the largest number of values that all patches together can add
-// to one object.
+// largest returns the largest number of values that the patches together can add to a single
+// object.
 func (a added) largest() (largest int64) {
 	for longest := range a {
 		sum := int64(0)

@@ -236,7 +236,8 @@ func normalize(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// matches accepts any number of lines in place of the line "..." of a pattern.
+// matches reports whether a text has the lines of a pattern. A line "..." in the pattern stands for
+// any number of lines.
 func matches(pattern, text string) bool {
 	quoted := strings.ReplaceAll(regexp.QuoteMeta("\n"+pattern), "\n"+regexp.QuoteMeta("..."), `(\n.*)*`)
 	return regexp.MustCompile("^" + quoted + "$").MatchString("\n" + text)
