@@ -18,6 +18,10 @@ import (
 // Kubernetes write the events whose reasons are in stopReasons.
 var stopReasons = []string{"Stopped", "Preempted", "EvictedDueToPreempted", "EvictedDueToPodsReadyTimeout", "TaintManagerEviction"}
 
+// EventReporter is the name under which trainyard-controller writes its events about TrainJobs. The diagnosis leaves out
+// these events, because they repeat an earlier diagnosis.
+const EventReporter = "trainjob"
+
 // eventTexts returns the messages of events that can explain a failure of the TrainJob.
 func (s Snapshot) eventTexts(ctx context.Context, reader Reader) ([]diagnosis.Text, error) {
 	events, err := reader.Events(ctx, s.Job.Namespace)
@@ -43,7 +47,7 @@ func (s Snapshot) failures(events []corev1.Event) []corev1.Event {
 	progress := progressOf(events)
 	var found []corev1.Event
 	for _, e := range slices.Backward(events) {
-		isFailure := e.Type == corev1.EventTypeWarning || slices.Contains(stopReasons, e.Reason)
+		isFailure := e.ReportingController != EventReporter && (e.Type == corev1.EventTypeWarning || slices.Contains(stopReasons, e.Reason))
 		about := subject{e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Reason}
 		if isFailure && s.concerns(e) && !s.isOver(e, progress) && !seen[about] {
 			seen[about] = true

@@ -130,6 +130,20 @@ func TestLatestEventOfASubjectCounts(t *testing.T) {
 	}
 }
 
+// TestOwnEventsAreLeftOut: events of trainyard-controller repeat an earlier diagnosis, which can be out of date.
+func TestOwnEventsAreLeftOut(t *testing.T) {
+	own := corev1.Event{
+		Type: corev1.EventTypeWarning, Reason: "TrainingFailed", ReportingController: EventReporter, LastTimestamp: metav1.NewTime(created.Add(time.Minute)),
+		InvolvedObject: corev1.ObjectReference{Kind: trainer.TrainJobKind, Name: "bert"},
+	}
+	other := own
+	other.ReportingController = "trainer"
+	got := newSnapshot(nil).failures([]corev1.Event{own, other})
+	if diff := cmp.Diff([]corev1.Event{other}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // TestSolvedProblemsOfDeletedPods checks that a problem of a deleted pod is left out if a later event shows that the problem
 // was solved.
 func TestSolvedProblemsOfDeletedPods(t *testing.T) {

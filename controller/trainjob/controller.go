@@ -27,7 +27,7 @@ import (
 
 // controllerName is the name of the controller in events. In logs and metrics, the name has the prefix "trainyard_", because
 // Kueue has a controller with the same name.
-const controllerName = "trainjob"
+const controllerName = jobs.EventReporter
 
 // refreshInterval is the time after which the controller computes the message of a TrainJob again, if the TrainJob has
 // not started. A message must not be older than 30 seconds. After refreshInterval, a busy controller still has 10
