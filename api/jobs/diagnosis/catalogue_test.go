@@ -76,19 +76,6 @@ func TestPatternsAreFast(t *testing.T) {
 	}
 }
 
-// TestOwnTextsHaveNoFailures: in the cause and the remedy of a failure, Diagnose must recognize no other failure. The
-// controller writes causes and remedies of failures into events of TrainJobs, and Diagnose later reads these events.
-func TestOwnTextsHaveNoFailures(t *testing.T) {
-	for _, f := range Catalogue() {
-		text := "TrainingFailed: " + f.Code + " (pod train-node-0-0-abcde): " + f.Cause + " " + f.Remedy
-		for _, found := range Diagnose([]Text{{Source: Cluster, Message: text}}) {
-			if found.Code != f.Code { // some patterns contain the code, because Kubernetes uses the same word
-				t.Errorf("%s is found in %q", found.Code, text)
-			}
-		}
-	}
-}
-
 // TestOrder: Diagnose must return a cause before its symptom. If failures have the same time, Diagnose must return a
 // failure of the infrastructure before all other failures.
 func TestOrder(t *testing.T) {
@@ -108,6 +95,10 @@ func TestOrder(t *testing.T) {
 		},
 		"a killed process": {
 			[]Text{{Source: Cluster, Message: "jobset failed due to one or more job failures"}, log("mpirun noticed that process rank 1 with PID 12 on node a exited on signal 9 (Killed).")},
+			[]string{"ProcessKilled", "JobFailed"},
+		},
+		"only the exit code of a killed process": {
+			[]Text{{Source: Cluster, Message: "jobset failed due to one or more job failures"}, {Source: Cluster, Message: "Error: exit code 137"}},
 			[]string{"ProcessKilled", "JobFailed"},
 		},
 		"a killed process, Intel MPI": {
