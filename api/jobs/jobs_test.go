@@ -82,7 +82,7 @@ func TestRuntimeByName(t *testing.T) {
 		"qualified, of both kinds": {namespace, "trainingruntime/" + runtimeName, "TrainingRuntime " + runtimeName},
 		"qualified, in capitals":   {namespace, "ClusterTrainingRuntime/" + runtimeName, "ClusterTrainingRuntime " + runtimeName},
 		"both":                     {namespace, runtimeName, "both a ClusterTrainingRuntime and a TrainingRuntime are named"},
-		"unknown":                  {namespace, "mpi-owm", `the cluster and namespace ` + namespace + ` have mpi-openmpi-cpu, mpi-own`},
+		"unknown":                  {namespace, "mpi-owm", `the cluster and namespace ` + namespace + ` have the runtimes mpi-openmpi-cpu, mpi-own`},
 		"another namespace's":      {other, "mpi-own", `there is no runtime "mpi-own"`},
 		"an unknown kind":          {namespace, "runtime/mpi-own", `there is no runtime "runtime/mpi-own"`},
 	} {

@@ -24,7 +24,7 @@ func (j Jobs) EndOfLog(ctx context.Context, pod Pod, container string, lines int
 		Param("previous", strconv.FormatBool(previous)).
 		DoRaw(ctx)
 	if err != nil {
-		return "", fmt.Errorf("reading the log of %s in %s: %w", container, pod.Name, err)
+		return "", fmt.Errorf("reading the log of container %s in pod %s: %w", container, pod.Name, err)
 	}
 	return string(text), nil
 }
@@ -39,7 +39,7 @@ func (j Jobs) BeginningOfLog(ctx context.Context, pod types.NamespacedName, cont
 		Param("container", container).Param("limitBytes", strconv.Itoa(maxBeginning)).Param("timestamps", "true").
 		DoRaw(ctx)
 	if err != nil {
-		return "", fmt.Errorf("reading the log of %s in %s: %w", container, pod, err)
+		return "", fmt.Errorf("reading the log of container %s in pod %s: %w", container, pod, err)
 	}
 	return string(text), nil
 }

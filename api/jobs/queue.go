@@ -71,7 +71,7 @@ func (j Jobs) Workloads(ctx context.Context, namespace string) (map[types.UID]Wo
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listing Workloads of Kueue in %s: %w", namespace, err)
+		return nil, fmt.Errorf("listing Workloads of Kueue in namespace %s: %w", namespace, err)
 	}
 	slices.SortFunc(list.Items, compareWaiting)
 	found, waiting := map[types.UID]Workload{}, map[string]int{}

@@ -47,7 +47,7 @@ func (e *UnknownRuntimeError) Error() string {
 	if len(e.Known) == 0 {
 		return fmt.Sprintf("there is no runtime %q: the cluster and namespace %s have no runtimes", e.Name, e.Namespace)
 	}
-	return fmt.Sprintf("there is no runtime %q: the cluster and namespace %s have %s", e.Name, e.Namespace, strings.Join(e.Known, ", "))
+	return fmt.Sprintf("there is no runtime %q: the cluster and namespace %s have the runtimes %s", e.Name, e.Namespace, strings.Join(e.Known, ", "))
 }
 
 // AmbiguousRuntimeError reports that a ClusterTrainingRuntime and a TrainingRuntime both have the requested name.
@@ -107,7 +107,7 @@ func (j Jobs) listRuntimes(ctx context.Context, namespace string) (all []Runtime
 	}
 	var own trainer.TrainingRuntimeList
 	if err := j.trainer.Get().Namespace(namespace).Resource("trainingruntimes").Do(ctx).Into(&own); err != nil {
-		err = fmt.Errorf("listing TrainingRuntimes in %s: %w", namespace, err)
+		err = fmt.Errorf("listing TrainingRuntimes in namespace %s: %w", namespace, err)
 		if hidden != nil || !apierrors.IsForbidden(err) {
 			return nil, nil, err
 		}

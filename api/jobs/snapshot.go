@@ -108,7 +108,7 @@ func MakeSnapshot(job trainer.TrainJob, pods []corev1.Pod) Snapshot {
 func (j Jobs) Names(ctx context.Context, namespace string) ([]string, error) {
 	var all trainer.TrainJobList
 	if err := j.trainer.Get().Namespace(namespace).Resource("trainjobs").Do(ctx).Into(&all); err != nil {
-		return nil, fmt.Errorf("listing the TrainJobs in %s: %w", namespace, err)
+		return nil, fmt.Errorf("listing the TrainJobs in namespace %s: %w", namespace, err)
 	}
 	names := make([]string, len(all.Items))
 	for i := range all.Items {

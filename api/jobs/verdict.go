@@ -56,7 +56,7 @@ func (s Snapshot) Verdict() (*Verdict, error) {
 		return nil, fmt.Errorf("reading the verdict of preflight: %w", err)
 	}
 	if found.Hosts < 1 || found.Reached > found.Hosts {
-		return nil, fmt.Errorf("reading the verdict of preflight: the numbers of hosts are missing or wrong: %s", ended.Message)
+		return nil, fmt.Errorf("reading the verdict of preflight: the verdict has no numbers of hosts, or wrong ones: %s", ended.Message)
 	}
 	return found, nil
 }

@@ -31,7 +31,7 @@ func (c *Controller) suspendLate(ctx context.Context, snapshot jobs.Snapshot, cu
 	if waits, err := c.stillWaits(ctx, job, now.Add(-timeout)); err != nil || !waits {
 		return 0, err
 	}
-	text := fmt.Sprintf("Suspended, because its pods were not scheduled within %s. Before: %s", timeout, current.Message)
+	text := fmt.Sprintf("Suspended, because its pods were not scheduled within %s. Previous message: %s", timeout, current.Message)
 	if err := c.suspend(ctx, job, workload, text); err != nil {
 		return 0, err
 	}

@@ -70,7 +70,7 @@ func (b *bench) writeOverlays() error {
 	for e := range workload.W.Environments {
 		environment := workload.Environment(e)
 		if err := b.writeBase(environment); err != nil {
-			return fmt.Errorf("writing the base of %s: %w", environment, err)
+			return fmt.Errorf("writing the base of environment %s: %w", environment, err)
 		}
 		for t := range workload.W.Tenants {
 			tenant := workload.Tenant(t)
@@ -80,7 +80,7 @@ func (b *bench) writeOverlays() error {
 				Resources: []string{"../base"},
 			})
 			if err != nil {
-				return fmt.Errorf("writing the overlay of %s: %w", tenant, err)
+				return fmt.Errorf("writing the overlay of tenant %s: %w", tenant, err)
 			}
 		}
 		for _, dir := range []string{b.path("flat"), b.path("built", environment)} {

@@ -75,7 +75,7 @@ func (b *bench) findPrograms() (map[string]string, error) {
 	for name, tool := range map[string]string{"kustomize": "kustomize", "cue": "cue", "helm": "helm-4"} {
 		found[name] = filepath.Join(root, ".tools", "bin", tool)
 		if _, err := os.Stat(found[name]); err != nil {
-			return nil, fmt.Errorf("%w: run `make bench` to build it", err)
+			return nil, fmt.Errorf("%w: run `make bench` to build this program", err)
 		}
 	}
 	return found, nil

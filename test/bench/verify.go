@@ -115,7 +115,7 @@ func (b *bench) verifyRevision() error {
 		}
 	}
 	if changed != workload.W.Tenants || len(found) != len(b.want) {
-		return fmt.Errorf("got %d changed objects of %d, want %d of %d", changed, len(found), workload.W.Tenants, len(b.want))
+		return fmt.Errorf("got %d changed objects among %d objects, want %d changed objects among %d", changed, len(found), workload.W.Tenants, len(b.want))
 	}
 	return nil
 }

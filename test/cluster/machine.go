@@ -107,7 +107,7 @@ func missingCapabilities(status string) error {
 		"CAP_SYS_ADMIN": unix.CAP_SYS_ADMIN, "CAP_NET_ADMIN": unix.CAP_NET_ADMIN, "CAP_MKNOD": unix.CAP_MKNOD,
 	} {
 		if effective&(1<<bit) == 0 {
-			errs = append(errs, fmt.Errorf("this user lacks %s, which is needed to run pods", name))
+			errs = append(errs, fmt.Errorf("this user lacks the capability %s, which is needed to run pods", name))
 		}
 	}
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })

@@ -55,7 +55,7 @@ func claim(o Options) (state, error) {
 	}
 	same := found.Level == o.Level && found.Trainer == o.Trainer
 	if !same || o.Nodes != 0 && found.Nodes != o.Nodes || o.Kueue && !found.Kueue {
-		return found, fmt.Errorf("%s has %s: take that one down first", o.Dir, found)
+		return found, fmt.Errorf("folder %s already has %s: take that cluster down first", o.Dir, found)
 	}
 	return found, nil
 }

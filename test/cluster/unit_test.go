@@ -75,9 +75,9 @@ func TestMissingCapabilitiesAreReported(t *testing.T) {
 		want   string
 	}{
 		"all of them":         {"Name:\tx\nCapEff:\t000001ffffffffff\nCapBnd:\t0\n", ""},
-		"without the network": {"CapEff:\t000001ffffffefff\n", "this user lacks CAP_NET_ADMIN, which is needed to run pods"},
-		"none at all": {"CapEff:\t0000000000000000\n", "this user lacks CAP_MKNOD, which is needed to run pods\n" +
-			"this user lacks CAP_NET_ADMIN, which is needed to run pods\nthis user lacks CAP_SYS_ADMIN, which is needed to run pods"},
+		"without the network": {"CapEff:\t000001ffffffefff\n", "this user lacks the capability CAP_NET_ADMIN, which is needed to run pods"},
+		"none at all": {"CapEff:\t0000000000000000\n", "this user lacks the capability CAP_MKNOD, which is needed to run pods\n" +
+			"this user lacks the capability CAP_NET_ADMIN, which is needed to run pods\nthis user lacks the capability CAP_SYS_ADMIN, which is needed to run pods"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
@@ -151,7 +151,7 @@ func TestClusterWithOtherOptionsIsNotChanged(t *testing.T) {
 		"another number of nodes": {Dir: o.Dir, Level: o.Level, Trainer: o.Trainer, Nodes: 2},
 		"Kueue in addition":       {Dir: o.Dir, Level: o.Level, Trainer: o.Trainer, Kueue: true},
 	} {
-		if _, err := claim(other); err == nil || !strings.Contains(err.Error(), "take that one down first") {
+		if _, err := claim(other); err == nil || !strings.Contains(err.Error(), "take that cluster down first") {
 			t.Errorf("claim() with %s = %v, want an error", name, err)
 		}
 	}

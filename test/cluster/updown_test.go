@@ -59,7 +59,7 @@ func TestUpRunsPodsAndDownLeavesNothing(t *testing.T) {
 	}
 	expectLocalAddressesOnly(t)
 	o.Level, o.Nodes = ControlPlane, 0
-	if err := Up(t.Context(), o); err == nil || !strings.Contains(err.Error(), "take that one down first") {
+	if err := Up(t.Context(), o); err == nil || !strings.Contains(err.Error(), "take that cluster down first") {
 		t.Errorf("Up() at another level = %v, want an error", err)
 	}
 }

@@ -115,7 +115,7 @@ func TestEdgeCaseGangSchedulingTimeout(t *testing.T) {
 	s.create(t, job)
 	s.expectReport(t, namespace, "gang", jobs.GangScheduling, "3 of 4 pods are scheduled")
 	s.expectDiagnosis(t, namespace, "gang", report{
-		jobs.Suspended, "GangTimeout", "Suspended, because its pods were not scheduled within 45s. Before: Waiting for cluster nodes: 3 of 4 pods are scheduled",
+		jobs.Suspended, "GangTimeout", "Suspended, because its pods were not scheduled within 45s. Previous message: Waiting for cluster nodes: 3 of 4 pods are scheduled",
 		append(slices.Clone(scheduled), "GangSchedulingTimeout"),
 	})
 	kept := &trainer.TrainJob{}

@@ -79,7 +79,7 @@ func singleMatch(pattern string) (string, error) {
 		return "", err
 	}
 	if len(found) != 1 {
-		return "", fmt.Errorf("looking for one %s: found %q", filepath.Base(pattern), found)
+		return "", fmt.Errorf("looking for one file that matches %s: found %q", filepath.Base(pattern), found)
 	}
 	return found[0], nil
 }

@@ -44,7 +44,7 @@ func TestGangTimeout(t *testing.T) {
 	w.submitTo("train", runtime)
 	w.createPods("train")
 	w.expect("train", jobs.GangScheduling, "Insufficient nvidia.com/gpu")
-	w.expect("train", jobs.Suspended, "Suspended, because its pods were not scheduled within 3s. Before: Waiting for cluster nodes: 0 of 3 pods are scheduled; 0/6 nodes")
+	w.expect("train", jobs.Suspended, "Suspended, because its pods were not scheduled within 3s. Previous message: Waiting for cluster nodes: 0 of 3 pods are scheduled; 0/6 nodes")
 	w.expectReasons("train", "JobSubmitted", "GangSchedulingStarted", "GangSchedulingTimeout")
 	longer := &trainer.ClusterTrainingRuntime{ObjectMeta: metav1.ObjectMeta{Name: runtime}}
 	w.patch(longer, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.GangAnnotation, `{"timeoutSeconds":900}`))

@@ -152,7 +152,7 @@ func checkRanks(o *observation) finding {
 	detail := fmt.Sprintf("%s on %s", countNoun(len(all), "rank"), countNoun(len(hosts), "host"))
 	switch {
 	case hasFailed(ended):
-		return failedFinding(launcher, fmt.Sprintf("%s, and mpirun ended with exit code %d", detail, ended.State.Terminated.ExitCode), o.lastOutput(launcher, ended))
+		return failedFinding(launcher, fmt.Sprintf("%s started, and then mpirun ended with exit code %d", detail, ended.State.Terminated.ExitCode), o.lastOutput(launcher, ended))
 	case len(hosts) != o.countHosts():
 		return failedFinding(launcher, fmt.Sprintf("%s, want %d: mpirun did not use the hostfile, or did not use SSH", detail, o.countHosts()), o.lastOutput(launcher, ended))
 	case o.wantedRanks() > 0 && len(all) != o.wantedRanks():

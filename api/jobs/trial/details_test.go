@@ -93,8 +93,8 @@ func TestFailedInitializer(t *testing.T) {
 
 func TestIncompleteVerdicts(t *testing.T) {
 	for name, tc := range map[string]struct{ verdict, check, want string }{
-		"without fields":     {`{}`, "dns", "the numbers of hosts are missing or wrong"},
-		"null":               {`null`, "dns", "the numbers of hosts are missing or wrong"},
+		"without fields":     {`{}`, "dns", "the verdict has no numbers of hosts, or wrong ones"},
+		"null":               {`null`, "dns", "the verdict has no numbers of hosts, or wrong ones"},
 		"some hosts reached": {`{"hosts":3,"reached":2}`, "dns", "2 of 3 hosts reached"},
 		"terminal escapes":   {`{"hosts":3,"reached":2,"failed":[{"host":"a","cause":"refused","detail":"\u001b[2Jok"}]}`, "ssh", "a: refused: ok"},
 	} {

@@ -135,7 +135,7 @@ func (t *trial) cleanUp(ctx context.Context, key types.NamespacedName) error {
 			return nil
 		}
 		if !jobs.IsRetryable(err) || ctx.Err() != nil {
-			return fmt.Errorf("cleaning up: %w; delete it with kubectl -n %s delete trainjob %s", err, key.Namespace, key.Name)
+			return fmt.Errorf("cleaning up: %w: delete the TrainJob with kubectl -n %s delete trainjob %s", err, key.Namespace, key.Name)
 		}
 		select {
 		case <-ctx.Done():

@@ -36,7 +36,7 @@ func describeShortage(tenant string, c *capacity.Result, job guard.Job, unlimite
 		return ""
 	}
 	if size := demand.SizeInQueue(queue.Resources); size.Nodes < nodes {
-		return fmt.Sprintf("asks for %s, and ClusterQueue %s can admit at most %d of this TrainJob, because %s, so the TrainJob would wait forever",
+		return fmt.Sprintf("asks for %s, but ClusterQueue %s can admit at most %d of them (because %s), so the TrainJob would wait forever",
 			plural(nodes, "node"), queue.ClusterQueue, size.Nodes, describeLimit(size.Limit))
 	}
 	return ""

@@ -108,7 +108,7 @@ func status(o *cluster.Options) *cobra.Command {
 				return err
 			}
 			if len(servers) == 0 {
-				return fmt.Errorf("%s has no cluster: run `sandbox up`", o.Dir)
+				return fmt.Errorf("folder %s has no cluster: run `sandbox up`", o.Dir)
 			}
 			for _, s := range servers {
 				text := fmt.Sprintf("runs, process %d", s.PID)
@@ -130,7 +130,7 @@ func kubeconfig(o *cluster.Options) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			path := cluster.Kubeconfig(o.Dir)
 			if _, err := os.Stat(path); err != nil {
-				return fmt.Errorf("%s has no kubeconfig: run `sandbox up`: %w", o.Dir, err)
+				return fmt.Errorf("folder %s has no kubeconfig: run `sandbox up`: %w", o.Dir, err)
 			}
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), path)
 			return err
