@@ -12,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// newSwapPlan calls the argument "with" before each swap of folders, with the path of the staging folder.
+// newSwapPlan returns a plan that calls the argument "with" before each exchange of folders, with the
+// path of the staging folder.
 func newSwapPlan(t *testing.T, w *Writer, dir string, with func(string) error) *Plan {
 	t.Helper()
 	t.Cleanup(w.Close)

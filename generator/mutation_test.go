@@ -18,8 +18,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// One change may cause problems at no more than maxProblems positions, because a user cannot find the mistake in a
-// long list. changeTimeout is far above the time that trainyard takes for a valid document.
+// A change other than a truncation may cause problems at no more than maxProblems positions, because a user cannot
+// find the mistake in a long list. changeTimeout is far above the time that trainyard takes for a valid document.
 const (
 	mutationCount = 2000
 	maxProblems   = 15
@@ -46,7 +46,7 @@ const (
 )
 
 // TestMutationsAreReported tries many random changes of valid documents, one change at a time. If a change causes problems,
-// the number of problems must be small, and at least one problem must refer to the change. If the change replaces a value
+// the problems must be at few positions, and at least one problem must refer to the change. If the change replaces a value
 // or renames a key, a problem must be in the changed line, or in the line of the enclosing mapping or list. The method
 // isReported lists the exceptions to the rules about the line of a problem. If the change neither replaces a value nor
 // renames a key, the test passes if a problem names a changed word.
@@ -155,9 +155,9 @@ func pick(random *rand.Rand, weights []int) int {
 }
 
 // isReported reports whether one of the problems refers to the change. If a change replaces a value or renames a key,
-// the author can correct the mistake only in the changed line. After such a change, at least one problem must have
-// the file and the line of the change. A problem may be outside the changed line only in the cases that isStopped,
-// isCompared and isReference describe.
+// the author can correct the mistake only in the changed line. After such a change, at least one problem must be in
+// the changed line, or in the line of the enclosing mapping or list. The only exceptions are the cases that
+// isStopped, isCompared and isReference describe.
 func (m mutant) isReported(kind, file string, problems problem.List) bool {
 	isException := func(problem.Problem) bool { return false }
 	switch kind {

@@ -59,8 +59,8 @@ func newComparison(t *testing.T) *comparison {
 	return &comparison{whole: compileExported(t, false), layer: compileExported(t, true)}
 }
 
-// TestJSONSchemaAgreesWithCUE compares the schemas on all documents of the repository, and on a thousand documents
-// with one random change each.
+// TestJSONSchemaAgreesWithCUE compares the schemas on the documents in the scripts of cmd/trainyard, on the
+// documents that rightDocuments returns, and on a thousand documents with one random change each.
 func TestJSONSchemaAgreesWithCUE(t *testing.T) {
 	schemas := newComparison(t)
 	for name, layers := range scriptLayers(t) {
@@ -130,9 +130,9 @@ func (j *comparison) compare(t *testing.T, layers ...Input) string {
 		if disagreement := j.disagree(j.whole, plain, problems); disagreement != "" {
 			return disagreement
 		}
-		// The comparison treats a document with notes as invalid. If a null removes nothing, the schema for editors
-		// refuses the null, because the schema does not know its key. For a null that removes nothing, trainyard
-		// reports only a note.
+		// The comparison treats a document with notes as invalid. The schema for editors refuses a null that
+		// removes nothing if the schema does not know the key of the null. For a null that removes nothing,
+		// trainyard reports only a note.
 		valid = valid && len(problems)+len(document.Notes) == 0
 	}
 	if !valid {
@@ -302,7 +302,7 @@ func TestCUESchemaIsOneFile(t *testing.T) {
 var requirement = regexp.MustCompile(`\b(FR|NFR|SC)-([A-Z]+-)?[0-9]{3}\b|\bRequirement: `)
 
 // TestSchemasNameNoRequirements checks that no format contains the numbers of trainyard's own requirements.
-// trainyard's own requirements have numbers, which only the comments in schemas/platform mention.
+// trainyard's own requirements have numbers, which the comments in the folder schemas mention.
 func TestSchemasNameNoRequirements(t *testing.T) {
 	for _, format := range schema.Formats() {
 		text, err := New(trainyard.CUE).Schema(format.Name, false)

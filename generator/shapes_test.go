@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// settingValues lists values for each setting of a runtime. A random runtime has one of the listed values, or omits
-// the setting.
+// settingValues lists values for most settings of a runtime. A random runtime has one of the listed values, or
+// omits the setting.
 var settingValues = map[string][]string{
 	"numNodes":               {"1", "3", "8"},
 	"numProcPerNode":         {"2", "4"},
@@ -70,8 +70,8 @@ func TestRuntimesShareShapes(t *testing.T) {
 	}
 }
 
-// tenantChoices lists values for each setting of a tenant. A random tenant has one of the listed values, or omits
-// the setting.
+// tenantChoices lists values for some settings of a tenant. A random tenant has one of the listed values, or
+// omits the setting.
 var tenantChoices = map[string][]string{
 	"quota":             {"{cpu: 8}", "{cpu: 500m, memory: 3Gi}", "{pods: 7, nvidia.com/gpu: 2}", "{cpu: 16, memory: 2048Mi, pods: 9}"},
 	"containerDefaults": {"{cpu: 1}", "{cpu: 2, memory: 1Gi}", "{memory: 2Gi}"},

@@ -135,8 +135,7 @@ func (t otherGroup) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.RoundTripper.RoundTrip(r)
 }
 
-// TestClusterWithoutTrainer: if the cluster has Trainer's CRDs but no runtimes, Runtime must not return
-// ErrNoTrainer.
+// TestClusterWithoutTrainer: if the cluster has no CRDs of Trainer, Runtime must return ErrNoTrainer.
 func TestClusterWithoutTrainer(t *testing.T) {
 	cp := controlplane.Start(t)
 	config := cp.Config()

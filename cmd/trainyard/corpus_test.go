@@ -25,10 +25,10 @@ const (
 	vetMemory  = 600 << 20 // bytes
 )
 
-// TestCorpus runs files that contain one mistake each, and the complete output of "trainyard vet" for this mistake.
-// With TRAINYARD_UPDATE=1, the test rewrites the expected output in the files. A person must then review the rewritten
-// output in the corpus files. The expected output must list each problem of the file exactly once, with its position
-// and the allowed values.
+// TestCorpus runs files that contain documents with mistakes, and the complete output of "trainyard vet" for these
+// documents. With TRAINYARD_UPDATE=1, the test rewrites the expected output in the files. A person must then review
+// the rewritten output in the corpus files. The expected output must list each problem of the file exactly once, with
+// its position and the allowed values.
 func TestCorpus(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/corpus",

@@ -153,7 +153,7 @@ func TestReportOfEveryExitCode(t *testing.T) {
 				if stderr.Len() > 0 {
 					t.Errorf("standard error:\n%s", &stderr)
 				}
-				formatReaders[format](t, stdout.Bytes()) // checks the schema
+				formatReaders[format](t, stdout.Bytes()) // checks the schema, or the syntax for the format github
 				if format != "json" {
 					return
 				}

@@ -20,7 +20,8 @@ func (r *countingReader) Workloads(context.Context, string) (map[types.UID]jobs.
 	return map[types.UID]jobs.Workload{"1": {Name: "w"}}, nil
 }
 
-// TestWorkloadsAreShared checks that the Workloads of a namespace are read only once in queueInterval.
+// TestWorkloadsAreShared checks that the Workloads of a namespace are read only once in queueInterval,
+// unless forget is called.
 func TestWorkloadsAreShared(t *testing.T) {
 	now, reader := start, &countingReader{}
 	q := newQueues(reader, func() time.Time { return now })

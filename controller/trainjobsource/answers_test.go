@@ -33,8 +33,8 @@ func (d *dryRuns) Create(_ context.Context, object client.Object, _ ...client.Cr
 	return d.errors[object.GetName()]
 }
 
-// TestAnswersAboutDeniedJobs: after a permanent error, the controller must not ask the API server again. After an error
-// that may be temporary, the controller must ask again.
+// TestAnswersAboutDeniedJobs: after a permanent error, the controller must not ask the API server again for an hour.
+// After an error that may be temporary, the controller must ask again.
 func TestAnswersAboutDeniedJobs(t *testing.T) {
 	trainJobs := schema.GroupResource{Group: trainer.SchemeGroupVersion.Group, Resource: "trainjobs"}
 	server := &dryRuns{errors: map[string]error{

@@ -10,7 +10,7 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// TestSettledRounds runs two rounds, and checks whether the second round ends early.
+// TestSettledRounds builds two rounds, and checks whether the second round ends early.
 func TestSettledRounds(t *testing.T) {
 	started := time.Unix(1_800_000_000, 0)
 	for name, tc := range map[string]struct {

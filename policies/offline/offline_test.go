@@ -33,7 +33,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// expect checks that the policy and the package "guard" both refuse a case by the expected rules.
+// expect checks that the policy and the package "guard" both admit a case, or both refuse it by the
+// expected rules.
 func expect(t *testing.T, policies *offline.Policies, objects []map[string]any, c cases.Case) {
 	t.Helper()
 	outcome, err := policies.Run(t.Context(), c)

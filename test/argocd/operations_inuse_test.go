@@ -82,9 +82,9 @@ func (o *operator) quota(t *testing.T) int64 {
 	return limit.Value()
 }
 
-// restoreRuntime first removes a runtime from the document. Before anybody confirms the removal, restoreRuntime adds
-// the runtime again. As docs/operations.md says, Argo CD applies no newer commit while it waits for the confirmation
-// of a removal.
+// restoreRuntime adds an unused runtime to the document, and then removes it. Before anybody confirms the removal,
+// restoreRuntime adds the runtime again. As docs/operations.md says, Argo CD applies no newer commit while it waits
+// for the confirmation of a removal.
 func (o *operator) restoreRuntime(t *testing.T) {
 	const add = "s/^    mpi: \\(.*\\)/    mpi: \\1\\n    unused: \\1/"
 	o.changeDocument(t, add, "")

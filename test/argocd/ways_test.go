@@ -23,9 +23,9 @@ import (
 )
 
 // waysPlatform is a platform with a different way of delivery in each environment. Argo CD compares the objects with
-// the cluster but does not apply them, because the field "automated" is false. The field "instance" gives each
-// environment an Argo CD of its own. Without the field "instance", trainyard would refuse two environments in one
-// cluster.
+// the cluster but does not apply them, because the field "automated" is false. With different values of the field
+// "instance", trainyard assumes that each environment has its own Argo CD, although the test runs only one. Without
+// the field "instance", trainyard would refuse two environments in one cluster.
 const waysPlatform = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform

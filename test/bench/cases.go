@@ -19,7 +19,7 @@ type Case struct {
 	turns    int          // how often the case is measured in each round
 }
 
-// IDs of the cases that the report compares with each other.
+// IDs of the cases that the report compares with other cases or with a target.
 const (
 	caseVersion    = "version"
 	caseMinimal    = "minimal"

@@ -9,10 +9,10 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// streamPackage is the source of a CUE package. With the package in streamPackage, CUE evaluates every object
-// completely. In trainyard itself, CUE evaluates each shape only once. A shape is an object without the values of its
-// parameters. Go fills in the values of the parameters. No tenant of workload W has editors or viewers, so the package
-// builds no RoleBindings.
+// streamPackage is the source of a file that is added to the CUE package generator/evaluate. With this file, CUE
+// evaluates every object completely. In trainyard itself, CUE evaluates each shape only once. A shape is an object
+// without the values of its parameters. Go fills in the values of the parameters. No tenant of workload W has editors
+// or viewers, so the package builds no RoleBindings.
 const streamPackage = `package evaluate
 
 import (
@@ -91,8 +91,8 @@ func (b *bench) resolvedPath(environment, tenants int) string {
 	return b.documentPath(fmt.Sprintf("resolved-%d-%d", environment, tenants))
 }
 
-// writeModule copies trainyard's CUE module, adds the package that generates all objects, and writes the documents for this
-// package.
+// writeModule copies trainyard's CUE module, adds the file that generates all objects to the package generator/evaluate,
+// and writes the documents for this package.
 func (b *bench) writeModule() error {
 	err := fs.WalkDir(trainyard.CUE, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

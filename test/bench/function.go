@@ -22,7 +22,8 @@ replacements:
 `
 
 // functionCase returns the case in which kustomize runs trainyard-fn to generate the objects of workload W. In all
-// other cases of the benchmarks, kustomize reads committed files and does not run trainyard-fn.
+// other cases of the benchmarks, kustomize reads files that the benchmark wrote before the measurement, and does
+// not run trainyard-fn.
 func (b *bench) functionCase() []Case {
 	var builds []Command
 	for e := range workload.W.Environments {
@@ -69,7 +70,7 @@ func (b *bench) writeFunctions() error {
 }
 
 // compareOverhead compares two kinds of kustomize builds: builds that run the function trainyard-fn, and
-// builds that read committed files.
+// builds that read files that trainyard wrote before.
 func (r *Report) compareOverhead() section {
 	s := section{title: "The function in kustomize"}
 	function, measured := r.findResult(caseFunction)

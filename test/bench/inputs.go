@@ -15,7 +15,7 @@ import (
 type bench struct {
 	dir      string            // removed when the run ends
 	starter  string            // the path of a program that calls Start, for the function "measure"
-	programs map[string]string // paths of trainyard, kustomize and cue
+	programs map[string]string // paths of trainyard, kustomize, cue and helm
 	progress func(format string, arguments ...any)
 	want     objectDigests // the objects of workload W
 	acme     int           // the number of objects of examples/acme

@@ -22,7 +22,7 @@ type MPIFigure struct {
 
 // MPIPair holds the times of a TrainJob in seconds. The times are measured in two situations: the TrainJob runs alone, or
 // an equal TrainJob runs at the same time on the same machine. PlainAlone and PlainTogether are the times of the same
-// programs in the same pods when plain mpirun starts the programs.
+// programs in pods of the same runtime when plain mpirun starts the programs.
 type MPIPair struct {
 	MPI                       string
 	Ranks                     int

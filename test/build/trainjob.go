@@ -74,7 +74,7 @@ func (j *TrainJob) Env(name, value string) *TrainJob {
 	return j
 }
 
-// Resource sets the request and the limit of a resource on every node.
+// Resource sets the request and the limit of a resource in the field resourcesPerNode.
 func (j *TrainJob) Resource(name corev1.ResourceName, quantity string) *TrainJob {
 	if j.trainer().ResourcesPerNode == nil {
 		j.trainer().ResourcesPerNode = &corev1.ResourceRequirements{
@@ -87,7 +87,7 @@ func (j *TrainJob) Resource(name corev1.ResourceName, quantity string) *TrainJob
 	return j
 }
 
-// Limit gives every node a limit for a resource, but no request.
+// Limit sets the limit of a resource in the field resourcesPerNode, but no request.
 func (j *TrainJob) Limit(name corev1.ResourceName, quantity string) *TrainJob {
 	j.trainer().ResourcesPerNode = &corev1.ResourceRequirements{Limits: corev1.ResourceList{name: resource.MustParse(quantity)}}
 	return j

@@ -59,8 +59,8 @@ type Options struct {
 }
 
 // DefaultDir returns the default folder of a cluster. All clusters that root starts have the same default folder: a
-// cluster with nodes needs root, and only one such cluster can run on a machine. Each user other than root has a
-// separate default folder.
+// cluster whose nodes run pods needs root, and only one such cluster can run on a machine. Each user other than
+// root has a separate default folder.
 func DefaultDir() (string, error) {
 	if os.Geteuid() == 0 {
 		return "/var/lib/trainyard-sandbox", nil

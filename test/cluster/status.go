@@ -16,7 +16,8 @@ import (
 
 // Server describes one server of a cluster.
 type Server struct {
-	// Name is the name of the program. If the server belongs to a node, Name also contains the name of the node.
+	// Name is the name of the server, such as etcd or dns. If the server belongs to a node, Name also contains
+	// the name of the node.
 	Name string
 	// PID is the process id, or 0 if the server does not run.
 	PID int
@@ -24,8 +25,8 @@ type Server struct {
 	Log string
 }
 
-// Status returns the servers of a cluster, in the order in which they start. The folder "dir" contains the files of
-// the cluster. The list is empty if there is no cluster.
+// Status returns the servers of a cluster, each after the servers on which it depends. The folder "dir" contains
+// the files of the cluster. The list is empty if there is no cluster.
 func Status(dir string) ([]Server, error) {
 	saved, err := readState(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,8 +48,8 @@ func Status(dir string) ([]Server, error) {
 // the cluster.
 func AddedServer(dir, name string) process.Daemon { return newDaemon(dir, name) }
 
-// listServers lists the daemons of a cluster in the order in which they start. Servers that other programs have
-// added are at the end of the list.
+// listServers lists the daemons of a cluster, each after the daemons on which it depends. Servers that other
+// programs have added are at the end of the list.
 func (s state) listServers(dir string) []string {
 	all := s.listOwnServers(dir)
 	records, _ := os.ReadDir(filepath.Join(dir, "records")) // if the folder does not exist, no server was added
@@ -60,7 +61,7 @@ func (s state) listServers(dir string) []string {
 	return all
 }
 
-// listOwnServers lists the daemons that Up starts, in the order in which they start.
+// listOwnServers lists the daemons that Up starts, each after the daemons on which it depends.
 func (s state) listOwnServers(dir string) []string {
 	all := []string{"etcd", apiServer, controllerManager, scheduler}
 	switch s.Level {

@@ -26,8 +26,8 @@ const (
 
 // TestPolicyEvaluatorsAgree submits random TrainJobs as an editor of a tenant, and compares three evaluators of the
 // admission rules. The API server with the generated policy, and the package "offline", must return exactly the same
-// message. For each random TrainJob, the package "guard" must find the same violated rules as the API server. Each rule
-// must refuse at least one of the random TrainJobs.
+// message. For each random TrainJob, the package "guard" must find the same violated rules as the package "offline".
+// Each rule that a new TrainJob can violate must refuse at least one of the random TrainJobs.
 func TestPolicyEvaluatorsAgree(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		seen := map[string]int{}
@@ -231,7 +231,7 @@ func (d dice) trainer() string {
 	add(d.IntN(3) == 0, "resourcesPerNode", "{limits: "+d.amounts()+", requests: "+d.amounts()+d.of("", "", "", "", ", claims: [{name: a}]")+"}")
 	add(d.IntN(3) == 0, "env", d.env())
 	add(d.IntN(3) == 0, "command", d.of("[mpirun, a]", "[mpirun, --hostfile, /etc/mpi/hostfile, a]", "[a, /etc/mpi/hostfile]"))
-	large := "x" + strings.Repeat("x", d.IntN(2)*60000) // the API server accepts at most 65536 bytes in one item of args
+	large := "x" + strings.Repeat("x", d.IntN(2)*60000) // the CRD of Trainer 2.2 accepts at most 65536 characters in one item of args
 	add(d.rarely(), "args", "["+strings.Join([]string{large, large, large}, ", ")+"]")
 	return "{" + strings.Join(fields, ", ") + "}"
 }
@@ -239,7 +239,7 @@ func (d dice) trainer() string {
 func (d dice) amounts() string {
 	var fields []string
 	if d.IntN(4) > 0 {
-		fields = append(fields, "cpu: "+d.of("1", "1", "1", "1", "1", "0"), "memory: "+d.of("1Gi", "1Gi", "1Gi", "1Gi", `"1e999"`)) // required by Trainer up to 2.2
+		fields = append(fields, "cpu: "+d.of("1", "1", "1", "1", "1", "0"), "memory: "+d.of("1Gi", "1Gi", "1Gi", "1Gi", `"1e999"`)) // required by the rule missing-resources up to Trainer 2.2
 	}
 	for _, name := range d.someOf("nvidia.com/gpu", "amd.com/gpu", "rdma/hca", "nvidia.com/mig-1g.5gb", "example.com/myGPU") {
 		fields = append(fields, name+": "+d.of("0", "1", "2", `"4"`, "500m", "8000m", "8001m", "9", "-4", "1e1", "1Ki", "16", "17"))

@@ -159,8 +159,8 @@ func submitAs(t *testing.T, cp *controlplane.ControlPlane, c cases.Case, groups 
 	return message, err
 }
 
-// update first creates the TrainJob c.Before in the cluster. update creates the TrainJob c.Before,
-// and then sends the changes that the case makes to c.Before. The request is a dry run.
+// update creates the TrainJob c.Before, and then sends the changes that the case makes to c.Before.
+// Only the update is a dry run.
 func update(t *testing.T, cp *controlplane.ControlPlane, submitter client.Client, c cases.Case, job *unstructured.Unstructured) error {
 	t.Helper()
 	live := (&unstructured.Unstructured{Object: c.Before}).DeepCopy()

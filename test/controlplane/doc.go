@@ -18,8 +18,8 @@
 //		...
 //	}
 //
-// The CRDs of Kueue and of monitoring operators are installed, but the controllers of Kueue and of these operators
-// are not installed. Package test/scale runs Kueue's controllers.
+// The CRDs of Kueue and of monitoring operators are installed, but not the operators. Only with the option
+// Queueing, the control plane runs Kueue's controller. Package test/scale runs Kueue's controllers.
 //
 // The option Trainer selects a version of Trainer other than the default version.
 package controlplane

@@ -28,7 +28,8 @@ func TestCoschedulingWaitsForAllPods(t *testing.T) {
 }
 
 // TestVolcanoWaitsForAllPodsWithStubCRD checks the PodGroup that Trainer creates for a TrainJob, and the annotation
-// of the PodGroup on the pods. The test installs a minimal CRD for Volcano's PodGroup, which accepts all fields.
+// of the PodGroup on the pods. The control plane has a minimal CRD for Volcano's PodGroup, which accepts all
+// fields.
 func TestVolcanoWaitsForAllPodsWithStubCRD(t *testing.T) {
 	expectGang(t, "volcano.yaml", gang{
 		group:     schema.GroupVersionKind{Group: "scheduling.volcano.sh", Version: "v1beta1", Kind: "PodGroup"},
@@ -39,7 +40,7 @@ func TestVolcanoWaitsForAllPodsWithStubCRD(t *testing.T) {
 }
 
 // TestVolcanoExampleJob submits examples/jobs/volcano.yaml, and checks the queue of the PodGroup that Trainer creates.
-// The test installs a minimal CRD that accepts any PodGroup, because no Go module contains the CRD of Volcano.
+// The control plane has a minimal CRD that accepts any PodGroup, because no Go module contains the CRD of Volcano.
 func TestVolcanoExampleJob(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		if v.trainer == "trainer-2.1" {

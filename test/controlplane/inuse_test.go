@@ -57,9 +57,9 @@ func useRuntimes(t *testing.T, cp *controlplane.ControlPlane, runtimes ...client
 	}
 }
 
-// expectInUse waits until Trainer has set its finalizer on a runtime, and checks that nothing else in the runtime
-// has changed. The encoding of the runtime may differ, because Trainer decodes the runtime into Go types and
-// encodes it again.
+// expectInUse waits until Trainer has set its finalizer on a runtime, if this version sets one, and checks that
+// nothing else in the runtime has changed. The encoding of the runtime may differ, because Trainer decodes the
+// runtime into Go types and encodes it again.
 func expectInUse(t *testing.T, v version, cp *controlplane.ControlPlane, applied client.Object) {
 	t.Helper()
 	if v.finalizer == "" {

@@ -32,7 +32,7 @@ func TestPolicyNamesAreInvalidTrainJobNames(t *testing.T) {
 	})
 }
 
-// JobSet sets this label.
+// JobSet sets the label by which network policies select pods.
 func TestNetworkPoliciesSelectPodsOfJobs(t *testing.T) {
 	withJobPods(t, func(t *testing.T, pod metav1.ObjectMeta) {
 		for name, policy := range networkPolicies(t) {

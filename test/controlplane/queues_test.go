@@ -13,7 +13,7 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// everyQueue is a document that sets all fields of queues.
+// everyQueue is a document that sets all fields of queues, except quotas for ephemeral storage.
 const everyQueue = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform

@@ -89,9 +89,8 @@ func memberClient(t *testing.T, cp *controlplane.ControlPlane, group string) cli
 	return clientAs(t, cp, "ann", group, "system:authenticated")
 }
 
-// TestTrainJobsOverTheirQuotaAreRefused uses the numbers of the scenario in docs/scenarios.md. A TrainJob of 4
-// nodes with 3 GPUs and 20Gi each exceeds the quota of 8 GPUs and 64Gi. `trainyard vet` must report this without a
-// cluster.
+// TestTrainJobsOverTheirQuotaAreRefused checks a scenario of docs/scenarios.md. A TrainJob of 4 nodes with 3 GPUs
+// and 20Gi each exceeds the quota of 8 GPUs and 64Gi. `trainyard vet` must report this without a cluster.
 func TestTrainJobsOverTheirQuotaAreRefused(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	namespace := cp.Namespace(t)

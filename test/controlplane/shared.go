@@ -38,7 +38,7 @@ func Trainer(folder string) Option {
 }
 
 // CRDsOnly installs Trainer's CRDs, but neither JobSet nor Trainer's webhooks and controllers. The option CRDsOnly is
-// for versions of Trainer whose controllers are not built from tools/.
+// for tests that need no controllers, and for versions of Trainer whose controllers are not built from tools/.
 func CRDsOnly() Option {
 	return func(o *options) { o.crdsOnly = true }
 }

@@ -126,9 +126,9 @@ func completeJob(t *testing.T, cp *controlplane.ControlPlane, key client.ObjectK
 	})
 }
 
-// TestHundredNodes runs a TrainJob with 100 nodes, which is the default maximum. The name of the TrainJob is
-// as long as possible: with a longer name, the names of its pods would be too long. The hostfile must have at
-// most 64 KiB, and all host names must be valid.
+// TestHundredNodes runs a TrainJob with 100 nodes, the default of ceilings.maxNodes. The name of the TrainJob
+// is as long as possible: with a longer name, the names of its pods would be too long. The hostfile must have
+// at most 64 KiB, and all host names must be valid.
 func TestHundredNodes(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		runtime := fixtureRuntime(t)
@@ -155,7 +155,8 @@ func TestHundredNodes(t *testing.T) {
 }
 
 // TestTrainJobsConfigureInitializers submits a TrainJob that sets the addresses of a dataset and a model. Since
-// version 2.3, Trainer's webhook refuses such a TrainJob unless the runtime's initializers have certain names.
+// version 2.3, Trainer's webhook refuses such a TrainJob unless the runtime's initializers mount a volume with
+// the name initializer.
 func TestTrainJobsConfigureInitializers(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)

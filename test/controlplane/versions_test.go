@@ -117,9 +117,9 @@ func on(t *testing.T, versions []version, test func(*testing.T, version, *contro
 
 // skipUnlessAllTrainers skips a test unless TRAINYARD_TRAINERS is set. Tests with older releases of Trainer, and
 // a test with thousands of TrainJobs, call skipUnlessAllTrainers. Together, these tests take more than ten
-// minutes. `make trainers` always runs them. CI runs `make trainers` if the inputs of the tests have changed
-// since `make trainers` last passed (docs/lanes.md). Older releases of Trainer must be tested because OpenShift
-// AI contains them.
+// minutes. `make trainers` always runs them. CI runs these tests in `make test` if the inputs of the tests have
+// changed since `make trainers` last passed (docs/lanes.md). Older releases of Trainer must be tested because
+// OpenShift AI contains them.
 func skipUnlessAllTrainers(t *testing.T) {
 	t.Helper()
 	if os.Getenv("TRAINYARD_TRAINERS") == "" {

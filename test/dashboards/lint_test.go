@@ -71,8 +71,8 @@ func (e exclusion) covers(name string, f finding) bool {
 	return (e.Dashboard == "" || e.Dashboard == name) && (e.Panel == "" || e.Panel == f.panel)
 }
 
-// TestRulesDetectViolations changes a valid dashboard once for each rule, so that the dashboard violates the rule,
-// and checks that the rule reports the violation.
+// TestRulesDetectViolations changes a valid dashboard once for each rule in its table, so that the dashboard
+// violates the rule, and checks that the rule reports the violation.
 func TestRulesDetectViolations(t *testing.T) {
 	good := shippedDashboards(t).grafana["trainjob"]
 	for rule, spoil := range map[string]func(b *board){

@@ -151,7 +151,7 @@ func readBases(t *testing.T) map[string]string {
 
 // TestSDKFailsWithoutOwnMpirun checks that jobs of the SDK fail with MPICH and Intel MPI if PATH does not start with the
 // folder of trainyard's mpirun. Without trainyard's mpirun, Hydra (the launcher of MPICH and Intel MPI) gets a hostfile
-// that it cannot read. docs/python.md and the rule unreadable-hostfile of `trainyard vet job` state that such jobs fail.
+// that it cannot read. docs/python.md and the rule unreadable-hostfile of `trainyard vet` state that such jobs fail.
 func TestSDKFailsWithoutOwnMpirun(t *testing.T) {
 	t.Parallel()
 	s := useSDK(t)

@@ -201,8 +201,9 @@ func (s *sandbox) measurePairs(b *testing.B, mpi string) []bench.MPIPair {
 	return pairs
 }
 
-// yieldVariables contains the environment variables that tell waiting ranks to give up their CPU core. A
-// runtime with the setting "oversubscribe" sets the variables in yieldVariables.
+// yieldVariables contains the environment variables that tell waiting ranks to give up their CPU core.
+// With the setting "oversubscribe", a runtime of Open MPI sets the first variable, and a runtime of
+// Intel MPI sets the second variable.
 const yieldVariables = "OMPI_MCA_mpi_yield_when_idle=1 I_MPI_THREAD_YIELD=2 "
 
 // measureSteps runs TrainJobs at the same time, each with the given number of ranks, and returns the longest time in

@@ -73,9 +73,9 @@ func TestRuntimeTestPassesWorkingRuntimes(t *testing.T) {
 	})
 }
 
-// TestRuntimeTestPrintsTheDocumentedOutput checks that the command prints the output in docs/trying.md, apart from times and
-// progress. The output may lack the details of a passed check. The command does not know the details of each check if
-// several checks pass between two requests to the API server.
+// TestRuntimeTestPrintsTheDocumentedOutput checks that the command prints the output in docs/trying.md, apart from times,
+// progress, the number of cluster nodes and the room on hosts. The output may lack the details of a passed check. The
+// command does not know the details of each check if several checks pass between two requests to the API server.
 func TestRuntimeTestPrintsTheDocumentedOutput(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

@@ -56,7 +56,7 @@ func readProject(t *testing.T, dir string, bundle bundles.Bundle) (p project) {
 }
 
 // permitsNamespace reports whether an AppProject permits a namespace. A destination that begins with an exclamation
-// mark forbids the namespaces that match the text after the mark. Source: the section "Negating destinations" of the
+// mark forbids the namespaces that match the text after the mark. Source: the section "Managing Projects" of the
 // page "Projects" in the documentation of Argo CD.
 func (p project) permitsNamespace(t *testing.T, namespace string) bool {
 	t.Helper()

@@ -86,8 +86,9 @@ func TestChartsAreClean(t *testing.T) {
 	})
 }
 
-// TestValuesEqualTheDocument changes every parameter in the Helm values of a chart, and makes the same changes in the
-// document. The chart must render the same objects as the changed document.
+// TestValuesEqualTheDocument changes every parameter in the Helm values of a chart, except for numProcPerNode of
+// runtimes with GPUs, and makes the same changes in the document. The chart must render the same objects as the
+// changed document.
 func TestValuesEqualTheDocument(t *testing.T) {
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
 		values := changeParameters(t, bundle)
@@ -115,8 +116,8 @@ var unusualValues = []any{
 }
 
 // TestSchemaRefusesInvalidValues checks that a chart's values schema and the CUE schema admit the same values for
-// every parameter. The test gives the same unusual value to all fields at once, and therefore ignores most rules that
-// compare several fields.
+// every parameter. In the document, the test gives the same unusual value to all parameters at once, and therefore
+// ignores most rules that compare several fields.
 func TestSchemaRefusesInvalidValues(t *testing.T) {
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
 		text, err := os.ReadFile(filepath.Join(dir, "values.schema.json"))

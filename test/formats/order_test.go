@@ -24,7 +24,7 @@ const (
 
 // formatOrders contains functions that sort objects in the order in which the consumer of a format, such as Argo CD,
 // applies them. formatOrders contains no function for Helm, because Helm chooses its own order. The tests in test/helm
-// check the order in which Helm applies objects.
+// check that a chart creates the RoleBindings of a tenant only if the admission policy already exists.
 var formatOrders = map[string]func(t *testing.T, objects []unstructured.Unstructured){
 	"plain":       asListed,
 	"kustomize":   asListed,
@@ -49,8 +49,8 @@ func byWave(t *testing.T, objects []unstructured.Unstructured) {
 	slices.SortStableFunc(objects, func(a, b unstructured.Unstructured) int { return cmp.Compare(wave(a), wave(b)) })
 }
 
-// TestRightsComeLast checks for every format that RoleBindings, which give rights to tenants, are applied after all
-// other objects.
+// TestRightsComeLast checks for every format except Helm that RoleBindings, which give rights to tenants, are
+// applied after all other objects.
 func TestRightsComeLast(t *testing.T) {
 	for name, file := range findExamples(t) {
 		for environment, bundle := range generateBundles(t, read(t, file)) {

@@ -1,7 +1,7 @@
 // Package gitserver runs a Git server on this machine for tests and experiments.
 //
 // The server offers all repositories of a folder over HTTP, HTTPS and SSH. The program git answers the requests, so tests
-// use a real implementation of the protocol. The server listens only on the loopback address.
+// use a real implementation of the protocol. By default, the server listens only on the loopback address.
 package gitserver
 
 import (
@@ -26,13 +26,13 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// User is the only user name that a server with a password accepts.
+// User is the only user name that a server with a password accepts over HTTP and HTTPS.
 const User = "robot"
 
 // Server is a running Git server.
 type Server struct {
-	// Password is the password of the user over HTTP and HTTPS. If Password is empty, everyone can read the repositories.
-	// Tests may change Password before the first request.
+	// Password is the password of the user over HTTP and HTTPS. If Password and Token are empty, everyone can read the
+	// repositories. Tests may change Password before the first request.
 	Password string
 	// Token is a bearer token that HTTP and HTTPS accept instead of the password.
 	Token string

@@ -72,7 +72,8 @@ func withCommon(packages ...string) []string {
 }
 
 // Build builds the archive NAME.tar in the folder "dir", unless it is up to date. Build needs root, mmdebstrap and the
-// Debian package sources of this machine. A build takes one or two minutes.
+// Debian package sources of this machine. A build takes one to five minutes, and the build of the image "horovod" also
+// compiles Horovod for about ten minutes.
 func Build(ctx context.Context, dir, name string) error {
 	image, known := All[name]
 	if !known {

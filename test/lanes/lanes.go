@@ -1,5 +1,6 @@
-// Package lanes records when each lane of tests last passed, and whether the inputs of the lane have changed since then.
-// A lane is a make target that runs a group of tests. Most lanes need real pods, network packets, Argo CD or much time.
+// Package lanes records when each lane of tests last passed, and reports whether the inputs of the lane have changed
+// since then. A lane is a make target that runs a group of tests. Most lanes need real pods, network packets, Argo CD or
+// much time.
 package lanes
 
 import (
@@ -17,8 +18,8 @@ type Lane struct {
 }
 
 // objects is the list of inputs for lanes that apply generated objects. The list "objects" contains
-// bundles/rendered instead of the generator, because `make test` checks that bundles/rendered equals the
-// generator's output.
+// bundles/rendered instead of the generator's Go packages, because `make test` checks that
+// bundles/rendered equals the generator's output.
 var objects = []string{"runtimes", "policies", "schemas", "generator/objects", "bundles/rendered", "api/v1alpha1", "api/message", "test/build", "test/poll", "test/process", "test/repo", "test/upstream", "tools", "go.mod"}
 
 // pods is the list of inputs for the lanes that run pods. The tests of lanes that run pods read the
@@ -86,8 +87,8 @@ func All() []Lane {
 
 // diagnosis is the path of the folder with the catalogue of failures. The lanes in the variable "diagnosing" have the folder
 // api/jobs/diagnosis as an input. The lanes outside the list "diagnosing" do not diagnose any TrainJob. In the lanes smoke,
-// hosts, sdk, e2e-horovod, scale and bench-mpi, all TrainJobs succeed. The lane bench runs no TrainJobs, and the lane
-// bench-gitops runs only the controller of TrainJobSources.
+// hosts, sdk, e2e-horovod, scale and bench-mpi, no test looks for the cause of a failure. The lane bench runs no TrainJobs,
+// and the lane bench-gitops runs only the controller of TrainJobSources.
 const diagnosis = "api/jobs/diagnosis"
 
 var diagnosing = []string{"test", "e2e", "kueue", "gitops", "race", "fuzz", "bench-jobs"}

@@ -222,7 +222,7 @@ func TestLanesAreTargets(t *testing.T) {
 	}
 }
 
-// Without requiredLanes, no test would fail if a lane and its target were removed.
+// Without requiredLanes, the removal of a lane and its target could go unnoticed.
 var requiredLanes = []string{
 	"argocd", "bench", "crash", "e2e", "e2e-horovod", "fuzz", "gitops", "kueue", "packets", "race", "scale", "sdk", "smoke", "test", "trainers",
 }

@@ -10,8 +10,8 @@ var (
 	makePattern     = regexp.MustCompile(`(?m)\$\(MAKE\) (?:-\S+ )*([a-z0-9-]+)`)
 )
 
-// recipe returns the rule of a target in a Makefile, and all rules and variables of the same Makefile on which this rule
-// depends. The result is empty if the Makefile does not have the target.
+// recipe returns the rule of a target in a Makefile, the rules of the targets that this rule makes with $(MAKE), and the
+// variables that these rules use. The result is empty if the Makefile does not have the target.
 func recipe(makefile, target string) string {
 	text := rules(makefile, target)
 	return text + strings.Join(variables(makefile, text, map[string]bool{}), "")

@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestRecipe checks that the recipe of a target contains the target's rule, and the variables and other targets on which the
-// rule depends.
+// TestRecipe checks that the recipe of a target contains the target's rule, the rules of the targets that this rule makes
+// with $(MAKE), and the variables that these rules use.
 func TestRecipe(t *testing.T) {
 	const (
 		fuzz    = "fuzz: tools ## Fuzz\n\t$(LANE) fuzz $(MAKE) -s --no-print-directory fuzz-targets\n"
@@ -60,9 +60,9 @@ var (
 	testPattern      = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)\(`)
 )
 
-// TestLanesSelectExistingTests checks that each alternative of a pattern for -run or -bench in the Makefile matches a test
-// or benchmark. Without this check, a lane could be recorded as passed although a renamed test did not run, because `go
-// test` succeeds if no test matches the pattern.
+// TestLanesSelectExistingTests checks that each alternative of a pattern for -run or -bench in the Makefile's commands of
+// lanes matches a test or benchmark. Without this check, a lane could be recorded as passed although a renamed test did
+// not run, because `go test` succeeds if no test matches the pattern.
 func TestLanesSelectExistingTests(t *testing.T) {
 	makefile := read(t, "Makefile")
 	names := map[string][]string{} // by folder

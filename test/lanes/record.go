@@ -49,9 +49,9 @@ func (r Repository) Records() (map[string]Record, error) {
 }
 
 // keepsInputs reports whether two commits contain the same inputs of a lane, and the same recipe for the lane in the
-// Makefile. The comparison leaves out comments in Go files. The comparison also leaves out the files that contain the
-// records, because each recorded run changes these files. If usesModules returns true for the lane, the comparison of
-// go.mod covers only the versions in go.mod.
+// Makefile. If readsComments returns false for the lane, the comparison leaves out comments in Go files. The
+// comparison also leaves out the files that contain the records, because each recorded run changes these files. If
+// usesModules returns true for the lane, the comparison of go.mod covers only the versions in go.mod.
 func (r Repository) keepsInputs(ctx context.Context, lane Lane, before, after string) (bool, error) {
 	goFiles, others, err := r.changedInputs(ctx, lane, before, after)
 	if err != nil || len(others) > 0 {

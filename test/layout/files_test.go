@@ -140,8 +140,8 @@ func TestCUELayers(t *testing.T) {
 	}
 }
 
-// verifyPackage is the only package of the generator that may use the Go types of Kubernetes. The package decodes
-// objects into Go types of Kubernetes, and thereby verifies the objects.
+// verifyPackage is the only package of the generator that may use the Go types of Kubernetes. The package
+// generator/verify decodes objects into these Go types, and thereby verifies the objects.
 const verifyPackage = "generator/internal/upstream"
 
 // TestObjectsAreNotMadeInGo: the content of objects is written in CUE. Go files in generator and bundles must not

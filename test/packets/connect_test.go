@@ -17,8 +17,8 @@ import (
 // connections can take a few seconds, because the kernel resends an unanswered packet after 1 and 3 seconds.
 const connectTimeout = 5 * time.Second
 
-// listenPorts lists the ports on which every host listens: SSH, two ports that ranks could use, and the ports that
-// appear in the platform documents.
+// listenPorts lists the ports on which the hosts of testHosts listen: SSH, two ports that ranks could use, and
+// ports that the platform document anyPort allows.
 var listenPorts = []string{"53/udp", "53/tcp", "443/tcp", "2222/tcp", "5000/tcp", "6443/tcp", "9400/tcp", "40000/tcp", "40000/udp"}
 
 func (n *network) listen(t *testing.T, ports []string) {

@@ -15,10 +15,12 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// pagePath is a page with platform documents, and a table of the connections that these documents allow.
+// pagePath is a page with platform documents, and a table of the connections that the first document
+// allows.
 const pagePath = "docs/networks.md"
 
-// anyPort and pinned are the paths of the platform documents that docs/networks.md shows.
+// anyPort and pinned are the paths of the platform documents in docs/networks.md that the tests
+// use.
 const (
 	anyPort = "/tmp/networks.yaml"
 	pinned  = "/tmp/ports.yaml"

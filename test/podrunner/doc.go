@@ -3,8 +3,8 @@
 //
 // The container's command is process 1 in its PID namespace. A container has the machine's programs, its own /etc, the
 // volumes that it mounts, the pod's host name and a termination log. The user id of a container has no passwd entry. A
-// container has no capabilities. All pods of a test binary share one network, in which only 127.0.0.0/8 exists. The
-// tests run in the same network as the pods, so tests and pods can connect to each other.
+// container has no capabilities. By default, all pods of a test binary share one network, in which only 127.0.0.0/8
+// exists. The tests run in the same network as the pods, so tests and pods can connect to each other.
 //
 //	func TestMain(m *testing.M) { os.Exit(podrunner.Main(m)) }
 //

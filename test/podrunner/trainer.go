@@ -16,7 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// SSHKeys generates the files that Trainer puts into a TrainJob's Secret for SSH: a private key in PEM format, and two files
+// SSHKeys generates the files that a pod gets from a TrainJob's Secret for SSH: a private key in PEM format, and two files
 // with the public key. The result maps names of files to their content.
 func SSHKeys(t testing.TB) map[string]string {
 	t.Helper()

@@ -72,7 +72,7 @@ func TestPreflightCountsSlots(t *testing.T) {
 }
 
 // TestSlotConfigurationMismatch checks a job with 4 slots for each host, while each host has only 2 GPUs. Preflight
-// must fail before training starts, and report the host, the number of slots and the number of GPUs.
+// must fail before training starts, and report the number of slots and the number of GPUs.
 func TestSlotConfigurationMismatch(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 1, testPlatform{})

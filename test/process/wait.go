@@ -18,7 +18,7 @@ const (
 type Server interface {
 	// Ended reports whether the process has ended.
 	Ended() bool
-	// String returns the name of the server and, if it has ended, its exit status.
+	// String returns the name of the server. A server can add its exit status if it has ended.
 	String() string
 	// LogPath returns the path of the file with the server's output.
 	LogPath() string

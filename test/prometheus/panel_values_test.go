@@ -94,7 +94,8 @@ func hasValues(at, expression string, want map[string]float64) any {
 }
 
 // TestTenantPanelsHaveTests requires a test of every query, because the rule "cardinality" of test/dashboards requires
-// that every query aggregates series. A query that ends in "or vector(0)" also needs a test without series.
+// that every query of this dashboard aggregates series. A query that ends in "or vector(0)" also needs a test without
+// series.
 func TestTenantPanelsHaveTests(t *testing.T) {
 	cases := readPanelCases(t)
 	for key, panel := range tenantPanels(t) {

@@ -43,8 +43,8 @@ func TestPanelsQueryKnownMetrics(t *testing.T) {
 	expectKnown(t, grafana(t), panelQueries(t))
 }
 
-// waitingPanels maps each panel query about waiting TrainJobs to the name of a waiting TrainJob. The queries in
-// waitingPanels return nothing for a running TrainJob, which has no queue position and no unscheduled pods.
+// waitingPanels maps each panel query about waiting TrainJobs to the name of a waiting TrainJob. A running
+// TrainJob has no queue position and no unscheduled pods.
 var waitingPanels = map[string]string{"trainjob/now/queue/0": "resnet", "trainjob/pods/list/0": "llama"}
 
 // expectPanels compares the results of the panels' queries with the golden file testdata/panels.txt, which contains

@@ -132,8 +132,8 @@ func (s *sandbox) expectTurns(t *testing.T) {
 	})
 }
 
-// expectPositions submits several jobs to a queue whose quota is enough for only one job. The annotations, the events and
-// the metrics of trainyard's controller must show the position of each job.
+// expectPositions submits several jobs to a queue whose quota is enough for only one job. The annotations and the metrics
+// of trainyard's controller must show the position of each job, and the only event about the job must be JobSubmitted.
 func (s *sandbox) expectPositions(t *testing.T) {
 	s.startController(t)
 	running := queued("running", "openmpi", "team", hostCount, "1h")

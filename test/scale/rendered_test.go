@@ -59,7 +59,8 @@ type exampleCluster struct {
 	config *rest.Config
 }
 
-// clusterNodes is the number of cluster nodes, half of which have GPUs.
+// clusterNodes is the number of cluster nodes, half of which have the label and the taint of
+// cluster nodes with GPUs.
 const clusterNodes = 24
 
 func startExamples(t *testing.T) exampleCluster {
@@ -128,8 +129,8 @@ func (e exampleCluster) apply(t *testing.T, objs []client.Object) {
 	}
 	for _, obj := range objs {
 		if namespace := obj.GetNamespace(); namespace != "" {
-			// Without the label that Red Hat's build of Kueue requires, the admission policy refuses all
-			// TrainJobs in the namespace.
+			// On OpenShift, the admission policy refuses all TrainJobs in a namespace without the label
+			// that Red Hat's build of Kueue requires.
 			managed := map[string]string{"kueue.openshift.io/managed": "true"}
 			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: managed}}
 			if err := e.client.Create(t.Context(), ns); client.IgnoreAlreadyExists(err) != nil {

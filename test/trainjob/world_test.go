@@ -78,7 +78,7 @@ type tripper func(*http.Request) (*http.Response, error)
 
 func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// start starts the controller, which runs until the end of the test.
+// start starts the controller, which runs until w.stop is called or the test ends.
 func (w *world) start(change func(*controller.Options)) {
 	w.Helper()
 	config := w.cp.Config()

@@ -68,9 +68,10 @@ func (l *live) start(kubeconfig string, more ...string) (*exec.Cmd, *bytes.Buffe
 	return cmd, &messages
 }
 
-// TestKilledController kills the program trainyard-controller 20 times at random moments while the program starts jobs.
-// After the kills, each version of each job must have exactly one run. The record, a ConfigMap in which the controller
-// stores the runs, must also contain exactly one run for each version.
+// TestKilledController kills the program trainyard-controller 16 times at random moments while the program starts jobs,
+// and four times after the program has applied a commit. After the kills, each version of each job must have exactly
+// one run. The record, a ConfigMap in which the controller stores the runs, must also contain exactly one run for each
+// version.
 func TestKilledController(t *testing.T) {
 	l := newLive(t)
 	kubeconfig := l.kubeconfig()

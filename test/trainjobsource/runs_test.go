@@ -108,7 +108,7 @@ func TestRunDeletedAtOnceStaysDeleted(t *testing.T) {
 }
 
 // TestRetriesInGitAndInTheCluster checks a job with two requests to run again: a retry annotation in Git and a retry
-// text in the cluster. Setting the retry annotation or the retry text must start a new run, and removing either of them
+// text in the cluster. The first retry text must start a new run, and removing the retry text or the retry annotation
 // must start no run.
 func TestRetriesInGitAndInTheCluster(t *testing.T) {
 	w := newWorld(t, queue)

@@ -57,8 +57,8 @@ var escapes = map[string]struct {
 }
 
 // TestA19EditorsStayInTheirNamespace: an editor of a tenant creates a TrainJobSource for each folder in the list
-// "escapes". The status of each TrainJobSource must name the forbidden file, and no TrainJob may exist in any
-// namespace.
+// "escapes". The status of each TrainJobSource must name the file with the forbidden content, and no TrainJob
+// may exist in the namespaces of the tenants.
 func TestA19EditorsStayInTheirNamespace(t *testing.T) {
 	l := newLive(t)
 	files := map[string]string{}

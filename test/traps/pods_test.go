@@ -61,7 +61,8 @@ func TestRuntimeIsListed(t *testing.T) {
 }
 
 // TestUserFitsTheCluster: OpenShift's SecurityContextConstraints restricted-v2 refuse pods with a fixed user or group. On
-// other clusters, a pod needs a fixed group to read the SSH keys, because Trainer 2.3 creates them with mode 0640.
+// other clusters, a pod needs a fixed group to read the private SSH key, because Trainer 2.3 mounts the key with mode
+// 0640.
 func TestUserFitsTheCluster(t *testing.T) {
 	uid := func(n int64) *int64 { return &n }
 	yes := true
@@ -109,8 +110,8 @@ func TestContainersAreRestricted(t *testing.T) {
 	}
 }
 
-// TestEnvironmentReachesBothRoles: the launcher and the nodes must always have the runtime's variables. Trainer gives
-// a TrainJob's variables to the launcher and the nodes only if runLauncherAsNode is true.
+// TestEnvironmentReachesBothRoles: the launcher and the nodes must always have the runtime's variables. Trainer
+// always gives a TrainJob's variables to the launcher, but to the nodes only if runLauncherAsNode is true.
 func TestEnvironmentReachesBothRoles(t *testing.T) {
 	for role, j := range roleJobs(t, generateRuntime(t, "", `env: {NCCL_DEBUG: INFO, HOME: /workspace}`)) {
 		got := map[string]string{}

@@ -16,9 +16,9 @@ const storage = `storage: {
       home: {nfs: {server: nfs.acme.example, path: /export}},
       results: {s3: results, prefix: OUT_}, models: {s3: models}}`
 
-// TestStorageIsInBothRoles: up to Trainer 2.1, a TrainJob cannot mount volumes. From Trainer 2.2, a TrainJob can
-// mount volumes only with patches. The runtime therefore mounts the volumes, but only in the containers that run
-// ranks.
+// TestStorageIsInBothRoles: up to Trainer 2.1, a TrainJob can mount volumes only with overrides of pods. From
+// Trainer 2.2, a TrainJob can mount volumes only with patches. The runtime therefore mounts the volumes, but
+// only in the containers that run ranks.
 func TestStorageIsInBothRoles(t *testing.T) {
 	for role, j := range roleJobs(t, generateRuntime(t, "", storage)) {
 		want := map[string]corev1.VolumeSource{

@@ -16,7 +16,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// Each constant is a note that the function Vet reports for a runtime that Kubeflow Trainer ships.
+// Each constant except launcherNode is a note that the function Vet reports for a runtime that
+// Kubeflow Trainer ships.
 const (
 	noFramework   = `missing-framework-label at metadata.labels."trainer.kubeflow.org/framework"`
 	launcherNode  = "spec.template.spec.replicatedJobs.launcher.template.spec.template.spec.containers.node"

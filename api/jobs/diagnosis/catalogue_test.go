@@ -76,8 +76,8 @@ func TestPatternsAreFast(t *testing.T) {
 	}
 }
 
-// TestOrder: Diagnose must return a cause before its symptom. If failures have the same time, Diagnose must return a
-// failure of the infrastructure before all other failures.
+// TestOrder: Diagnose must return a cause before its symptom. If failures have the same level and time, Diagnose
+// must return a failure of the infrastructure first.
 func TestOrder(t *testing.T) {
 	log := func(lines ...string) Text { return Text{Source: Log, Message: strings.Join(lines, "\n")} }
 	for name, tc := range map[string]struct {

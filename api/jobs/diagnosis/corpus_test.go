@@ -24,7 +24,7 @@ type report struct {
 	Text   string   `yaml:"text"`
 }
 
-// TestCorpus says little about unknown reports, because the authors of the catalogue know the reports in
+// TestCorpus says little about other reports, because the authors of the catalogue know the reports in
 // testdata/corpus.yaml.
 func TestCorpus(t *testing.T) {
 	all := readReports(t, "testdata/corpus.yaml")

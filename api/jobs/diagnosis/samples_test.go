@@ -79,7 +79,8 @@ func TestSymptomsComeLast(t *testing.T) {
 	}
 }
 
-// TestEvidence checks that evidence is one line of at most 300 characters, without control characters and secrets.
+// TestEvidence checks that evidence is one line of at most 300 characters and an ellipsis, without control
+// characters and secrets.
 func TestEvidence(t *testing.T) {
 	line := "\x1b[31mModuleNotFoundError: No module named 'a'\a HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz " + strings.Repeat("ü", 400)
 	found := Diagnose([]Text{{Source: Log, Message: "first\n" + line + "\nlast"}})

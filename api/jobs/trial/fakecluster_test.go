@@ -43,8 +43,8 @@ func newFakeCluster(t *testing.T) *fakeCluster {
 	return s
 }
 
-// transport either sends a request to the API server through the argument "next", or returns an error and sends
-// nothing.
+// transport sends a request to the API server through the argument "next", or returns an error instead of the
+// response.
 type transport func(next http.RoundTripper, r *http.Request) (*http.Response, error)
 
 func (s *fakeCluster) connect(send transport) {

@@ -12,7 +12,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// hostileProblem is a problem that tries to inject workflow commands through each of its texts.
+// hostileProblem is a problem that tries to inject workflow commands through its file, its path and
+// its message.
 var hostileProblem = problem.Problem{
 	Position: problem.Position{File: "a,line=9::error::%0A\r\n::debug::b.yaml", Line: 3, Column: 7},
 	Rule:     problem.Rule{Name: "wrong-value", Doc: "A value is one that the schema admits"},

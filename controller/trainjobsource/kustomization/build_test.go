@@ -180,8 +180,8 @@ func TestA1Links(t *testing.T) {
 	}
 }
 
-// TestForbiddenFields checks that Build refuses all fields of kustomize that read other files, start programs or repeat
-// values.
+// TestForbiddenFields checks that Build refuses fields of kustomize that read other kinds of files, start programs or
+// repeat values.
 func TestForbiddenFields(t *testing.T) {
 	for _, field := range []string{
 		"crds", "openapi", "configMapGenerator", "secretGenerator", "generatorOptions", "helmGlobals", "helmCharts", "helmChartInflationGenerator",

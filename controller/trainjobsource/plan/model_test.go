@@ -287,7 +287,7 @@ func (w *world) checkQueue() {
 }
 
 // settle ends all TrainJobs, and makes and carries out plans until nothing changes. settle then checks that the newest
-// version of each job has run, and that the record contains all TrainJobs.
+// version of each job has run, unless the policy is Ignore, and that the record contains all TrainJobs of the jobs.
 func (w *world) settle() {
 	w.settling = true
 	defer func() { w.settling = false }()

@@ -31,7 +31,8 @@ func send(ctx context.Context, transport http.RoundTripper) error {
 	return err
 }
 
-// TestRefuseAfterPause: no goroutine calls beat, as if the whole process were paused.
+// TestRefuseAfterPause: no goroutine calls beat between the requests, as if the whole process were
+// paused.
 func TestRefuseAfterPause(t *testing.T) {
 	server := &slowServer{}
 	transport := RefuseAfterPause(server)

@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// version returns a plan.Version. In the returned version, the digest of the spec is as long as the
-// digests that the controller writes.
+// version returns a plan.Version. In the returned version, the digest of the spec is a little
+// longer than the digests that the controller writes.
 func version(generation int) plan.Version {
 	return plan.Version{Generation: generation, Spec: strings.Repeat("x", 32)}
 }

@@ -41,7 +41,7 @@ func FuzzVet(f *testing.F) {
 }
 
 // TestVetAcceptsAnyValueAnywhere checks the same properties as FuzzVet. Each input is a valid runtime in which one
-// value is replaced by a value of another type.
+// value is replaced by another value, usually of another type.
 func TestVetAcceptsAnyValueAnywhere(t *testing.T) {
 	scalar := func(v any) *document.Node { return &document.Node{Scalar: v} }
 	list := func(items ...*document.Node) *document.Node {

@@ -13,7 +13,7 @@ import (
 // Size is the size of a document. The schema allows at most 256 keys in a mapping. The schema allows at most 64 items
 // in a list, so a tenant can list at most 64 runtimes.
 type Size struct {
-	Runtimes     int // each runtime has scope: namespace
+	Runtimes     int // each runtime has scope: namespace, except in workload W2
 	Tenants      int // each tenant lists all runtimes
 	Environments int // each environment changes a few values
 }
@@ -21,7 +21,7 @@ type Size struct {
 // W is the workload to which most speed targets apply. Workload W has 2,000 TrainingRuntimes.
 var W = Size{Runtimes: 20, Tenants: 25, Environments: 4}
 
-// Sizes returns the size of each workload, keyed by the name of the workload.
+// Sizes returns the size of each workload except W2, keyed by the name of the workload.
 func Sizes() map[string]Size {
 	return map[string]Size{
 		"W":    W,
