@@ -22,7 +22,7 @@ const (
 	ReasonVerificationFailed = "VerificationFailed" // the commit does not meet spec.verify
 	ReasonJobsInvalid        = "JobsInvalid"        // files or jobs of the commit have mistakes
 	ReasonApplyFailed        = "ApplyFailed"        // a TrainJob or the controller's record of runs could not be written
-	ReasonProgressing        = "Progressing"        // a commit is fetched or applied
+	ReasonProgressing        = "Progressing"        // the controller waits for other rounds, or deletes runs
 )
 
 // Annotations and labels that TrainJobSources use.

@@ -104,6 +104,9 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 			return ctrl.Result{}, err
 		}
 	}
+	if !r.busy {
+		r.state.waiting = time.Time{}
+	}
 	if err := r.writeStatus(ctx); err != nil {
 		return ctrl.Result{}, err
 	}

@@ -24,8 +24,8 @@ func (r *round) fetch(ctx context.Context) bool {
 	if left := r.readings.left(r.source.Namespace); left > 0 {
 		return r.postponeFetch(ctx, r.now.Add(left))
 	}
-	if r.busy = !r.slots.take(r.source.Namespace); r.busy {
-		return false
+	if !r.slots.take(r.source.Namespace) {
+		return r.waitFor("the fetches of other TrainJobSources, perhaps because a Git server does not answer")
 	}
 	defer r.slots.free(r.source.Namespace)
 	r.fetched = true

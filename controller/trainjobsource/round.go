@@ -2,6 +2,7 @@ package trainjobsource
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -100,9 +101,27 @@ func (r *round) carryOut(ctx context.Context) {
 
 // reserve locks the namespace for the rest of the round.
 func (r *round) reserve(context.Context) bool {
-	r.unlock = r.Rounds.TryLock(r.source.Namespace)
-	r.busy = r.unlock == nil
-	return !r.busy
+	if r.unlock = r.Rounds.TryLock(r.source.Namespace); r.unlock == nil {
+		return r.waitFor("another TrainJobSource, which changes TrainJobs of this namespace")
+	}
+	return true
+}
+
+// waitFor returns false to end the round, because other rounds must end first. If a change of the TrainJobSource, or a
+// request for a fetch, has been waiting for longer than quietWait, the status says what it waits for.
+func (r *round) waitFor(others string) bool {
+	r.busy = true
+	if r.state.waiting.IsZero() {
+		r.state.waiting = r.now
+	}
+	status := r.source.Status
+	isNew := status.ObservedGeneration != r.source.Generation || status.LastSync != r.source.Annotations[v1alpha1.SyncAnnotation]
+	if isNew && r.now.Sub(r.state.waiting) > quietWait {
+		since := r.state.waiting.UTC().Format(time.RFC3339)
+		r.failure = &failure{reason: v1alpha1.ReasonProgressing, postponed: true, message: fmt.Sprintf("waiting since %s for %s", since, others)}
+		r.setConditions()
+	}
+	return false
 }
 
 // release unlocks the namespace that the round has reserved.

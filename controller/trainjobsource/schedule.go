@@ -16,6 +16,8 @@ const (
 	// busyDelay is the time after which the controller repeats a round that ended early. A round ends early if too
 	// many other rounds are fetching, or if another round is changing TrainJobs of the same namespace.
 	busyDelay = time.Second
+	// quietWait is the time after which the status says that the TrainJobSource waits for other rounds.
+	quietWait = time.Minute
 	// settleDelay is the time between a round that changes TrainJobs and the repetition of this
 	// round.
 	settleDelay = time.Second

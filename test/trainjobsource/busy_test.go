@@ -3,9 +3,12 @@ package trainjobsource
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/trainyard/trainyard/api/v1alpha1"
 	"github.com/trainyard/trainyard/controller/trainjobsource"
@@ -41,14 +44,16 @@ func reserve(t *testing.T, rounds *reconcile.Reconciler) (free func()) {
 // controller's only worker must handle the TrainJobSource whose namespace is not reserved. The TrainJobSource in the
 // reserved namespace must wait: the controller fetches its commit only once. The status must show the requested fetch
 // only after the commit was applied. If the TrainJobSource in the reserved namespace is deleted, the deletion must wait
-// until the reservation ends.
+// until the reservation ends. After more than a minute, the status must say what the TrainJobSource waits for.
 func TestReservedNamespaceDoesNotStopOthers(t *testing.T) {
 	l := newLive(t)
 	commit := l.push("bert", "numNodes: 2")
 	var rounds *reconcile.Reconciler
 	fetcher := &counter{}
+	var passed atomic.Int64 // the time by which the controller's clock is ahead
 	l.runController(func(c *trainjobsource.Controller) {
 		rounds = c.Rounds
+		rounds.Now = func() time.Time { return time.Now().Add(time.Duration(passed.Load())) }
 		fetcher.Fetcher, c.Fetcher = c.Fetcher, fetcher
 	})
 	free := reserve(t, rounds)
@@ -63,6 +68,11 @@ func TestReservedNamespaceDoesNotStopOthers(t *testing.T) {
 	l.object = waiting
 	if l.refresh(); l.object.Status.LastSync != "" || l.object.Status.Applied != nil {
 		t.Errorf("while its namespace is reserved, the TrainJobSource has the status %+v", l.object.Status)
+	}
+	passed.Store(int64(2 * time.Minute))
+	l.wait("False", v1alpha1.ReasonProgressing)
+	if text := meta.FindStatusCondition(l.object.Status.Conditions, v1alpha1.ReadyCondition).Message; !strings.Contains(text, "for another TrainJobSource, which changes TrainJobs") {
+		t.Errorf("the condition Ready has the message %q", text)
 	}
 	free()
 	l.waitRuns("the namespace is free", "bert/1 nodes=2")
