@@ -102,6 +102,9 @@ func TestStates(t *testing.T) {
 	}}}
 	sidecar := newPod(Launcher, "a", failed)
 	sidecar.Status.ContainerStatuses = append(sidecar.Status.ContainerStatuses, corev1.ContainerStatus{Name: "istio-proxy", State: running})
+	killed := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "Error"}}
+	killedSidecar := newPod(Launcher, "a", failed)
+	killedSidecar.Status.ContainerStatuses = append(killedSidecar.Status.ContainerStatuses, corev1.ContainerStatus{Name: "istio-proxy", State: killed})
 	other := newPod(Node, "b", running)
 	other.Spec.Containers[0].Image = "quay.io/acme/b:1"
 	for name, tc := range map[string]struct {
@@ -118,6 +121,9 @@ func TestStates(t *testing.T) {
 		"different images":       {newSnapshot(nil, newPod(Launcher, "a", running), other), time.Hour, "ImagesDiffer"},
 		"a node is unreachable":  {newSnapshot(nil, preflight, newPod(Node, "b", running)), time.Minute, "SSHBlocked"},
 		"a sidecar does not end": {newSnapshot(nil, sidecar), time.Hour, "SidecarRunning"},
+		"a killed launcher":      {newSnapshot(nil, newPod(Launcher, "a", killed)), time.Hour, "ProcessKilled"},
+		"a killed node":          {newSnapshot(nil, newPod(Launcher, "a", failed), newPod(Node, "b", killed)), time.Hour, ""},
+		"a killed sidecar":       {newSnapshot(nil, killedSidecar), time.Hour, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -40,6 +41,9 @@ func (s Snapshot) stateTexts(now time.Time) []diagnosis.Text {
 		for _, host := range verdict.Failed {
 			add(s.latestLauncher(), host.Text())
 		}
+	}
+	if pod := s.killedLauncher(); pod != "" {
+		add(pod, fmt.Sprintf("the launcher ended with exit code %d", killedCode))
 	}
 	if s.lostLauncher() {
 		add("", "the TrainJob failed, and its launcher has no pod any more")
@@ -102,6 +106,20 @@ func (s Snapshot) hasActiveJobs() bool {
 	return slices.ContainsFunc(s.Job.Status.JobsStatus, func(s trainer.JobStatus) bool { return ptr.Deref(s.Active, 0) > 0 })
 }
 
+// killedCode is the exit code that mpirun and shells return for a process that got SIGKILL (signal 9): 128 + 9.
+const killedCode = 137
+
+// killedLauncher returns the name of the launcher's latest pod if its main container ended with killedCode. Other
+// containers with this exit code are no sign of a failure, because Kubernetes kills containers that ignore SIGTERM.
+func (s Snapshot) killedLauncher() string {
+	for _, pod := range s.LatestAttempts() {
+		if ended := pod.mainEnd(); pod.Role == Launcher && ended != nil && ended.ExitCode == killedCode {
+			return pod.Name
+		}
+	}
+	return ""
+}
+
 // lostLauncher reports whether the launcher's Job failed and no pod of the launcher exists. Kubernetes keeps failed
 // pods. If the launcher has failed and its pod is missing, somebody or something has deleted the pod.
 func (s Snapshot) lostLauncher() bool {
@@ -156,11 +174,14 @@ func (p Pod) sidecar() string {
 	return ""
 }
 
-func (p Pod) mainHasEnded() bool {
+func (p Pod) mainHasEnded() bool { return p.mainEnd() != nil }
+
+// mainEnd returns the final state of the main container, or nil if the container has not ended.
+func (p Pod) mainEnd() *corev1.ContainerStateTerminated {
 	for _, c := range p.Status.ContainerStatuses {
 		if c.Name == MainContainer {
-			return c.State.Terminated != nil
+			return c.State.Terminated
 		}
 	}
-	return false
+	return nil
 }

@@ -66,7 +66,7 @@ func (r *round) delete(ctx context.Context) (ctrl.Result, error) {
 func (r *round) prune(ctx context.Context) (again time.Duration, err error) {
 	defer r.release()
 	if !r.reserve(ctx) {
-		return busyDelay, nil
+		return busyDelay, r.writeStatus(ctx) // it may say what the deletion waits for
 	}
 	left, err := r.deleteRuns(ctx)
 	switch {

@@ -23,7 +23,7 @@ type state struct {
 	sync       string
 
 	due      time.Time // when the next fetch is due
-	waiting  time.Time // when the first of several busy rounds began; zero if the last round was not busy
+	waiting  time.Time // when a change began to wait for other rounds; zero if no change waits
 	failures int       // the number of successive rounds that failed with an error that may be temporary
 	fetched  time.Time // when the last successful fetch began
 	failure  *failure  // why the last fetch failed; nil if it succeeded

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -111,15 +112,16 @@ func (r *round) reserve(context.Context) bool {
 // request for a fetch, has been waiting for longer than quietWait, the status says what it waits for.
 func (r *round) waitFor(others string) bool {
 	r.busy = true
-	if r.state.waiting.IsZero() {
-		r.state.waiting = r.now
-	}
 	status := r.source.Status
 	isNew := status.ObservedGeneration != r.source.Generation || status.LastSync != r.source.Annotations[v1alpha1.SyncAnnotation]
-	if isNew && r.now.Sub(r.state.waiting) > quietWait {
+	switch {
+	case !isNew:
+		r.state.waiting = time.Time{}
+	case r.state.waiting.IsZero():
+		r.state.waiting = r.now
+	case r.now.Sub(r.state.waiting) > quietWait:
 		since := r.state.waiting.UTC().Format(time.RFC3339)
-		r.failure = &failure{reason: v1alpha1.ReasonProgressing, postponed: true, message: fmt.Sprintf("waiting since %s for %s", since, others)}
-		r.setConditions()
+		r.setConditions(&failure{reason: v1alpha1.ReasonProgressing, message: fmt.Sprintf("waiting since %s for %s", since, others)})
 	}
 	return false
 }
@@ -143,5 +145,9 @@ func (r *round) fail(f failure) bool {
 func (r *round) suspend() {
 	r.state.generation = 0 // the next round fetches
 	r.source.Status.ObservedGeneration = r.source.Generation
-	r.setCondition(v1alpha1.ReconcilingCondition, "False", v1alpha1.ReasonSuspended, "spec.suspend is true: nothing is fetched or applied")
+	const text = "spec.suspend is true: nothing is fetched or applied"
+	r.setCondition(v1alpha1.ReconcilingCondition, "False", v1alpha1.ReasonSuspended, text)
+	if ready := meta.FindStatusCondition(r.source.Status.Conditions, v1alpha1.ReadyCondition); ready != nil && ready.Reason == v1alpha1.ReasonProgressing {
+		r.setCondition(v1alpha1.ReadyCondition, "Unknown", v1alpha1.ReasonSuspended, text) // the TrainJobSource does not wait any more
+	}
 }

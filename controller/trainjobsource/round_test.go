@@ -39,4 +39,8 @@ func TestStatusExplainsLongWaits(t *testing.T) {
 			t.Errorf("after %s, the next round begins in %s, want %s", tc.passed, delay, busyDelay)
 		}
 	}
+	(&round{Controller: c, source: source, state: s}).suspend()
+	if ready := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ReadyCondition); ready.Status != "Unknown" || ready.Reason != v1alpha1.ReasonSuspended {
+		t.Errorf("after the suspension, the condition Ready is %+v", ready)
+	}
 }

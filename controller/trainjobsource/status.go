@@ -60,16 +60,16 @@ func (r *round) summarize() {
 		}
 		r.Metrics.matched(r.state.key, r.state.fetched)
 	}
-	r.setConditions()
+	r.setConditions(r.failure)
 }
 
 // setConditions sets the conditions as kstatus expects them: at most one of Reconciling and Stalled is True, and only
-// while Ready is False.
-func (r *round) setConditions() {
+// while Ready is False. The argument f is the reason why Ready is False, or nil.
+func (r *round) setConditions(f *failure) {
 	var text string
 	ready, reason := metav1.ConditionTrue, v1alpha1.ReasonApplied
 	reconciling, stalled := metav1.ConditionFalse, metav1.ConditionFalse
-	switch f := r.failure; {
+	switch {
 	case f != nil && f.stalled:
 		ready, reason, text, stalled = metav1.ConditionFalse, f.reason, f.message, metav1.ConditionTrue
 	case f != nil:

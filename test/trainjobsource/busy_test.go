@@ -96,6 +96,8 @@ func TestReservedNamespaceDoesNotStopOthers(t *testing.T) {
 	if runs := l.runs(); len(runs) != 1 {
 		t.Errorf("while the namespace is reserved, the runs %v exist, want one", runs)
 	}
+	passed.Store(int64(4 * time.Minute))
+	l.wait("False", v1alpha1.ReasonProgressing)
 	free()
 	l.waitGone()
 }

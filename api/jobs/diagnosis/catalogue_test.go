@@ -98,7 +98,7 @@ func TestOrder(t *testing.T) {
 			[]string{"ProcessKilled", "JobFailed"},
 		},
 		"only the exit code of a killed process": {
-			[]Text{{Source: Cluster, Message: "jobset failed due to one or more job failures"}, {Source: Cluster, Message: "Error: exit code 137"}},
+			[]Text{{Source: Cluster, Message: "jobset failed due to one or more job failures"}, {Source: State, Message: "the launcher ended with exit code 137"}, {Source: Cluster, Message: "Error: exit code 137"}},
 			[]string{"ProcessKilled", "JobFailed"},
 		},
 		"a killed process, Intel MPI": {
