@@ -80,9 +80,9 @@ images-horovod: cluster-packages ## Build the image of Horovod, which is compile
 	go run ./test/images/cmd/images .tools/images horovod
 
 .PHONY: e2e
-e2e: cluster-packages cluster-tools packets-tools images ## Run MPI jobs in real pods (as root)
+e2e: cluster-packages cluster-tools kueue-tools packets-tools images ## Run MPI jobs in real pods (as root)
 	@# At most three jobs run at once, because two cores and two cluster nodes have no room for more.
-	$(LANE) e2e env TRAINYARD_E2E=1 go test -count=1 -p 1 -parallel 3 -timeout 60m ./test/images ./test/cluster ./test/e2e
+	$(LANE) e2e env TRAINYARD_E2E=1 TRAINYARD_KUEUE=1 go test -count=1 -p 1 -parallel 3 -timeout 60m ./test/images ./test/cluster ./test/e2e
 
 .PHONY: e2e-horovod
 e2e-horovod: images-horovod cluster-tools packets-tools images ## Train with Horovod in real pods, after compiling Horovod (as root)

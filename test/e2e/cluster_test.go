@@ -70,7 +70,7 @@ func runOnCluster(m *testing.M) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	options := cluster.Options{Dir: dir, Nodes: nodeCount, Trainer: trainerTools(), Progress: os.Stderr}
+	options := cluster.Options{Dir: dir, Nodes: nodeCount, Trainer: trainerTools(), Kueue: wantsKueue(), Progress: os.Stderr}
 	if err := cluster.Up(ctx, options); err != nil {
 		return 0, err
 	}
