@@ -44,3 +44,24 @@ func TestStatusExplainsLongWaits(t *testing.T) {
 		t.Errorf("after the suspension, the condition Ready is %+v", ready)
 	}
 }
+
+// TestWaitBeginsWithTheChange: rounds without a change also wait for slots, but only the wait of a change is reported.
+func TestWaitBeginsWithTheChange(t *testing.T) {
+	c := &Controller{}
+	c.slots.take("team-a")
+	source := &v1alpha1.TrainJobSource{}
+	source.Namespace, source.Generation, source.Status.ObservedGeneration = "team-a", 1, 1
+	s := &state{}
+	began := time.Unix(1_800_000_000, 0)
+	for _, tc := range []struct {
+		passed     time.Duration
+		generation int64
+		reported   bool
+	}{{0, 1, false}, {time.Hour, 1, false}, {time.Hour + time.Second, 2, false}, {time.Hour + 2*time.Minute, 2, true}} {
+		source.Generation = tc.generation
+		(&round{Controller: c, source: source, state: s, now: began.Add(tc.passed)}).fetch(t.Context())
+		if reported := len(source.Status.Conditions) > 0; reported != tc.reported {
+			t.Errorf("after %s, the status says that the TrainJobSource waits: %t, want %t", tc.passed, reported, tc.reported)
+		}
+	}
+}
