@@ -18,8 +18,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// A change other than a truncation may cause problems at no more than maxProblems positions, because a user cannot
-// find the mistake in a long list. changeTimeout is far above the time that trainyard takes for a valid document.
+// One change may cause problems at no more than maxProblems positions, because a user cannot find the mistake in a
+// long list. If a change cuts off the end of the document, this limit does not apply. changeTimeout is far above
+// the time that trainyard takes for a valid document.
 const (
 	mutationCount = 2000
 	maxProblems   = 15

@@ -40,8 +40,8 @@ func TestReadings(t *testing.T) {
 	})
 }
 
-// TestPostponedFetch checks that, while its namespace must wait, a round goes on without a fetch only with a commit of the
-// current spec, and that the next round begins after the wait.
+// TestPostponedFetch runs rounds whose namespace may not fetch yet. Such a round must go on only if a commit of the
+// current spec is in memory. The next round must begin when the namespace may fetch again.
 func TestPostponedFetch(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fetched             int64 // the generation that was fetched; the TrainJobSource has generation 1

@@ -10,9 +10,9 @@ import (
 )
 
 // streamPackage is the source of a file that is added to the CUE package generator/evaluate. With this file, CUE
-// evaluates every object completely. In trainyard itself, CUE evaluates each shape only once. A shape is an object
-// without the values of its parameters. Go fills in the values of the parameters. No tenant of workload W has editors
-// or viewers, so the package builds no RoleBindings.
+// evaluates every object completely. trainyard itself saves time: CUE evaluates each shape only once, and Go fills in
+// the parameters. (A shape is an object without the values of its parameters.) The file builds no RoleBindings,
+// because no tenant of workload W has editors or viewers.
 const streamPackage = `package evaluate
 
 import (

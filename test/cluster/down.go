@@ -21,8 +21,8 @@ import (
 )
 
 // Down stops the cluster whose files are in the folder "dir", and restores the machine's settings. If one step fails,
-// Down still tries the other steps, but keeps the folder of the cluster. If the folder contains no cluster, Down only
-// removes the folder.
+// Down still carries out the other steps, but keeps the folder. If the folder contains no cluster, Down just removes
+// the folder.
 func Down(ctx context.Context, dir string, progress io.Writer) error {
 	lockFile, err := lock(dir)
 	if errors.Is(err, fs.ErrNotExist) {

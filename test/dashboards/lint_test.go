@@ -71,9 +71,9 @@ func (e exclusion) covers(name string, f finding) bool {
 	return (e.Dashboard == "" || e.Dashboard == name) && (e.Panel == "" || e.Panel == f.panel)
 }
 
-// TestRulesDetectViolations changes a valid dashboard once for each rule, so that the dashboard violates the rule, and
-// checks that the rule reports the violation. A rule with exclusions needs no such change, because
-// TestDashboardsFollowTheRules checks that the rule reports the excluded panels.
+// TestRulesDetectViolations checks that each rule reports a violation. For this, the test changes a valid dashboard so
+// that it violates the rule. Rules with exclusions in grafana/.lint need no such change: TestDashboardsFollowTheRules
+// checks that these rules report the excluded panels.
 func TestRulesDetectViolations(t *testing.T) {
 	good := shippedDashboards(t).grafana["trainjob"]
 	changes := map[string]func(b *board){

@@ -17,8 +17,8 @@ import (
 // nobodyID is the id of the user that examples/images/fn.Dockerfile sets.
 const nobodyID = 65534
 
-// TestContainer runs trainyard-fn under the same conditions as a container of examples/images/fn.Dockerfile. The
-// user is "nobody", there are no arguments, and the root folder contains only the program.
+// TestContainer runs trainyard-fn as a container of examples/images/fn.Dockerfile would run it. The program runs
+// as the user "nobody" and without arguments, and its root folder contains no other file.
 func TestContainer(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can change the root folder of a program")

@@ -138,8 +138,8 @@ func newQuota(spec, manager string) string {
 	return "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: team, labels: {app.kubernetes.io/managed-by: " + manager + "}}\nspec: " + spec + "\n"
 }
 
-// TestValidatorAcceptsUnknownFields: in objects that trainyard has not generated, the validator accepts fields and
-// kinds that trainyard does not know, because a newer cluster may have them.
+// TestValidatorAcceptsUnknownFields: the validator must accept unknown kinds and unknown fields, because a newer
+// cluster may have them. This holds only for objects that trainyard has not generated.
 func TestValidatorAcceptsUnknownFields(t *testing.T) {
 	w := newWorkspace(t)
 	files := useCases()["validator"].files

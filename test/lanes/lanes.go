@@ -87,8 +87,8 @@ func All() []Lane {
 
 // diagnosis is the path of the folder with the catalogue of failures. The lanes in the variable "diagnosing" have the folder
 // api/jobs/diagnosis as an input. The lanes outside the list "diagnosing" do not diagnose any TrainJob. In the lanes smoke,
-// hosts, sdk, e2e-horovod, scale and bench-mpi, no test looks for the cause of a failure. The lane bench runs no TrainJobs,
-// and the lane bench-gitops runs only the controller of TrainJobSources.
+// hosts, sdk, e2e-horovod, scale and bench-mpi, no test checks a diagnosis. The lane bench runs no TrainJobs. The lane
+// bench-gitops measures only the controller of TrainJobSources.
 const diagnosis = "api/jobs/diagnosis"
 
 var diagnosing = []string{"test", "e2e", "kueue", "gitops", "race", "fuzz", "bench-jobs"}

@@ -10,8 +10,9 @@ var (
 	makePattern     = regexp.MustCompile(`(?m)\$\(MAKE\) (?:-\S+ )*([a-z0-9-]+)`)
 )
 
-// recipe returns the rule of a target in a Makefile, the rules of the targets that this rule makes with $(MAKE), and the
-// variables that these rules use. The result is empty if the Makefile does not have the target.
+// recipe returns the rule of a target in a Makefile. If the rule calls $(MAKE) for other targets, recipe also returns
+// the rules of these targets. The result includes the variables that the returned rules use. The result is empty if the
+// Makefile does not have the target.
 func recipe(makefile, target string) string {
 	text := rules(makefile, target)
 	return text + strings.Join(variables(makefile, text, map[string]bool{}), "")

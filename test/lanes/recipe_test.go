@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestRecipe checks that the recipe of a target contains the target's rule, the rules of the targets that this rule makes
-// with $(MAKE), and the variables that these rules use.
+// TestRecipe checks the recipe of a target. The recipe must contain the target's rule, the rules of targets for which
+// this rule calls $(MAKE), and the variables of all these rules.
 func TestRecipe(t *testing.T) {
 	const (
 		fuzz    = "fuzz: tools ## Fuzz\n\t$(LANE) fuzz $(MAKE) -s --no-print-directory fuzz-targets\n"

@@ -140,8 +140,8 @@ func TestCUELayers(t *testing.T) {
 	}
 }
 
-// verifyPackage is the only package of the generator that may use the Go types of Kubernetes. The package
-// generator/verify decodes objects into these Go types, and thereby verifies the objects.
+// verifyPackage is the only package of the generator whose files may import Go types of Kubernetes
+// objects. To verify an object, generator/verify decodes the object into its Go type.
 const verifyPackage = "generator/internal/upstream"
 
 // TestObjectsAreNotMadeInGo: the content of objects is written in CUE. Go files in generator and bundles must not

@@ -16,8 +16,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// SSHKeys generates the files that a pod gets from a TrainJob's Secret for SSH: a private key in PEM format, and two files
-// with the public key. The result maps names of files to their content.
+// SSHKeys generates a key pair for SSH, as files. A pod gets the same three files from the Secret of its TrainJob: the
+// private key in PEM format, and the public key twice. The result maps names of files to their content.
 func SSHKeys(t testing.TB) map[string]string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)

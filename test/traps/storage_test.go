@@ -16,9 +16,9 @@ const storage = `storage: {
       home: {nfs: {server: nfs.acme.example, path: /export}},
       results: {s3: results, prefix: OUT_}, models: {s3: models}}`
 
-// TestStorageIsInBothRoles: up to Trainer 2.1, a TrainJob can mount volumes only with overrides of pods. From
-// Trainer 2.2, a TrainJob can mount volumes only with patches. The runtime therefore mounts the volumes, but
-// only in the containers that run ranks.
+// TestStorageIsInBothRoles: a TrainJob can mount volumes only if it overrides (up to Trainer 2.1) or patches
+// (from Trainer 2.2) the pods of its runtime. Therefore, the runtime must mount the volumes, in all
+// containers that run ranks and in no other containers.
 func TestStorageIsInBothRoles(t *testing.T) {
 	for role, j := range roleJobs(t, generateRuntime(t, "", storage)) {
 		want := map[string]corev1.VolumeSource{

@@ -168,7 +168,7 @@ func TestEarlierRunsOfTakenJobsArePruned(t *testing.T) {
 	}
 }
 
-// TestWithoutNewRuns checks that a plan without new runs still deletes runs.
+// TestWithoutNewRuns: if a plan must create no runs, it must still delete runs.
 func TestWithoutNewRuns(t *testing.T) {
 	in := Input{
 		Policy: Policy{Prune: Always}, Record: ran(), TrainJobs: map[string]TrainJob{"bert": run(Active, 1, "A")},
