@@ -34,8 +34,8 @@ const (
 	systemNamespace = v1alpha1.SystemNamespace
 )
 
-// Render writes the objects to objects/, with the same file names as the format "kustomize". Render writes the
-// resources and settings of Argo CD to argocd/.
+// Render returns a tree with the objects in objects/, and the resources and settings of Argo CD in argocd/.
+// The files in objects/ have the same names as in the format "kustomize".
 func (argocd) Render(ctx context.Context, b Bundle) (Tree, error) {
 	if b.Delivery.ArgoCD == nil {
 		return Tree{}, &MissingError{"spec.delivery.argocd", "the format argocd has to know where the bundle will be: want repoURL"}

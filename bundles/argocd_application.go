@@ -29,9 +29,9 @@ func (a argocdWriter) buildApplication() fields {
 
 func (a argocdWriter) applicationSpec() fields {
 	policy := fields{
-		// The Application does not set the option PruneLast, because the option would also apply to RoleBindings, which Argo
-		// CD must delete first. The package policies/delivery sets PruneLast in the annotations of objects. All objects that
-		// Argo CD prunes have the annotation, except RoleBindings and ClusterRoleBindings.
+		// The Application does not set the option PruneLast, because the option would also apply to RoleBindings, which
+		// Argo CD must delete first. Instead, the package policies/delivery sets PruneLast in an annotation of each object
+		// that Argo CD prunes, except RoleBindings and ClusterRoleBindings.
 		"syncOptions": syncOptions,
 		// A sync can fail in the first minutes, while Trainer's webhooks and the CRDs of other projects are not available
 		// yet.
@@ -62,9 +62,9 @@ func source(repoURL, revision, folder string) fields {
 }
 
 // applicationSet returns an ApplicationSet. The name of each generated Application consists of the argument "name", a full
-// stop, and the argument "suffix". The suffix is a template, which Argo CD fills in for each element of the generators. In
-// the bundle, no Application outside this ApplicationSet has a name of the form NAME.SUFFIX. In the template for the
-// Applications, the project and all other fields that grant permissions must not depend on the generators.
+// stop, and the argument "suffix". The suffix is a template, which Argo CD fills in for each element of the generators.
+// The names of these Applications differ from the names of all other Applications in the bundle. In the argument "spec",
+// the project and all other fields that grant permissions must not depend on the generators.
 func (a argocdWriter) applicationSet(name, suffix string, generators []fields, annotations map[string]string, spec fields) fields {
 	metadata := fields{"name": name + "." + suffix, "labels": a.labels()}
 	if annotations != nil {
@@ -74,8 +74,9 @@ func (a argocdWriter) applicationSet(name, suffix string, generators []fields, a
 		"goTemplate": true, "goTemplateOptions": []string{"missingkey=error"},
 		"generators": generators,
 		"template":   fields{"metadata": metadata, "spec": spec},
-		// If somebody removes a cluster or a folder, Argo CD removes its Application, but the
-		// objects stay in the cluster.
+		// If the document no longer lists a cluster, or a repository no longer contains a folder,
+		// Argo CD deletes the Application of this cluster or folder. The objects of the Application
+		// stay in the cluster.
 		"syncPolicy": fields{"preserveResourcesOnDeletion": true},
 	})
 }

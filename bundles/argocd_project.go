@@ -15,8 +15,8 @@ type groupKind struct {
 
 // buildProject returns the AppProject that lets Argo CD apply only the kinds of objects that a platform can contain.
 // Argo CD can delete an object only if the AppProject allows its kind and namespace. Therefore the AppProject also
-// allows kinds and namespaces that the platform no longer uses. Argo CD may still have to delete the last object of a
-// kind, or the objects of a removed team.
+// allows kinds and namespaces that the platform no longer uses. Otherwise Argo CD could not delete the last object of
+// a kind, or the objects of a removed team.
 func (a argocdWriter) buildProject() fields {
 	return a.resource("AppProject", a.uniqueName(), nil, fields{
 		"description":                "Objects that trainyard generates for the platform " + a.uniqueName(),
@@ -34,9 +34,10 @@ var openShiftNamespaces = []string{
 }
 
 // platformDestinations allows all namespaces except the namespaces of Argo CD and of the cluster's own software. Everybody
-// who can write to the platform's repository can add a RoleBinding to each allowed namespace. Everybody who could add a
-// RoleBinding to a forbidden namespace could control Argo CD or the cluster. If the namespace of a destination begins with
-// an exclamation mark, Argo CD forbids this namespace in all clusters.
+// who can write to the platform's repository can add RoleBindings to the allowed namespaces. With a RoleBinding in a
+// forbidden namespace, an attacker could control Argo CD or the cluster. If the namespace of a destination begins with an
+// exclamation mark, Argo CD forbids this namespace in all clusters. Therefore each forbidden namespace needs only one
+// destination.
 func (a argocdWriter) platformDestinations() []fields {
 	forbidden := []string{a.Namespace, "kube-*"}
 	if a.Delivery.Target.OpenShift {

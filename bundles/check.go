@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// RefusedError reports files in a folder that Write would delete or overwrite.
+// RefusedError reports that a folder was not changed, because files in the folder would be lost.
 type RefusedError struct {
 	Dir   string
 	Files []string // paths relative to Dir, each with the reason
@@ -26,10 +26,10 @@ func (r *RefusedError) Error() string {
 	return fmt.Sprintf("%s holds files that would be lost: %s%s", r.Dir, strings.Join(listed, ", "), more)
 }
 
-// Check returns a *RefusedError if Write would lose files. The method Check refuses unknown files unless the
-// Writer's field KeepUnknown is true. Even if KeepUnknown is true, Check refuses an unknown file in the place of
-// a generated file. The method Check refuses generated files that somebody edited, unless the Writer's field
-// Force is true.
+// Check returns a *RefusedError if Write would delete or overwrite unknown or edited files. The method Check
+// refuses unknown files unless the Writer's field KeepUnknown is true. Even if KeepUnknown is true, Check
+// refuses an unknown file whose path conflicts with the path of a generated file. The method Check refuses
+// generated files that somebody edited, unless the Writer's field Force is true.
 func (p *Plan) Check() error {
 	var unknown, edited []string
 	wanted, folders := p.tree.listPaths(), map[string]bool{}

@@ -14,11 +14,11 @@ import (
 )
 
 // fill writes the tree to the staging folder, which will replace the present folder. For unchanged files, and for unknown
-// files (files that the manifest does not list), fill creates hard links. fill writes every file that is neither
-// unchanged nor unknown as a new file. Existing files and folders keep their modes.
+// files (files that the manifest does not list), fill creates hard links. fill writes new and changed files. Changed
+// files and existing folders keep their modes.
 //
-// fill does not flush files to the disk. If the function "fill" flushed files to the disk, a run with 3,000 files
-// would take two to eight times as long. After a power failure, lost files can be generated again.
+// fill does not flush files to the disk, because a run with 3,000 files would then take two to eight times as
+// long. After a power failure, users can generate the lost files again.
 func (p *Plan) fill(ctx context.Context, s *staging) error {
 	folders := p.listFolders()
 	for _, folder := range folders {
@@ -81,8 +81,8 @@ func (p *Plan) listFolders() []string {
 	return append([]string{"."}, slices.Sorted(maps.Keys(folders))...)
 }
 
-// put adds a file to the staging folder. If the file system allows it, an unchanged file
-// becomes a hard link.
+// put adds a file to the staging folder. For an unchanged file, put creates a hard link if the file
+// system allows it. Otherwise put writes the file.
 func (p *Plan) put(s *staging, f hashedFile) error {
 	before := p.present[f.Path]
 	if before.generated && before.digest == f.digest {

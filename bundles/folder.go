@@ -32,8 +32,8 @@ func (e entry) pathLabel(path string) string {
 	return path
 }
 
-// read looks at the present folder, and adds the contents of the folder to the plan. If the folder does
-// not exist, the method "read" leaves the plan unchanged.
+// read compares the present folder with its manifest, and records the files and folders in the plan. If
+// the folder does not exist, the method "read" leaves the plan unchanged.
 func (p *Plan) read(ctx context.Context) error {
 	info, err := p.parent.root.Lstat(p.name)
 	switch {
@@ -151,7 +151,7 @@ func readFolderManifest(root *os.Root) ([]byte, error) {
 // that the manifest lists after the first maxManifest bytes count as unknown files.
 const maxManifest = 16 << 20
 
-// readManifest reads and closes an opened manifest.
+// readManifest reads and closes a manifest. The arguments are the results of the call that opened the manifest.
 func readManifest(file *os.File, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
@@ -177,8 +177,8 @@ func addParents(folders map[string]bool, file string) {
 	}
 }
 
-// checkUnchanged returns an error if the folder has changed since the plan read it. The parameter "name" is the present name
-// of the folder. The swap of the old folder and the new folder gives each folder another name. checkUnchanged does not
+// checkUnchanged returns an error if the folder has changed since the plan read it. The argument "name" is the path of the
+// folder in its parent directory. This path differs before and after the swap with the new folder. checkUnchanged does not
 // compare the contents of files, so checkUnchanged is about ten times as fast as reading the folder again.
 func (p *Plan) checkUnchanged(ctx context.Context, name string) error {
 	now := map[string]fs.FileInfo{}
@@ -210,8 +210,8 @@ func changed(path string) error {
 	return fmt.Errorf("%s was changed by another program during the run: run the command again", path)
 }
 
-// sameFile reports whether a file or folder is unchanged. sameFile ignores the times of folders, because the caller
-// compares the files in a folder one by one.
+// sameFile reports whether a file or folder is unchanged. sameFile ignores the sizes and times of folders, because
+// the caller compares the files in each folder one by one.
 func sameFile(a, b fs.FileInfo) bool {
 	if !os.SameFile(a, b) || a.Mode() != b.Mode() {
 		return false

@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// helm is the format "helm", in which a bundle is a Helm chart. Parameters, which are scalars that objects copy from the
-// document, become values of the chart.
+// helm is the format "helm", in which a bundle is a Helm chart. Parameters become values of the chart. A parameter is a
+// scalar that objects copy from the document.
 type helm struct{}
 
 var _ Format = helm{}
@@ -39,8 +39,9 @@ var helmPaths = map[string]string{
 	"helm/helmignore":  ".helmignore",
 }
 
-// Render writes a chart with a template for each component. With the default values, the chart installs exactly the
-// bundle's objects.
+// Render returns a chart with a template for each component. With the default values, the chart installs exactly
+// the bundle's objects. However, RoleBindings of new tenants can be missing until the next upgrade (see
+// includeCondition).
 func (helm) Render(ctx context.Context, b Bundle) (Tree, error) {
 	c, err := newHelmChart(ctx, b)
 	if err != nil {

@@ -15,10 +15,10 @@ type boundCheck struct {
 	sums  []int // the numbers N of the template variables $sN that must not exceed the limit
 }
 
-// addBounds adds checks of bounds to the chart. A bound is a limit that one or more sums of values must not exceed.
-// If a bound compares a whole number with a constant, the bound becomes a minimum or a maximum in the schema. A
-// template checks each bound that JSON Schema cannot express, for example a bound that compares two values of the
-// chart.
+// addBounds adds checks of bounds to the chart. A bound is a limit that one or more sums must not exceed. If a
+// bound compares a single whole number of the chart's values with a constant, the bound becomes a minimum or a
+// maximum in the schema. A template checks the other bounds that depend on the chart's values, such as a bound that
+// compares two values.
 func (c *helmChart) addBounds(bounds []object.Bound) {
 	for _, bound := range bounds {
 		limit, check := c.values.valueAt(bound.Limit.Path), boundCheck{limit: bound.Limit}

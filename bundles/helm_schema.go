@@ -83,8 +83,8 @@ func (c *helmChart) componentsSchema() map[string]any {
 	return closedSchema(properties)
 }
 
-// addedSchema returns the schema of labels or annotations that users add to all objects. The schema refuses the keys
-// of labels or annotations that an object of the chart already has. If users could add a key that an object already
+// addedSchema returns the schema of labels or annotations that users add to all objects. The schema refuses keys
+// that Helm sets, and keys that an object of the chart already has. If users could add a key that an object already
 // has, the template would write this key twice into one mapping, and YAML forbids duplicate keys.
 func (c *helmChart) addedSchema(field string) map[string]any {
 	value := map[string]any{"type": "string"}

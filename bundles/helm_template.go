@@ -40,12 +40,12 @@ func (c *helmChart) addObjects(ctx context.Context) error {
 	return nil
 }
 
-// includeCondition returns the template condition under which a release contains an object. For most objects,
-// includeCondition returns an empty condition. Helm creates RoleBindings before admission policies. Without a condition, a
-// new tenant would have rights before the tenant's admission policy is in force. For this reason, a release contains the
-// tenant's RoleBindings only if the tenant's ValidatingAdmissionPolicyBinding already exists in the cluster. The condition
-// reads the template variable $inForce. The template of a component sets $inForce if the template contains such a
-// condition.
+// includeCondition returns the template condition under which a release contains an object. The condition is empty, except
+// for RoleBindings and ClusterRoleBindings of a tenant with an admission policy. A release contains these RoleBindings
+// only if the tenant's ValidatingAdmissionPolicyBinding already exists in the cluster. Helm creates RoleBindings before
+// admission policies, so a new tenant would otherwise have rights before the tenant's admission policy is in force. The
+// condition reads the template variable $inForce, which each component with such a condition sets at the start of its
+// template.
 func (c *helmChart) includeCondition(o object.Object) string {
 	tenant := o.Label(v1alpha1.TenantLabel)
 	if !o.ID().GrantsRights() || !c.restricted[tenant] {
@@ -106,8 +106,8 @@ func (c *helmChart) object(o object.Object) (string, error) {
 	return c.withMetadata(string(text), keepAnnotation(o))
 }
 
-// escapeTemplate escapes text that Helm would take for a template. For example, legends of dashboards contain double
-// braces.
+// escapeTemplate escapes text that Helm would take for a template. For example, legends of Grafana dashboards
+// contain double braces.
 func escapeTemplate(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte("{{"), []byte(`{{ "{{" }}`))
 }
@@ -149,8 +149,8 @@ func (c *helmChart) metadataBlock(field, own string) string {
 	return head + "    {{- with " + added + " }}{{ . | nindent 4 }}{{ end }}\n" + own
 }
 
-// noteOwnKeys records the keys of an object's own labels and annotations. The chart's values commonLabels and
-// commonAnnotations must not contain keys that an object already has.
+// noteOwnKeys records the keys of an object's own labels and annotations. The schema of the chart refuses
+// these keys in the values commonLabels and commonAnnotations.
 func (c *helmChart) noteOwnKeys(fields map[string]any) {
 	for field, keys := range c.ownKeys {
 		own, _ := object.At(fields, []any{"metadata", field}).(map[string]any)

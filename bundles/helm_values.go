@@ -84,8 +84,8 @@ func (v helmValues) add(p object.Parameter, value any, component string) error {
 // number.
 func (v *helmValue) isWhole() bool { return v != nil && schemaType(v.parameter) == "integer" }
 
-// parseNumber converts a string such as "10" or "0.5" to a number. parseNumber does not change strings in
-// another form, such as "010".
+// parseNumber converts a string such as "10" or "0.5" to a number. parseNumber returns other strings,
+// such as "010", unchanged.
 func parseNumber(text string) any {
 	if whole, err := strconv.ParseInt(text, 10, 64); err == nil && strconv.FormatInt(whole, 10) == text {
 		return whole
@@ -134,7 +134,8 @@ type standardValue struct {
 	schema   map[string]any // the JSON Schema of the value
 }
 
-// standardValues returns values that are often unknown until installation, such as the address of an image mirror.
+// standardValues returns the values that every chart has, such as the address of an image mirror. These values are
+// often unknown until installation.
 func (c *helmChart) standardValues() []standardValue {
 	mirror := map[string]any{"type": "string", "pattern": `^$|^[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[a-z0-9][a-z0-9._-]*)*/?$`}
 	return []standardValue{

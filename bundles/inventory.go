@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// Entry describes one object on which TrainJobs or tenants depend. The manifest contains the entries of the
-// inventory. Every format has a manifest, but users can edit or lose other files of the bundle.
+// Entry describes one object on which TrainJobs or tenants depend. The inventory is in the manifest,
+// because every format has a manifest, and users can edit or lose other files of the bundle.
 type Entry struct {
 	Object  string            // kind and name, such as ClusterTrainingRuntime/mpi
 	Runtime string            // key of the runtime; empty for other objects
@@ -75,8 +75,8 @@ func Inventory(set object.Set) []Entry {
 }
 
 // immutableFields returns digests of the immutable fields of a runtime. CEL rules in the CRDs of Trainer and JobSet refuse
-// changes of immutable fields ("Value is immutable"). The immutable fields contain no parameters, so all objects that
-// share an object.Shape have the same digests.
+// changes of immutable fields ("Value is immutable"). The immutable fields contain no parameters. Inventory can therefore
+// compute the digests only once for all objects with the same object.Shape.
 func immutableFields(fields map[string]any) map[string]string {
 	spec := mappingAt(fields, "spec", "template", "spec")
 	digests := map[string]string{}
@@ -109,8 +109,8 @@ func mappingAt(fields map[string]any, keys ...string) map[string]any {
 	return fields
 }
 
-// formatEntry formats an entry as a comment in the manifest. Users can pass the manifest to sha256sum -c, which ignores
-// comments.
+// formatEntry formats an entry as a comment in the manifest, because users can pass the manifest to sha256sum -c, which
+// ignores comments.
 func (e Entry) formatEntry() string {
 	words := []string{"#", e.Object}
 	if e.Runtime != "" {

@@ -25,9 +25,8 @@ func (kustomize) Doc() string {
 	return "a kustomization, for Argo CD, kubectl apply -k and overlays"
 }
 
-// Render writes the objects of a namespace to the folder namespaces/NAME/. Render also writes the cluster-scoped
-// objects of the namespace's tenant to the folder of the namespace. Render writes cluster-scoped objects that belong
-// to no tenant to the folder cluster/.
+// Render returns a kustomization. All objects of a tenant, even cluster-scoped objects, are in the folder
+// namespaces/TENANT/. Other objects are in namespaces/NAMESPACE/, or in cluster/ if they are cluster-scoped.
 func (kustomize) Render(ctx context.Context, b Bundle) (Tree, error) {
 	files, err := objectFiles(ctx, b.Objects, "")
 	if err != nil {

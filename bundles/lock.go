@@ -15,14 +15,14 @@ type lockTimeout struct {
 
 var defaultLockTimeout = lockTimeout{note: 2 * time.Second, total: time.Minute}
 
-// retryInterval is the time between two attempts to take the lock. A single system call could also wait for the lock,
-// but Ctrl-C could not interrupt this call.
+// retryInterval is the time between two attempts to take the lock. A run tries again and again, because Ctrl-C could
+// not interrupt a system call that waits for the lock.
 const retryInterval = 20 * time.Millisecond
 
 var errLocked = errors.New("locked by another process")
 
-// lock locks a directory. If another run holds the lock, the method waits. On file systems that cannot lock directories, the
-// method does nothing.
+// lock locks a directory. If another run holds the lock, the method waits until the timeout. On file systems that cannot
+// lock directories, the method does nothing.
 func (l lockTimeout) lock(ctx context.Context, dir *os.File, path string, w *Writer) error {
 	start, noted := time.Now(), false
 	for {

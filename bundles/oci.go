@@ -26,7 +26,7 @@ func (oci) Doc() string {
 }
 func (oci) binary() {}
 
-// Render writes an image layout with one artifact.
+// Render returns an image layout that contains one artifact.
 func (oci) Render(ctx context.Context, b Bundle) (Tree, error) {
 	a, err := OCI(ctx, b, nil)
 	if err != nil {
@@ -39,9 +39,9 @@ func (oci) Render(ctx context.Context, b Bundle) (Tree, error) {
 	return imageLayout{b.Tag(): p}.tree()
 }
 
-// OCI returns an artifact with one layer. The layer is an archive with one file for each object, and has the same file
-// names as the format "kustomize". OCI adds the annotations in the parameter "annotations" to the annotations of the
-// bundle, and replaces annotations that have the same key.
+// OCI returns an artifact with one layer. The layer is an archive with one file for each object. The files have the
+// same names as in the format "kustomize". The annotations in the parameter "annotations" are added to those of the
+// bundle, and replace annotations of the bundle that have the same key.
 func OCI(ctx context.Context, b Bundle, annotations map[string]string) (artifact.Artifact, error) {
 	files, err := objectFiles(ctx, b.Objects, "")
 	if err != nil {
@@ -61,8 +61,8 @@ func entries(files []File, prefix string) []artifact.Entry {
 
 // mergeAnnotations returns the annotations of an artifact: the annotations of the bundle, and the annotations in the
 // parameter "others". The annotations in the parameter "others" replace annotations of the bundle that have the same
-// key. No annotation of the bundle contains a time, so that the same objects always give the same artifact.
-// Source: github.com/opencontainers/image-spec, annotations.md.
+// key. trainyard itself adds no annotation that contains a time, so that the same objects always give the same
+// artifact. Source: github.com/opencontainers/image-spec, annotations.md.
 func (b Bundle) mergeAnnotations(others map[string]string) map[string]string {
 	all := map[string]string{
 		"org.opencontainers.image.title":       b.uniqueName(),
@@ -74,5 +74,5 @@ func (b Bundle) mergeAnnotations(others map[string]string) map[string]string {
 }
 
 // Tag returns the default tag of the artifact. The default tag is the name of the environment, so that one repository
-// can contain all environments of a platform.
+// can contain all environments of a platform. If the document has no environments, the default tag is "latest".
 func (b Bundle) Tag() string { return cmp.Or(b.Environment, "latest") }

@@ -54,12 +54,12 @@ const (
 	olmOperator = olmBundle * 15 / 100
 )
 
-// manifestsFolder is the folder that OLM reads. OLM does not read the subfolders of the folder
-// manifests.
+// manifestsFolder is the folder that OLM reads. OLM does not read its subfolders, so this folder
+// directly contains all files of the bundle.
 const manifestsFolder = "manifests"
 
-// Render writes an object as a separate manifest if spec.delivery.olm.manifests lists the object's kind.
-// Render writes all other objects to ConfigMaps, as parts of one compressed stream.
+// Render returns a separate file for each object whose kind is in spec.delivery.olm.manifests. Render
+// compresses all other objects as one stream, and returns the parts in ConfigMaps.
 func (olmPayload) Render(ctx context.Context, b Bundle) (Tree, error) {
 	isManifest := func(o object.Object) bool { return slices.Contains(b.Delivery.OLM.Manifests, o.ID().Kind) }
 	var files []File
@@ -112,7 +112,8 @@ func (b Bundle) payloadLabels(part string) map[string]string {
 	return labels
 }
 
-// checkSize returns an error if the files are so large that an OLM bundle has too little space left for the operator.
+// checkSize returns an error if the files are so large that too little space remains for the operator's own manifests
+// in an OLM bundle.
 func checkSize(files []File) error {
 	size := 0
 	for _, f := range files {

@@ -9,8 +9,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// randomText returns text that gzip can hardly compress. The argument "size" is the size of the text in KiB, before the
-// text is encoded as base64.
+// randomText returns random bytes, encoded as base64. The argument "size" is the number of random bytes in KiB. gzip
+// cannot compress the text to fewer bytes.
 func randomText(seed byte, size int) string {
 	bytes := make([]byte, size<<10)
 	random := rand.NewChaCha8([32]byte{seed})

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestRefusedFolders: each error must be one line, and no file may change.
+// TestRefusedFolders tries to write folders that cannot be replaced. Each error must be one line, and no file may
+// change.
 func TestRefusedFolders(t *testing.T) {
 	cases := map[string]struct {
 		at   func(t *testing.T, dir string) string // dir contains a bundle; the result is the folder to write
@@ -95,8 +96,8 @@ func symlink(t *testing.T, to, at string) string {
 	return at
 }
 
-// TestWorkingDirectoryCanBeCompared: Write refuses to replace the working directory, but a comparison replaces
-// nothing.
+// TestWorkingDirectoryCanBeCompared: Write refuses to replace the working directory. A comparison must
+// succeed, because it replaces nothing. Writing an up-to-date folder must succeed for the same reason.
 func TestWorkingDirectoryCanBeCompared(t *testing.T) {
 	files := map[string]string{"a": "1"}
 	t.Chdir(writeBundle(t, files))
@@ -123,8 +124,8 @@ func TestParentMayBeALink(t *testing.T) {
 	checkFiles(t, dir, withManifest(t, map[string]string{"a": "2"}))
 }
 
-// TestLinksAreNotFollowed: a symbolic link in the place of a generated folder counts as an unknown file. Even with the
-// field Force, a run does not write to the target of the link.
+// TestLinksAreNotFollowed: a symbolic link in the place of a generated folder counts as an unknown file. Even if the
+// field Force is true, a run does not write to the target of the link.
 func TestLinksAreNotFollowed(t *testing.T) {
 	dir := writeBundle(t, map[string]string{"deep/a": "1"})
 	replaceByLink("deep")(t, dir)
@@ -138,8 +139,8 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	}
 }
 
-// TestGitIsNotEntered: a Git repository can be large, and can contain files that its owner cannot
-// read.
+// TestGitIsNotEntered: a run must not read the content of the folder .git, but report the folder as
+// one unknown file. A Git repository can be large, and can contain files that the user cannot read.
 func TestGitIsNotEntered(t *testing.T) {
 	dir := writeBundle(t, map[string]string{"a": "1"})
 	edit(".git/objects/pack")(t, dir)
@@ -150,7 +151,7 @@ func TestGitIsNotEntered(t *testing.T) {
 	}
 }
 
-// TestReadOnlyWriter: a read-only Writer must not create directories, and must refuse to write its plan.
+// TestReadOnlyWriter: a read-only Writer must not create directories, and Plan.Write must return an error.
 func TestReadOnlyWriter(t *testing.T) {
 	base := t.TempDir()
 	w := &Writer{ReadOnly: true}

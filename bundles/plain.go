@@ -21,7 +21,7 @@ func (plain) Doc() string  { return "one YAML stream, for kubectl apply and for 
 
 var separator = []byte("---\n")
 
-// Render writes all objects to the file manifests.yaml.
+// Render returns one file, manifests.yaml, with all objects.
 func (plain) Render(ctx context.Context, b Bundle) (Tree, error) {
 	content, err := stream(ctx, b.Objects)
 	if err != nil {

@@ -23,8 +23,8 @@ type Change struct {
 }
 
 // Check returns a *RemovalError if an immutable field would change. Check also returns a *RemovalError if a runtime,
-// tenant or queue would be removed that the field Removed does not list. The result "used" contains some entries of
-// the field Removed: the entries that allow the removal of at least one object.
+// tenant or queue would be removed, and the field Removed does not list it. The result "used" contains the entries
+// of the field Removed that allow the removal of at least one object.
 func (c Change) Check() (used []string, err error) {
 	next := c.next()
 	var problems []string
@@ -56,8 +56,8 @@ func (c Change) next() map[string]Entry {
 	return next
 }
 
-// removalMessage returns the message about an object that would be removed. The message is empty if no tenant and no
-// TrainJob depends on the object.
+// removalMessage returns the message about an object that would be removed. The message is empty if the object's
+// tenant remains in the document, and the object is not a runtime or a queue.
 func (c Change) removalMessage(old Entry) string {
 	switch tenant := "tenant/" + old.Tenant; {
 	case old.Tenant != "" && !slices.Contains(c.Document, tenant):

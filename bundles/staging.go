@@ -19,12 +19,11 @@ import (
 //   - new: the new folder; after an atomic exchange, the folder "new" contains the previous files
 //   - old: the previous folder, if the file system has no atomic exchange
 //
-// The next run reads the content of the staging folder to find out at which step an earlier run was killed. Without
-// an atomic exchange, the target folder is missing for a moment. While the target folder is missing, the staging
-// folder contains both the folder "new" and the folder "old". If a run is killed while the target folder is missing,
-// the next run moves the folder "old" back to the target. If a run is killed before the swap or after the swap, the
-// target folder is complete. The target folder may also be missing if it did not exist before the run. If the target
-// folder needs no recovery, the next run only removes the staging folder.
+// If a run is killed, the next run finds its staging folder. Without an atomic exchange, the swap first moves the
+// target folder to "old", and then moves "new" to the target. If the run was killed between these two moves, the
+// target folder is missing, and the staging folder contains both "new" and "old". The next run then moves "old" back
+// to the target. If the run was killed at any other moment, the target folder is complete, or did not exist before
+// the run, so it needs no recovery. In all cases, the next run removes the staging folder.
 const (
 	stagedPrefix = ".trainyard-staged-"
 	savedPrefix  = ".trainyard-saved-" // prefix of staging folders that no run removes, because a rollback failed
@@ -48,7 +47,8 @@ type staging struct {
 
 func inNew(name string) string { return path.Join(newName, name) }
 
-// previousPath returns the path of the previous folder after the swap, relative to the parent directory.
+// previousPath returns the path to which the swap moves the previous folder. The path is relative to the parent
+// directory.
 func (s *staging) previousPath() string { return path.Join(s.name, s.previous) }
 
 func (p *parentDir) stage(target string) (*staging, error) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// createFiles creates a symbolic link to TO if the text of a file is "-> TO". createFiles creates a folder if the name
-// of a file ends in "/".
+// createFiles creates the given files, a map from names to texts. A name that ends in "/" stands for a folder. The
+// text "-> TO" stands for a symbolic link to TO.
 func createFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -143,7 +143,8 @@ func TestReadOnlyFoldersAreRemoved(t *testing.T) {
 	noSiblings(t, dir)
 }
 
-// TestRollbackFails: no later run may remove the folder that contains the changes of another program.
+// TestRollbackFails: if a rollback fails, the staging folder contains the changes of another program. No later run may
+// remove this folder.
 func TestRollbackFails(t *testing.T) {
 	dir, times := writeBundle(t, first), 0
 	p := newSwapPlan(t, &Writer{}, dir, func(string) error {

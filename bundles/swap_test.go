@@ -12,8 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// newSwapPlan returns a plan that calls the argument "with" before each exchange of folders, with the
-// path of the staging folder.
+// newSwapPlan returns a plan that calls the function "with" before each exchange of folders. The
+// argument of "with" is the path of the staging folder. If "with" returns an error, the exchange
+// fails with this error.
 func newSwapPlan(t *testing.T, w *Writer, dir string, with func(string) error) *Plan {
 	t.Helper()
 	t.Cleanup(w.Close)
@@ -83,7 +84,7 @@ func TestSwap(t *testing.T) {
 	}
 }
 
-// TestConcurrentChangesAreNotLost changes the folder after the plan has read it.
+// TestConcurrentChangesAreNotLost changes the folder after Plan has read it. Write must then fail, and keep the change.
 func TestConcurrentChangesAreNotLost(t *testing.T) {
 	changes := map[string]struct {
 		do   func(*testing.T, string)

@@ -11,7 +11,7 @@ import (
 )
 
 // ManifestName is the name of the file that lists the generated files of a bundle. Argo CD does not read the
-// manifest, because the name .trainyard-manifest has no extension.
+// manifest, because the name does not end in .yaml, .yml or .json.
 const ManifestName = ".trainyard-manifest"
 
 // File is one file of a bundle.
@@ -72,8 +72,8 @@ func (t Tree) listPaths() map[string]bool {
 	return paths
 }
 
-// WithInventory returns a copy of the tree with an inventory. The copy differs from the original in
-// its manifest, which also contains an inventory of the objects.
+// WithInventory returns a copy of the tree. The manifest of the copy also contains an inventory of
+// the objects.
 func (t Tree) WithInventory(set object.Set) Tree {
 	t.entries = Inventory(set)
 	return t

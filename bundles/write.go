@@ -70,9 +70,8 @@ func (w *Writer) Plan(ctx context.Context, tree Tree, dir string) (*Plan, error)
 	return p, nil
 }
 
-// split returns the parent directory and the name of a folder. The function first resolves a path that ends with "."
-// or "..", because the last part of this path is not the folder's name. The function split resolves the path in the
-// same way as the operating system does.
+// split returns the parent directory and the name of a folder. The last part of a path that ends with "." or ".." is
+// not the folder's name. The function split therefore first resolves such a path, including symbolic links.
 func split(dir string) (parent, name string, err error) {
 	if base := filepath.Base(dir); base == "." || base == ".." {
 		if dir, err = filepath.EvalSymlinks(dir); err == nil {
@@ -176,7 +175,8 @@ func (p *Plan) install(ctx context.Context, s *staging) error {
 	return nil
 }
 
-// WriteDir writes the tree to a folder with one call, like Writer.Plan and Plan.Write.
+// WriteDir writes the tree to a folder. WriteDir calls Writer.Plan and Plan.Write with a new Writer, and then closes
+// the Writer.
 func (t Tree) WriteDir(dir string, force bool) (changed bool, err error) {
 	w := &Writer{Force: force}
 	defer w.Close()

@@ -160,7 +160,8 @@ func TestNoHardLinks(t *testing.T) {
 	}
 }
 
-// TestUnknownFilesAreTheSame compares the inode, mode and time of files, and the mode of folders.
+// TestUnknownFilesAreTheSame compares unknown files before and after a write: the inode, mode and time of files, and
+// the mode of folders.
 func TestUnknownFilesAreTheSame(t *testing.T) {
 	dir := writeBundle(t, map[string]string{"a": "1"})
 	edit("own/sub/file")(t, dir)

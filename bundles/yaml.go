@@ -251,9 +251,9 @@ func appendScalar(to []byte, value any) []byte {
 	return append(to, text...)
 }
 
-// plainText matches text without the special syntax of YAML. A text that plainText matches can still be a number or a
-// reserved word. The function isPlain excludes numbers and reserved words. The text starts with a letter, a digit or one
-// of the characters _, /, $, . and -. The text contains no colon before a space, and no hash after a space.
+// plainText matches text without the special syntax of YAML. Such a text starts with a letter, a digit or one of the
+// characters _, /, $, . and -. It contains no colon before a space, and no hash after a space. It can still be a number
+// or a reserved word, which the function isPlain excludes.
 var plainText = regexp.MustCompile(`^[A-Za-z0-9_/$.-](?:[A-Za-z0-9_/$.()=@%+*,<>;!?'"&|~^\\[\]{}-]|:[A-Za-z0-9_/$.(-]| [A-Za-z0-9_/$.()=@%+*,<>;!?'"&|~^\\-])*$`)
 
 // reservedWords contains, in lower case, the words that YAML 1.1 or 1.2 reads as true, false or null.

@@ -30,7 +30,8 @@ func (u unregister) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection returns false, because the metrics exist even if this replica never becomes the leader.
+// NeedLeaderElection returns false, so that the manager calls Start even if this replica never becomes the leader. The
+// metrics of such a replica must be removed too.
 func (u unregister) NeedLeaderElection() bool { return false }
 
 // newBuildInfo returns the metric that shows the program's version.

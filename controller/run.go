@@ -161,7 +161,8 @@ func describeConnection(err error) error {
 	return fmt.Errorf("connecting to the cluster: %w", err)
 }
 
-// leaseName returns the name of the lease. All programs that run the TrainJobs of the same TrainJobSources have the same lease.
+// leaseName returns the name of the lease for leader election. Programs that run the controller TrainJobSources with
+// the same Shard share a lease. Programs that run only the controller TrainJobs share another lease.
 func (o Options) leaseName() string {
 	switch {
 	case !o.runs(TrainJobSources):
@@ -205,7 +206,7 @@ func newScheme() (*runtime.Scheme, error) {
 
 // newCaches returns the settings of the caches. The caches hold only the objects that the controllers read, such as the
 // TrainJobSources of the shard, all TrainJobs, and the pods of JobSets. The settings of the caches contain only the kinds
-// of objects that a running controller reads. If the cluster lacks a kind in the settings, the manager does not start.
+// of objects that a running controller reads, because the manager does not start if the cluster lacks one of the kinds.
 func newCaches(o Options) (cache.Options, error) {
 	objects := map[client.Object]cache.ByObject{&trainer.TrainJob{}: {Transform: strip}}
 	if o.runs(TrainJobSources) {

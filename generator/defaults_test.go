@@ -79,8 +79,9 @@ func readPlain(t *testing.T, spec string) map[string]any {
 	return document
 }
 
-// put writes a value to each position that matches a path and has no value yet. In the argument
-// "path", NAME matches every key, and [] matches every item of a list.
+// put writes a value to each field that matches a path and has no value yet, and reports whether
+// there was such a field. In the argument "path", NAME matches every key, and [] matches every item
+// of a list.
 func put(node any, path []string, value any) (done bool) {
 	switch node := node.(type) {
 	case []any:

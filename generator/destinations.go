@@ -14,8 +14,8 @@ import (
 
 var sharedDestination = problem.Rule{Name: "shared-destination", Doc: "One Argo CD does not apply the same object of two environments to the same cluster"}
 
-// checkDestinations reports each environment that has an object and a cluster in common with an earlier environment. If two
-// environments had the same object in the same cluster, their Argo CD Applications would overwrite each other's object again
+// checkDestinations reports each environment that delivers the same object to the same cluster as an earlier
+// environment. The Argo CD Applications of the two environments would overwrite each other's version of the object again
 // and again.
 func checkDestinations(documents []*load.Document, plans []*plan.Plan, objects []object.Set) error {
 	errs := make([]error, len(plans))
@@ -38,10 +38,9 @@ func checkDestinations(documents []*load.Document, plans []*plan.Plan, objects [
 	return mergeProblems(documents, errs)
 }
 
-// sharedCluster returns a cluster to which two environments are both delivered. The result "ok" is false if the two
-// environments have no cluster in common. The empty cluster name stands for the cluster in which Argo CD runs. If two
-// environments use different Argo CDs, the same cluster name means different clusters, but the same address means the same
-// cluster.
+// sharedCluster returns a cluster to which both environments are delivered. The result "ok" is false if there is no such
+// cluster. The empty cluster name stands for the cluster in which Argo CD runs. If the environments have different
+// instances of Argo CD, the same cluster name means different clusters, but the same address means the same cluster.
 func sharedCluster(a, b *object.ArgoCD) (cluster string, ok bool) {
 	if a == nil || b == nil {
 		return "", false
@@ -64,7 +63,7 @@ func describeConflict(id object.ID, cluster string) string {
 		id.Kind, id.Name, cmp.Or(cluster, "the cluster in which it runs"))
 }
 
-// isAddress reports whether a cluster is given by its address, and not by its name in Argo CD.
+// isAddress reports whether a text is the address of a cluster, and not its name in Argo CD.
 func isAddress(cluster string) bool { return strings.Contains(cluster, "://") }
 
 func clustersOf(a *object.ArgoCD) []string {
@@ -79,8 +78,8 @@ func clustersOf(a *object.ArgoCD) []string {
 	return all
 }
 
-// canonicalCluster returns the same text for all spellings of a cluster. For the cluster in which Argo CD runs,
-// canonicalCluster returns an empty text.
+// canonicalCluster returns the name or the address of a cluster in one spelling, so that spellings can be
+// compared. For the cluster in which Argo CD runs, it returns "".
 func canonicalCluster(cluster string) string {
 	cluster = strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(cluster), "/"), ":443")
 	if cluster == "in-cluster" || cluster == "https://kubernetes.default.svc" {

@@ -21,7 +21,8 @@ const (
 	fuzzMemory = 1 << 30 // heap memory of the process after one document, in bytes
 )
 
-// FuzzGenerate checks that the pipeline ends in time without a panic, and that every returned problem is well-formed.
+// FuzzGenerate checks that the pipeline completes in time and without a panic, and that every returned problem is
+// well-formed.
 func FuzzGenerate(f *testing.F) {
 	for _, text := range seedDocuments(f) {
 		f.Add(false, text)
@@ -41,8 +42,8 @@ func FuzzGenerate(f *testing.F) {
 	})
 }
 
-// FuzzLayers: if trainyard can read the document and the layer, the origin of each merged value must be in one
-// of them.
+// FuzzLayers checks that all problems of two merged layers are well-formed. If trainyard can read both
+// layers, the origin of each merged value must be in one of the layers.
 func FuzzLayers(f *testing.F) {
 	all := seedDocuments(f)
 	small := slices.MinFunc(all[:3], func(a, b string) int { return len(a) - len(b) }) // the shortest of three examples
@@ -69,9 +70,10 @@ func FuzzLayers(f *testing.F) {
 	})
 }
 
-// runBounded fails the test if a function takes too long, or if it leaves too much memory in use. A function that hangs
-// cannot be stopped, so runBounded ends the process with a panic. The fuzzer stores the input that caused the panic, but
-// discards the output of the process. Therefore runBounded writes the stacks of all goroutines to a temporary file.
+// runBounded fails the test if a function takes too long, or if too much memory is in use afterwards. A function that
+// hangs cannot be stopped, so runBounded then ends the process with a panic. The fuzzer stores the input that caused the
+// panic, but discards the output of the process. Therefore runBounded writes the stacks of all goroutines to a temporary
+// file.
 func runBounded(t *testing.T, run func()) {
 	t.Helper()
 	timer := time.AfterFunc(fuzzTime, func() {

@@ -7,7 +7,7 @@
 //
 // The check stage reports all problems of the user's input together, as a problem.List. The verify stage compares the
 // generated objects with the Go types of their upstream projects. An object that does not fit its Go type is a
-// mistake in trainyard itself. If an object does not fit its Go type, the verify stage reports a problem.FaultError.
+// mistake in trainyard itself, which the verify stage reports as a problem.FaultError.
 package generator
 
 import (
@@ -60,9 +60,9 @@ func New(definitions fs.FS) *Pipeline {
 	return &Pipeline{load.Loader{Definitions: definitions}}
 }
 
-// EvaluateWith returns a pipeline that uses the given evaluator for CUE documents. For example, the evaluator can
-// start a child process with limits. Without EvaluateWith, the pipeline evaluates CUE documents in the current
-// process, without limits on time and memory.
+// EvaluateWith returns a copy of the pipeline that uses the given evaluator for documents in CUE. The evaluator
+// can, for example, start a child process with limits on time and memory. Without EvaluateWith, the pipeline
+// evaluates documents in CUE in the current process, without limits.
 func (p *Pipeline) EvaluateWith(evaluator load.CUEEvaluator) *Pipeline {
 	copied := *p
 	copied.loader.CUE = evaluator
@@ -86,8 +86,8 @@ type documents struct {
 // Generate generates the objects of each environment. Generate returns the environments in the order of their names. If the
 // document has problems, the error is a problem.List. If the check stage finds problems, the result of Generate still lists
 // the environments without problems, but contains no objects. For an unknown environment, the error is a
-// load.EnvironmentError. Each error of Generate that is neither a problem.List nor a load.EnvironmentError is a fault,
-// which is a mistake of trainyard itself.
+// load.EnvironmentError. If the context is done before the objects are generated, the error can be the error of the
+// context. Any other error is a fault, which is a mistake in trainyard itself.
 func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {
@@ -171,8 +171,8 @@ func platforms(plans []*plan.Plan, objects []object.Set) []Platform {
 	return all
 }
 
-// Capacity returns, for each tenant and each runtime that the tenant lists, the number of nodes that a TrainJob can
-// have. If the document has problems, the error is a problem.List and the result is empty.
+// Capacity returns the maximum number of nodes of a TrainJob, for each tenant and each runtime that the tenant
+// lists. If the document has problems, the error is a problem.List and the result is empty.
 func (p *Pipeline) Capacity(ctx context.Context, request Request) ([]capacity.Record, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {
@@ -195,8 +195,8 @@ type Source struct {
 	Values      []load.Value `json:"values"`
 }
 
-// Sources returns each value of a document with its origin, even if the document has problems. The result does not
-// include defaults, because defaults have no origin.
+// Sources returns the values of each environment's document with their origins, even if the check stage would find
+// problems in the document. The result does not include defaults, because defaults have no origin.
 func (p *Pipeline) Sources(ctx context.Context, request Request) ([]Source, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {
@@ -230,8 +230,8 @@ func (p *Pipeline) Fields() ([]schema.Field, error) {
 	return schema.Fields(e), nil
 }
 
-// Schema returns the schema of documents. If the argument "layers" is true, Schema returns the schema of
-// layers, and not the schema of documents. The argument "format" must be one of schema.Formats.
+// Schema returns the schema of documents or, if the argument "layers" is true, the schema of layers. The
+// argument "format" must be one of schema.Formats.
 func (p *Pipeline) Schema(format string, layers bool) ([]byte, error) {
 	e, err := evaluate.New(p.loader.Definitions)
 	if err != nil {

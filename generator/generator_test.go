@@ -55,8 +55,8 @@ func TestObjectsHaveOrigins(t *testing.T) {
 	}
 }
 
-// TestParametersCanBeFilledIn gives each parameter a new value in a generated object. The object must equal the
-// object that is generated from a document with the new value.
+// TestParametersCanBeFilledIn replaces each parameter in a generated object by a new value. The result must
+// equal the object that is generated from a document with the new value.
 func TestParametersCanBeFilledIn(t *testing.T) {
 	values := map[string]struct{ document, leaf any }{
 		"spec.runtimes.mpi.image":            {"quay.io/acme/other:2", "quay.io/acme/other:2"},
@@ -225,7 +225,8 @@ spec:
 	}
 }
 
-// TestInterruptDoesNotWaitForCUE: CUE itself cannot be interrupted.
+// TestInterruptDoesNotWaitForCUE checks that Generate returns soon after its context is done. Generate must not wait
+// for CUE, because an evaluation in CUE cannot be interrupted.
 func TestInterruptDoesNotWaitForCUE(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: a}\nspec:\n  runtimes:\n")

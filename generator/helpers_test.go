@@ -15,7 +15,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// maxShared limits how many documents use the same evaluators, because an evaluator never frees memory.
+// maxShared is the maximum number of documents that use the same evaluators. There is a limit because an evaluator
+// never frees memory.
 const maxShared = 100
 
 type sharedPool struct {
@@ -51,8 +52,9 @@ var (
 )
 
 // showsInternals reports whether a message contains internals of Go or CUE. Quoted parts of the message are not checked,
-// because quotes can contain any text of the user's input. Messages do not quote numbers. A number such as 0x3ecccccc8 looks
-// like a pointer. If a layer contains the same number, the number in the message comes from the user's input.
+// because quotes can contain any text of the user's input. A number such as 0x3ecccccc8 looks like a pointer, but can also
+// come from the user's input, because messages do not quote numbers. Text that is also in a layer is therefore not
+// reported.
 func showsInternals(message string, layers []Input) bool {
 	for _, match := range dump.FindAllString(quoted.ReplaceAllString(message, ""), -1) {
 		isInLayer := func(layer Input) bool { return bytes.Contains(layer.Text, []byte(match)) }
@@ -78,8 +80,9 @@ func TestShowsInternals(t *testing.T) {
 	}
 }
 
-// wellFormed fails the test if an error is neither nil nor a list of problems. Each problem must be one line
-// without internals of Go or CUE, and its position must be in one of the layers.
+// wellFormed returns the problems in an error. It fails the test if the error is neither nil nor a list of
+// problems. Each problem must be one line without internals of Go or CUE, and its position must be in one of
+// the layers.
 func wellFormed(t testing.TB, err error, layers ...Input) problem.List {
 	t.Helper()
 	var list problem.List
@@ -98,7 +101,8 @@ func wellFormed(t testing.TB, err error, layers ...Input) problem.List {
 	return list
 }
 
-// containsPosition also accepts the end of a line.
+// containsPosition reports whether a position is in a layer. The position after the last character of a line also
+// counts.
 func containsPosition(layer Input, p problem.Position) bool {
 	if p.File != layer.Name {
 		return false

@@ -14,8 +14,8 @@ import (
 )
 
 // TestOneMistakeIsOneProblem puts one mistake at a time into valid documents: a value that no field admits, or a
-// misspelled key. One run tries only a quarter of the mistakes, which the environment variable TRAINYARD_SEED
-// selects.
+// misspelled key. One run tries only a quarter of the mistakes. The environment variable TRAINYARD_SEED selects
+// the quarter.
 func TestOneMistakeIsOneProblem(t *testing.T) {
 	var shared sharedPool
 	for _, layers := range rightDocuments(t)[:3] {
@@ -46,16 +46,16 @@ func reportedOnce(t *testing.T, shared *sharedPool, wrong any) {
 	refused := slices.ContainsFunc(problems, func(one problem.Problem) bool {
 		return one.Rule == problem.UnknownKey || strings.Contains(one.Message, "U+202E")
 	})
-	// Every mistake is refused, except a misspelling in a name that the author chooses, such as the name of a
-	// runtime. However, if a name is misspelled, each reference to the correctly spelled name can cause a
-	// problem.
+	// Every mistake must be refused, except a misspelled name that the author chooses, such as the name of a
+	// runtime. After such a misspelling, each reference to the original name can cause a problem, so the
+	// number of problems is not checked.
 	if refused && len(problems) != 1 || !refused && strings.Contains(string(text), "\u202e") {
 		t.Errorf("want one problem for one mistake, got %d:\n%v", len(problems), problems)
 	}
 }
 
-// copiesWithMistakes returns a map whose keys consist of the path of the mistake and the word "refused" or
-// "mistyped".
+// copiesWithMistakes returns copies of a value, each with one mistake. The key of a copy consists of the path of the
+// mistake, and the word "refused" (a value that no field admits) or "mistyped" (a misspelled key).
 func copiesWithMistakes(value any) map[string]any {
 	all := map[string]any{"refused": "\u202e"}
 	switch value := value.(type) {

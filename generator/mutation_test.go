@@ -27,8 +27,8 @@ const (
 	changeTimeout = time.Minute
 )
 
-// mutant is a document with one change. A problem refers to the change if it names a line from the list "at" or a
-// word from the list "words".
+// mutant is a document with one change. The lists "at" and "words" contain the lines and words by which
+// isReported recognizes a problem that refers to the change.
 type mutant struct {
 	lines []string // of the changed text
 	at    []int    // numbers of the changed lines and of nearby lines that a problem may name, counted from 1
@@ -49,8 +49,8 @@ const (
 // TestMutationsAreReported tries many random changes of valid documents, one change at a time. If a change causes problems,
 // the problems must be at few positions, and at least one problem must refer to the change. If the change replaces a value
 // or renames a key, a problem must be in the changed line, or in the line of the enclosing mapping or list. The method
-// isReported lists the exceptions to the rules about the line of a problem. If the change neither replaces a value nor
-// renames a key, the test passes if a problem names a changed word.
+// isReported lists the exceptions to this rule. For all other changes, it is enough that a problem names a changed line or
+// a changed word.
 func TestMutationsAreReported(t *testing.T) {
 	seed, tries := readSeed(t), mutationCount
 	if testing.Short() {
@@ -92,8 +92,8 @@ func TestMutationsAreReported(t *testing.T) {
 	}
 }
 
-// countPositions does not count problems, because one wrong reference causes several problems if the allowed names
-// differ between environments.
+// countPositions counts the different positions of problems. The number of problems can be higher, because one
+// wrong reference causes several problems at the same position if the allowed names differ between environments.
 func countPositions(problems problem.List) int {
 	positions := map[problem.Position]bool{}
 	for _, p := range problems {
@@ -174,9 +174,9 @@ func (m mutant) isReported(kind, file string, problems problem.List) bool {
 	})
 }
 
-// isStopped reports whether a problem is a syntax error at which the parser stops because of the change. After a change
-// such as an added bracket, the changed line can still be the beginning of valid text. If the parser does not stop at the
-// changed line, the message must name the changed line. A problem at the next line with text is also allowed.
+// isStopped reports whether a problem is a syntax error that the parser finds only after the changed line. After a change
+// such as an added bracket, the text up to the changed line can still be the beginning of a valid document. The problem
+// must then be at the next line with text, or its message must name the changed line.
 func (m mutant) isStopped(file string, p problem.Problem) bool {
 	if p.File != file || p.Rule != problem.Syntax {
 		return false
@@ -195,8 +195,8 @@ func (m mutant) isReference(p problem.Problem) bool {
 	return m.renamed != "" && strings.Contains(p.Message, message.Quote(m.renamed))
 }
 
-// isCompared reports whether the problem is at another value than the changed value, because a rule compares the two
-// values. For example, a rule compares numProcPerNode with launcher.resources.cpu.
+// isCompared reports whether a problem names the changed key. If a rule compares the changed value with another value,
+// the problem can be at the other value. For example, a rule compares numProcPerNode with launcher.resources.cpu.
 func (m mutant) isCompared(p problem.Problem) bool {
 	return regexp.MustCompile(`(^|[^\w-])` + regexp.QuoteMeta(m.key) + `($|[^\w-])`).MatchString(p.Message)
 }
@@ -228,9 +228,9 @@ func (m mutant) isNamed(file string, problems problem.List) bool {
 	return false
 }
 
-// lostValue reports whether a problem is about a value whose key was cut off when the document was truncated. For
-// example, the removed part may have replaced a limit in an environment, and the original limit is above the ceiling
-// of this environment.
+// lostValue reports whether a problem is about a value whose key also occurs in the removed part of a truncated
+// document. For example, an environment lowers the ceiling and a limit, and only the lower limit is cut off. The
+// limit in spec is then above the ceiling of the environment.
 func (m mutant) lostValue(p problem.Problem) bool {
 	return slices.Contains(m.removed, p.Path[strings.LastIndex(p.Path, ".")+1:])
 }
@@ -251,8 +251,8 @@ func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 	pair := pairs[random.IntN(len(pairs))]
 	key := m.lines[line][pair[2]:pair[3]]
 	m.key = key
-	// The change can move the key of the changed line, and the key of the next line, to another mapping. Therefore a
-	// problem may name either of the two keys.
+	// The change can move the keys of the changed line and of the next line to another mapping. Therefore a problem
+	// may name any of these keys.
 	for _, text := range m.lines[line:min(line+2, len(m.lines))] {
 		for _, found := range keyAndValue.FindAllStringSubmatch(text, -1) {
 			m.words = append(m.words, found[1])
@@ -329,7 +329,8 @@ func (m *mutant) replace(line, from, to int, by string) {
 	}
 }
 
-// allowNeighbors is for changes after which it is unclear which line contains the mistake.
+// allowNeighbors also accepts problems in the lines before and after the changed line. It is called for changes after
+// which the mistake can be in any of these lines.
 func (m *mutant) allowNeighbors(line int) { m.at = append(m.at, line, line+2) }
 
 func (m *mutant) indent(line int, by string) {
@@ -361,7 +362,7 @@ func misspell(random *rand.Rand, word string) string {
 	return word[:at] + strings.ToUpper(word[at:])
 }
 
-// findParent returns the index of the nearest line above with less indentation, or 0.
+// findParent returns the index of the nearest line above the given line that is indented less, or 0 if there is none.
 func findParent(lines []string, line int) int {
 	indent := func(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
 	for above := line - 1; above >= 0; above-- {

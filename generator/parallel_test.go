@@ -15,7 +15,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// TestParallelEvaluatorsAgree also runs with the race detector, in `make race`.
+// TestParallelEvaluatorsAgree checks that generation with one and with four processors gives the same platforms. The
+// test also runs with the race detector, in `make race`.
 func TestParallelEvaluatorsAgree(t *testing.T) {
 	bases := []string{"openmpi-cpu", "mpich", "intel-mpi", "horovod-cpu"}
 	var b strings.Builder
@@ -40,10 +41,10 @@ func TestParallelEvaluatorsAgree(t *testing.T) {
 	}
 }
 
-// describePlatform returns the content of a platform without the fields of its shapes. A shape is a template for
-// objects that differ only in the values of parameters. The fields of a shape contain the values of the first object
-// that was composed. The first object of a shape can belong to an environment other than the environment of the
-// platform.
+// describePlatform returns the content of a platform, but not the fields of the shapes. A shape is a template for
+// objects that differ only in the values of parameters. The fields of a shape contain the values of the object that
+// was composed first. The test does not compare these fields, because the first object can belong to another
+// environment than the platform.
 func describePlatform(t *testing.T, p generator.Platform) map[string]any {
 	t.Helper()
 	delivery, err := json.Marshal(p.Delivery)

@@ -10,8 +10,8 @@ import (
 )
 
 // mergeProblems merges the problems of all environments. If only some environments have a problem, its message names
-// these environments. If one or more errors are not of the type problem.List, mergeProblems returns only the first
-// error that is not of this type.
+// these environments. If some errors have another type than problem.List, mergeProblems returns only the first of
+// these errors.
 func mergeProblems(documents []*load.Document, errs []error) error {
 	var order []problem.Problem
 	where := map[problem.Problem][]string{}

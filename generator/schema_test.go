@@ -23,8 +23,8 @@ import (
 	"github.com/trainyard/trainyard/generator/schema"
 )
 
-// compileExported also checks the schema against the meta-schema of JSON Schema, and fails if the schema refers to
-// another document.
+// compileExported compiles the exported JSON Schema. The compiler also checks the schema against the meta-schema
+// of JSON Schema, and fails if the schema refers to another document.
 func compileExported(t *testing.T, layers bool) *jsonschema.Schema {
 	t.Helper()
 	text, err := New(trainyard.CUE).Schema("jsonschema", layers)
@@ -47,8 +47,8 @@ func compileExported(t *testing.T, layers bool) *jsonschema.Schema {
 	return schema
 }
 
-// A comparison validates documents with trainyard's CUE schema, and with the JSON Schema that is
-// exported from the CUE schema.
+// A comparison validates documents with trainyard's CUE schema and with the JSON Schema that is
+// exported from it, and compares the results.
 type comparison struct {
 	sharedPool
 	whole, layer      *jsonschema.Schema
@@ -130,9 +130,8 @@ func (j *comparison) compare(t *testing.T, layers ...Input) string {
 		if disagreement := j.disagree(j.whole, plain, problems); disagreement != "" {
 			return disagreement
 		}
-		// The comparison treats a document with notes as invalid. The schema for editors refuses a null that
-		// removes nothing if the schema does not know the key of the null. For a null that removes nothing,
-		// trainyard reports only a note.
+		// A document with notes counts as invalid here, so its layers are not compared. A note can be about
+		// a null that removes nothing. The JSON Schema refuses such a null if its key is unknown.
 		valid = valid && len(problems)+len(document.Notes) == 0
 	}
 	if !valid {
@@ -141,7 +140,7 @@ func (j *comparison) compare(t *testing.T, layers ...Input) string {
 	return j.admitsAll(t, layers)
 }
 
-// admitsAll checks each layer of a valid document separately, as the user wrote it.
+// admitsAll checks that the JSON Schema accepts each layer of a valid document, before the layers are merged.
 func (j *comparison) admitsAll(t *testing.T, layers []Input) string {
 	t.Helper()
 	for _, input := range layers {
@@ -302,7 +301,7 @@ func TestCUESchemaIsOneFile(t *testing.T) {
 var requirement = regexp.MustCompile(`\b(FR|NFR|SC)-([A-Z]+-)?[0-9]{3}\b|\bRequirement: `)
 
 // TestSchemasNameNoRequirements checks that no format contains the numbers of trainyard's own requirements.
-// trainyard's own requirements have numbers, which the comments in the folder schemas mention.
+// The comments in the folder schemas contain these numbers, and the export must remove them.
 func TestSchemasNameNoRequirements(t *testing.T) {
 	for _, format := range schema.Formats() {
 		text, err := New(trainyard.CUE).Schema(format.Name, false)
@@ -342,7 +341,8 @@ func scriptLayers(t *testing.T) map[string][]Input {
 	return found
 }
 
-// readLayers returns false if the script does not contain the file of a layer, or if a layer is written in CUE.
+// readLayers returns the layers that a command of a script reads. The result "ok" is false if the script does not
+// contain the file of a layer, if a layer is written in CUE, or if the command reads no layer.
 func readLayers(archive *txtar.Archive, command string) (layers []Input, ok bool) {
 	for _, m := range fileFlag.FindAllStringSubmatch(command, -1) {
 		i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == m[1] })

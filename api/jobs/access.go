@@ -13,8 +13,7 @@ import (
 // Permission is the right to use a verb on a resource in a namespace, such as "get" on "pods".
 type Permission struct{ Verb, Group, Resource, Subresource string }
 
-// String returns the permission in the form of the arguments of kubectl auth can-i, for example
-// "get pods/log".
+// String returns the permission as arguments of "kubectl auth can-i", for example "get pods/log".
 func (p Permission) String() string {
 	if p.Subresource != "" {
 		return p.Verb + " " + p.Resource + "/" + p.Subresource
@@ -33,9 +32,8 @@ var FollowPermissions = []Permission{
 	{Verb: "list", Resource: "events"},
 }
 
-// RequireAccess returns a Forbidden error for the first permission that the user lacks in a namespace. If the user
-// may not create SelfSubjectAccessReviews, RequireAccess cannot find out the permissions of the user, and returns
-// nil.
+// RequireAccess returns a Forbidden error for the first permission that the user lacks in a namespace. If the
+// user may not create SelfSubjectAccessReviews, the permissions are unknown, and RequireAccess returns nil.
 func (j Jobs) RequireAccess(ctx context.Context, namespace string, permissions ...Permission) error {
 	for _, p := range permissions {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{

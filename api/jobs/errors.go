@@ -21,7 +21,8 @@ func IsRetryable(err error) bool {
 // IsDenied reports whether the API server denied a valid request because the user is unknown or lacks a permission,
 // or because a policy forbids the request.
 func IsDenied(err error) bool {
-	// By default, a ValidatingAdmissionPolicy denies a request with the reason Invalid.
+	// By default, a ValidatingAdmissionPolicy denies a request with the reason Invalid, which is also the reason for an
+	// invalid object. Only the message shows the difference.
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) ||
 		apierrors.IsInvalid(err) && strings.Contains(err.Error(), " denied request: ")
 }

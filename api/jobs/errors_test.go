@@ -36,7 +36,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// invalidError returns an error with code 422, as the API server returns it for an invalid object.
+// invalidError returns the error with code 422 that the API server returns for an invalid object.
 func invalidError(text string) error {
 	err := apierrors.NewInvalid(schema.GroupKind{}, "a", nil)
 	err.ErrStatus.Message = text

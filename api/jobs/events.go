@@ -14,8 +14,8 @@ import (
 )
 
 // CreationFailures returns the messages of warning events that explain why pods of a TrainJob could not be created.
-// CreationFailures sorts the messages from the oldest to the latest. Each message says that Pod Security, a quota,
-// an OpenShift security context constraint or another admission plugin rejected a pod, a Job or the JobSet.
+// CreationFailures sorts the messages from the oldest to the latest. For example, a message says that Pod Security,
+// a quota or an OpenShift security context constraint rejected a pod, a Job or the JobSet.
 func (j Jobs) CreationFailures(ctx context.Context, key types.NamespacedName) ([]string, error) {
 	events, err := j.listEvents(ctx, key.Namespace, fields.Set{"type": corev1.EventTypeWarning})
 	if err != nil {
@@ -64,9 +64,9 @@ func (j Jobs) listEvents(ctx context.Context, namespace string, selector fields.
 	return events.Items, nil
 }
 
-// lastSeen returns the time at which an event happened last. Old clients of the API set the field lastTimestamp of an
-// event. New clients of the API set the field eventTime of an event. If the event is repeated, new clients also set
-// the field series.lastObservedTime.
+// lastSeen returns the time of the last occurrence of an event. Old clients of the API set the field lastTimestamp of
+// an event. New clients of the API set the field eventTime of an event. If the event is repeated, new clients also
+// set the field series.lastObservedTime.
 func lastSeen(e corev1.Event) time.Time {
 	if e.Series != nil && e.Series.LastObservedTime.After(e.LastTimestamp.Time) {
 		return e.Series.LastObservedTime.Time

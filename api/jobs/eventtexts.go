@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/api/jobs/diagnosis"
 )
 
-// stopReasons lists the reasons of events of type Normal (not Warning) that say why pods were stopped. Kueue and
-// Kubernetes write the events whose reasons are in stopReasons.
+// stopReasons lists the reasons with which Kueue and Kubernetes report that they stopped pods. These events can
+// have the type Normal, so the function "failures" selects them by their reasons.
 var stopReasons = []string{"Stopped", "Preempted", "EvictedDueToPreempted", "EvictedDueToPodsReadyTimeout", "TaintManagerEviction"}
 
 // EventReporter is the name under which trainyard-controller writes its events about TrainJobs. The diagnosis leaves out
@@ -82,13 +82,13 @@ func (s Snapshot) concerns(e corev1.Event) bool {
 	return false
 }
 
-// startReasons are the reasons of events which say that a container of a pod cannot start.
+// startReasons lists the reasons with which an event reports that a container cannot start.
 var startReasons = []string{"Failed", "BackOff", "ErrImageNeverPull", "InspectFailed", "FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox"}
 
-// isOver reports whether the problem that an event describes is solved. A problem is solved if the training started after
-// the event that describes the problem. A problem of a pod can also be solved in another way: the pod is scheduled, has
-// started or is ready. The reason of the event decides which of the three conditions counts. The status of a deleted pod is
-// unknown, so isOver checks whether later events of the pod show that the problem is solved.
+// isOver reports whether the problem that an event describes is solved. Every problem is solved if the training started
+// after the event. The problem of a pod is also solved if the pod has made progress: the pod is scheduled, has started or
+// is ready, depending on the reason of the event. The status of a deleted pod is unknown, so isOver looks for progress in
+// the later events of the pod.
 func (s Snapshot) isOver(e corev1.Event, progress map[podEvent]time.Time) bool {
 	if started := s.startedAt(); !started.IsZero() && lastSeen(e).Before(started) {
 		return true
@@ -105,7 +105,7 @@ func (s Snapshot) isOver(e corev1.Event, progress map[podEvent]time.Time) bool {
 	return s.Pods[i].isReady()
 }
 
-// podEvent identifies all events about one pod that have the same reason.
+// podEvent is the key for events with the same pod and the same reason.
 type podEvent struct {
 	pod    types.UID
 	reason string
@@ -123,9 +123,10 @@ func progressOf(events []corev1.Event) map[podEvent]time.Time {
 	return latest
 }
 
-// isFollowedByProgress reports whether a later event shows that the problem in the event e is solved. To show progress, an
-// event must say that the pod was scheduled, or that a container of the pod started. For events with the reason BackOff,
-// isFollowedByProgress returns false, because a container can start and then fail again.
+// isFollowedByProgress reports whether a later event shows that the problem in the event e is solved. For
+// FailedScheduling, this must be an event Scheduled. For the reasons in startReasons, it must be an event Started.
+// For BackOff, isFollowedByProgress returns false, because a container that started can fail again. For all other
+// reasons, it also returns false.
 func isFollowedByProgress(e corev1.Event, progress map[podEvent]time.Time) bool {
 	wanted := "Started"
 	switch {
@@ -170,8 +171,7 @@ func startOf(c corev1.ContainerStatus) time.Time {
 	return time.Time{}
 }
 
-// hasStarted reports whether a container of the pod, other than an init container, runs or has
-// ended.
+// hasStarted reports whether a container of the pod runs or has ended, without counting init containers.
 func (p Pod) hasStarted() bool {
 	return slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
 		return c.State.Running != nil || c.State.Terminated != nil
@@ -194,8 +194,8 @@ func (s Snapshot) jobNames() []string {
 }
 
 // podNameOf returns the name of the pod that an event is about, or an empty string if the pod does not belong to the
-// TrainJob. The name of a pod consists of the name of its Job, an index and five random characters, so podNameOf
-// also recognizes pods that were deleted.
+// TrainJob. podNameOf recognizes a pod by its name: the name of the Job, an index and five random characters.
+// podNameOf therefore also recognizes pods that were deleted.
 func (s Snapshot) podNameOf(e corev1.Event) string {
 	if e.InvolvedObject.Kind != "Pod" {
 		return ""

@@ -24,8 +24,8 @@ const (
 	maxName = 200
 )
 
-// Explanation says why a TrainJob failed, or does not start. All texts in an Explanation are safe to show, because secrets
-// and control characters are replaced.
+// Explanation says why a TrainJob failed or does not start. All texts in an Explanation are safe to show, because secrets
+// and control characters in them are replaced.
 type Explanation struct {
 	Namespace string `json:"namespace"`
 	TrainJob  string `json:"trainJob"`
@@ -60,8 +60,8 @@ type Cause struct {
 	// seen, such as "log of container node of pod a".
 	Pod    string `json:"pod,omitempty"`
 	Source string `json:"source"`
-	// Line is the number of the line that shows the failure. Lines are counted from 1, and the first line is the
-	// start of the text that was read. Evidence is the line that shows the failure.
+	// Line is the number of the line that shows the failure. Line 1 is the first line that trainyard read, which
+	// can be in the middle of a log. Evidence is the line that shows the failure.
 	Line     int    `json:"line"`
 	Evidence string `json:"evidence"`
 	// Count is the number of texts in which the failure was recognized.
@@ -103,8 +103,8 @@ func (s Snapshot) Explain(ctx context.Context, reader Reader, now time.Time) Exp
 	return s.explain(append(s.statusTexts(now), events...), logs, missing)
 }
 
-// explain recognizes the failures in texts of the cluster and in logs. The errors in the argument "missing" say which
-// texts could not be read.
+// explain recognizes the failures in the texts of the arguments "cluster" and "logs". The errors in the argument
+// "missing" say which texts could not be read.
 func (s Snapshot) explain(cluster, logs []diagnosis.Text, missing []error) Explanation {
 	e := Explanation{Namespace: s.Job.Namespace, TrainJob: s.Job.Name, Phase: s.Phase(), Summary: s.Summary(), Causes: []Cause{}}
 	for _, err := range missing {
@@ -127,9 +127,9 @@ func (s Snapshot) explain(cluster, logs []diagnosis.Text, missing []error) Expla
 	return e
 }
 
-// excerpts returns the end of the first log that is not empty. The logs are sorted by the time at which their containers
-// ended, so the first log belongs to the container that failed first. If there is no log, excerpts returns texts from the
-// argument "cluster", such as messages of events.
+// excerpts returns the end of the first log that is not empty. The argument "logs" is sorted by the time at which the
+// containers ended, so this log belongs to the container that failed first. If there is no log, excerpts returns texts
+// from the argument "cluster", such as messages of events.
 func excerpts(cluster, logs []diagnosis.Text) []Excerpt {
 	for _, text := range logs {
 		if e := excerptOf(text); len(e.Lines) > 0 {

@@ -112,7 +112,8 @@ func TestEventsOfTheTrainJob(t *testing.T) {
 	}
 }
 
-// TestLatestEventOfASubjectCounts: events with the same object and reason have the same subject.
+// TestLatestEventOfASubjectCounts: if several events have the same subject (object and reason), only the latest event
+// must be returned.
 func TestLatestEventOfASubjectCounts(t *testing.T) {
 	event := func(minute int, object, message string) corev1.Event {
 		return corev1.Event{
@@ -130,7 +131,8 @@ func TestLatestEventOfASubjectCounts(t *testing.T) {
 	}
 }
 
-// TestOwnEventsAreLeftOut: events of trainyard-controller repeat an earlier diagnosis, which can be out of date.
+// TestOwnEventsAreLeftOut: events of trainyard-controller must be left out, because they repeat an earlier diagnosis,
+// which can be out of date.
 func TestOwnEventsAreLeftOut(t *testing.T) {
 	own := corev1.Event{
 		Type: corev1.EventTypeWarning, Reason: "TrainingFailed", ReportingController: EventReporter, LastTimestamp: metav1.NewTime(created.Add(time.Minute)),

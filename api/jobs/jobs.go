@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Jobs is a client for the TrainJobs of one cluster, with the permissions of one user.
+// Jobs is a client for the TrainJobs of one cluster. Jobs has the permissions of one user.
 //
 // Jobs uses the REST clients of client-go. The clientset of client-go and the client of controller-runtime would make
 // every command slower, because they register all types of Kubernetes when a program starts.

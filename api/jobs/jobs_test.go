@@ -51,8 +51,8 @@ func deliver(t *testing.T, cp *controlplane.ControlPlane) {
 	}
 }
 
-// deliverOwn creates two TrainingRuntimes in a namespace. One TrainingRuntime has the name of the
-// ClusterTrainingRuntime that the function deliver applies.
+// deliverOwn creates two TrainingRuntimes in a namespace. One of them has the same name as the
+// ClusterTrainingRuntime from the function deliver, so this name is ambiguous.
 func deliverOwn(t *testing.T, cp *controlplane.ControlPlane, namespace string) {
 	t.Helper()
 	var shared trainer.ClusterTrainingRuntime
@@ -107,8 +107,8 @@ func TestForbiddenRuntimes(t *testing.T) {
 	}
 }
 
-// TestHiddenRuntime: a user who may list only one kind of runtimes gets a Forbidden error for an unknown name. A
-// runtime with this name can exist among the runtimes that the user may not list.
+// TestHiddenRuntime: a user who may list only one kind of runtimes gets a Forbidden error for an unknown name,
+// because a runtime of the other kind can have this name.
 func TestHiddenRuntime(t *testing.T) {
 	cp := controlplane.Start(t)
 	namespace := cp.Namespace(t)
@@ -125,8 +125,8 @@ func TestHiddenRuntime(t *testing.T) {
 	}
 }
 
-// otherGroup simulates a cluster without Trainer's CRDs: each request goes to an API group that the API
-// server does not serve.
+// otherGroup simulates a cluster without Trainer's CRDs: it sends each request for Trainer's API group
+// to a group that the API server does not serve.
 type otherGroup struct{ http.RoundTripper }
 
 func (t otherGroup) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -11,13 +11,13 @@ import (
 // maxLog is the maximum number of bytes to read from one container's log.
 const maxLog = 1 << 20
 
-// Log reads the last lines of a container's log, at most 1 MiB.
+// Log reads the last lines of a container's log. If they are longer than 1 MiB, Log returns only their first MiB.
 func (j Jobs) Log(ctx context.Context, pod Pod, container string, lines int64) (string, error) {
 	return j.EndOfLog(ctx, pod, container, lines, false)
 }
 
-// EndOfLog reads the last lines of a container's log, at most 1 MiB. If the argument "previous" is true, EndOfLog reads the
-// log of the container's run before its latest restart.
+// EndOfLog reads the last lines of a container's log. If these lines are longer than 1 MiB, EndOfLog returns only their
+// first MiB. If the argument "previous" is true, EndOfLog reads the log of the container's run before its latest restart.
 func (j Jobs) EndOfLog(ctx context.Context, pod Pod, container string, lines int64, previous bool) (string, error) {
 	text, err := j.core.Get().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("log").
 		Param("container", container).Param("tailLines", strconv.FormatInt(lines, 10)).Param("limitBytes", strconv.Itoa(maxLog)).

@@ -19,8 +19,8 @@ const (
 	maxLogs = 10
 	// logLines is the number of lines that are read from the end of each log.
 	logLines = 2000
-	// logTimeout is the maximum time for reading one log. If a cluster node does not respond, the API server waits long for
-	// its kubelet.
+	// logTimeout is the maximum time for reading one log. Without this limit, the API server would wait a long time for the
+	// kubelet of a cluster node that does not respond.
 	logTimeout = 10 * time.Second
 )
 
@@ -64,9 +64,8 @@ func (s Snapshot) logTexts(ctx context.Context, reader Reader) (texts []diagnosi
 	return texts, missing
 }
 
-// endOfLog reads the last lines of a log. The kubelet sends at most maxLog bytes of the requested lines, so the last
-// lines of the log can be missing if lines are long. If the kubelet may have left out the last lines, endOfLog
-// requests fewer lines.
+// endOfLog reads the last lines of a log. The kubelet sends only the first maxLog bytes of the requested lines, so
+// the very last lines are missing if the lines are long. In this case, endOfLog requests fewer lines.
 func endOfLog(ctx context.Context, reader Reader, c candidate) (string, error) {
 	lines := int64(logLines)
 	for {
@@ -98,7 +97,7 @@ func (s Snapshot) candidates() []candidate {
 	return append(limit(failed, maxLogs-len(running)), running...)
 }
 
-// failureOf returns the state of a container's latest run that ended with an error, or nil if there is none. The result
+// failureOf returns the final state of the latest failed run of a container, or nil if no run failed. The result
 // "previous" is true if the container was restarted after the failed run.
 func failureOf(c corev1.ContainerStatus) (ended *corev1.ContainerStateTerminated, previous bool) {
 	switch last := c.LastTerminationState.Terminated; {

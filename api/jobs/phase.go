@@ -8,8 +8,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Phase is a stage in the life of a TrainJob. Trainer's conditions do not distinguish the phases of a TrainJob before its
-// training runs.
+// Phase is a stage in the life of a TrainJob. The conditions that Trainer sets do not show the phases from Pending to
+// Running, so trainyard computes these phases from the pods.
 type Phase string
 
 const (

@@ -22,7 +22,7 @@ func newSnapshot(change func(*trainer.TrainJob), pods ...Pod) Snapshot {
 	return v
 }
 
-// newPod returns a pod that is not scheduled if the host is empty.
+// newPod returns a pod on a host. If the host is empty, the pod is not scheduled.
 func newPod(role Role, host string, main corev1.ContainerState) Pod {
 	p := Pod{Role: role}
 	p.Name, p.Spec.NodeName = "bert-"+string(role)+"-0-0-abcde", host

@@ -24,8 +24,8 @@ const (
 	jobUIDLabel = "kueue.x-k8s.io/job-uid"
 )
 
-// kueueVersions are the versions of Kueue's API, from the newest to the oldest. The fields of workloadList are the same in
-// all versions of Kueue's API.
+// kueueVersions are the versions of Kueue's API, from the newest to the oldest. workloadList can decode Workloads of
+// each version, because its fields are the same in all versions.
 var kueueVersions = []string{"v1beta2", "v1beta1"}
 
 // Workload is the state of a TrainJob in a queue of Kueue.
@@ -93,9 +93,9 @@ func compareWaiting(a, b workloadItem) int {
 	return cmp.Or(cmp.Compare(b.Spec.Priority, a.Spec.Priority), a.waitsSince().Compare(b.waitsSince()), cmp.Compare(a.UID, b.UID))
 }
 
-// waitsSince returns the time at which a Workload began to wait. In most cases, a Workload began to wait when it was
-// created. A Workload waits from its eviction if Kueue evicted it for one of two reasons: its pods were not ready in
-// time, or an admission check caused the eviction.
+// waitsSince returns the time at which a Workload began to wait. In most cases, this is the creation of the
+// Workload. If Kueue evicted the Workload because its pods were not ready in time, or because of an admission check,
+// the Workload began to wait when it was evicted.
 func (w workloadItem) waitsSince() time.Time {
 	c := meta.FindStatusCondition(w.Status.Conditions, "Evicted")
 	if c != nil && c.Status == metav1.ConditionTrue && slices.Contains([]string{"PodsReadyTimeout", "AdmissionCheck"}, c.Reason) {
@@ -120,8 +120,8 @@ func (j Jobs) listWorkloads(ctx context.Context, namespace string) (list workloa
 	return list, err
 }
 
-// WithWorkload returns a copy of the snapshot that contains the state of the TrainJob in its queue. If the TrainJob has no
-// queue, WithWorkload returns the snapshot unchanged.
+// WithWorkload reads the Workload of the TrainJob, and returns a copy of the snapshot with this Workload. If the TrainJob
+// has no queue, WithWorkload returns the snapshot unchanged.
 func (s Snapshot) WithWorkload(ctx context.Context, reader Reader) (Snapshot, error) {
 	if s.Queue() == "" {
 		return s, nil
@@ -145,7 +145,7 @@ func (w *Workload) obstacles() []metav1.Condition {
 	})
 }
 
-// describeQueue describes how a TrainJob waits in its queue.
+// describeQueue says in which queue a TrainJob waits, how many TrainJobs are ahead, and why it is not admitted.
 func (s Snapshot) describeQueue() string {
 	text := "Waiting in queue " + s.Queue()
 	if s.Workload == nil {

@@ -59,8 +59,7 @@ func (e *AmbiguousRuntimeError) Error() string {
 	return fmt.Sprintf("both a ClusterTrainingRuntime and a TrainingRuntime are named %q: use clustertrainingruntime/%[1]s or trainingruntime/%[1]s", e.Name)
 }
 
-// ErrNoTrainer reports that the API of the cluster does not have the kinds of Kubeflow Trainer, because Trainer is
-// not installed.
+// ErrNoTrainer reports that Kubeflow Trainer is not installed: the API of the cluster does not have Trainer's kinds.
 var ErrNoTrainer = errors.New("the cluster has no Kubeflow Trainer V2: its API has no ClusterTrainingRuntimes")
 
 // Runtime finds a runtime by name among the runtimes that TrainJobs in a namespace can use. The name can begin with

@@ -94,8 +94,8 @@ func (j Jobs) Get(ctx context.Context, key types.NamespacedName) (Snapshot, erro
 func MakeSnapshot(job trainer.TrainJob, pods []corev1.Pod) Snapshot {
 	snapshot := Snapshot{Job: job}
 	for _, pod := range pods {
-		// Pods that are older than the TrainJob belong to a deleted TrainJob with the same name,
-		// and have not terminated yet.
+		// Pods that are older than the TrainJob are left out: they belong to a deleted TrainJob
+		// with the same name, and have not terminated yet.
 		if !pod.CreationTimestamp.Before(&job.CreationTimestamp) {
 			snapshot.Pods = append(snapshot.Pods, podOf(pod))
 		}
@@ -119,7 +119,7 @@ func (j Jobs) Names(ctx context.Context, namespace string) ([]string, error) {
 }
 
 func podOf(pod corev1.Pod) Pod {
-	// If a pod has no index, it is the only pod of its role, and its index is 0.
+	// A pod without an index is the only pod of its role. In this case, Atoi returns 0, which is the right index.
 	index, _ := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation])
 	return Pod{Role: Role(pod.Labels[roleLabel]), Index: index, Pod: pod}
 }
@@ -136,8 +136,8 @@ func comparePods(a, b Pod) int {
 	)
 }
 
-// LatestAttempts returns the latest pod for each role and index, sorted by role and index. If a Job retries,
-// several pods have the same index.
+// LatestAttempts returns the pods sorted by role and index. If a Job retries, several pods have the same
+// role and index, and LatestAttempts returns only the latest of them.
 func (s Snapshot) LatestAttempts() []Pod {
 	sorted := slices.SortedFunc(slices.Values(s.Pods), comparePods)
 	var latest []Pod

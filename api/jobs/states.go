@@ -16,15 +16,15 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// silentTime is the time after which missing pods are reported as a failure. Normally, it takes one second until the
-// first pods of a TrainJob exist.
+// silentTime is the time after which missing pods are reported as a failure. Normally, the first pods of a TrainJob
+// exist after one second.
 const silentTime = 30 * time.Second
 
 // Queue returns the name of the TrainJob's LocalQueue in Kueue, or an empty string if the TrainJob has no queue.
 func (s Snapshot) Queue() string { return s.Job.Labels[queueLabel] }
 
-// stateTexts describes problems about which the cluster contains no message. The patterns in the catalogue of failures match
-// the descriptions that stateTexts returns.
+// stateTexts describes problems about which the cluster contains no message. The catalogue of failures has patterns that
+// match these descriptions.
 func (s Snapshot) stateTexts(now time.Time) []diagnosis.Text {
 	var texts []diagnosis.Text
 	add := func(pod, description string) {
@@ -60,7 +60,8 @@ func (s Snapshot) stateTexts(now time.Time) []diagnosis.Text {
 }
 
 // describeDelay says why a TrainJob has no pods. describeDelay returns an empty string if there is
-// no problem to report, or if stateTexts itself adds the reason.
+// no problem to report. It also returns an empty string if the TrainJob timed out, because
+// stateTexts itself reports the timeout.
 func (s Snapshot) describeDelay(now time.Time) string {
 	phase, age := s.Phase(), s.pendingTime(now)
 	queue := s.Queue()
@@ -79,7 +80,8 @@ func (s Snapshot) describeDelay(now time.Time) string {
 	return fmt.Sprintf("the TrainJob has no pods after %s", silentTime)
 }
 
-// pendingTime returns how long ago Trainer should have begun to create pods, or 0 if Trainer should not create pods now.
+// pendingTime returns how much time Trainer has had to create pods: the time since resumedAt. The result is 0 if
+// Trainer should not create pods now.
 func (s Snapshot) pendingTime(now time.Time) time.Duration {
 	if since := s.resumedAt(); !since.IsZero() {
 		return now.Sub(since)
@@ -101,7 +103,7 @@ func (s Snapshot) resumedAt() time.Time {
 	return s.Job.CreationTimestamp.Time
 }
 
-// hasActiveJobs reports whether a Job of the TrainJob has pods, according to the status of the TrainJob.
+// hasActiveJobs reports whether the status of the TrainJob says that one of its Jobs has pods.
 func (s Snapshot) hasActiveJobs() bool {
 	return slices.ContainsFunc(s.Job.Status.JobsStatus, func(s trainer.JobStatus) bool { return ptr.Deref(s.Active, 0) > 0 })
 }
@@ -109,8 +111,9 @@ func (s Snapshot) hasActiveJobs() bool {
 // killedCode is the exit code that mpirun and shells return for a process that got SIGKILL (signal 9): 128 + 9.
 const killedCode = 137
 
-// killedLauncher returns the name of the launcher's latest pod if its main container ended with killedCode. Other
-// containers with this exit code are no sign of a failure, because Kubernetes kills containers that ignore SIGTERM.
+// killedLauncher returns the name of the launcher's latest pod if its main container ended with killedCode. For
+// other containers, this exit code is no sign of a failure: when Kubernetes stops a pod, it kills the containers
+// that ignore SIGTERM, and they end with the same code.
 func (s Snapshot) killedLauncher() string {
 	for _, pod := range s.LatestAttempts() {
 		if ended := pod.mainEnd(); pod.Role == Launcher && ended != nil && ended.ExitCode == killedCode {
@@ -121,7 +124,7 @@ func (s Snapshot) killedLauncher() string {
 }
 
 // lostLauncher reports whether the launcher's Job failed and no pod of the launcher exists. Kubernetes keeps failed
-// pods. If the launcher has failed and its pod is missing, somebody or something has deleted the pod.
+// pods, so in this case somebody or something has deleted the pod.
 func (s Snapshot) lostLauncher() bool {
 	failed := slices.ContainsFunc(s.Job.Status.JobsStatus, func(j trainer.JobStatus) bool {
 		return j.Name == string(Launcher) && ptr.Deref(j.Failed, 0) > 0
@@ -159,9 +162,8 @@ func (s Snapshot) mainImages() []string {
 	return found
 }
 
-// sidecar returns the name of a container that still runs after the main container of the pod has ended. The result is
-// empty if no container of the pod still runs after the main container. The TrainJob does not end while a sidecar
-// still runs.
+// sidecar returns the name of a container that still runs after the main container of the pod has ended, or an empty
+// string if there is no such container. While a sidecar still runs, the TrainJob does not end.
 func (p Pod) sidecar() string {
 	if !p.mainHasEnded() {
 		return ""

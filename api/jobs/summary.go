@@ -61,8 +61,8 @@ func (s Snapshot) describeUnscheduled(pods []Pod) string {
 	return text
 }
 
-// describeStarting says how many pods are ready, and quotes the first message about a waiting container of a pod that is
-// not ready.
+// describeStarting says how many pods are ready. If a pod is not ready, describeStarting also quotes the first message
+// about a waiting container of such a pod.
 func describeStarting(pods []Pod) string {
 	waiting := slices.DeleteFunc(slices.Clone(pods), Pod.isReady)
 	text := fmt.Sprintf("Starting: %d of %s are ready", len(pods)-len(waiting), countNoun(len(pods), "pod"))

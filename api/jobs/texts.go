@@ -89,9 +89,8 @@ func endTexts(pod Pod, container string, ended corev1.ContainerStateTerminated) 
 	return []diagnosis.Text{text, left}
 }
 
-// runtimeReasons lists the reasons why a container did not start. If the reason is in runtimeReasons, the termination
-// message is from the container runtime. If the reason is not in runtimeReasons, the termination message is from the
-// program in the container.
+// runtimeReasons lists the reasons of containers that did not start. For these reasons, the termination message is
+// from the container runtime. For all other reasons, the termination message is from the program in the container.
 var runtimeReasons = []string{"StartError", "ContainerCannotRun", "CreateContainerError"}
 
 // stoppedAt returns the time at which Kubernetes stopped the pod. If it is unknown when Kubernetes stopped the pod,

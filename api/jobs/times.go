@@ -89,9 +89,9 @@ func (s Snapshot) HasPodSince(at time.Time) bool {
 	return slices.ContainsFunc(s.Pods, func(p Pod) bool { return !p.CreationTimestamp.Time.Before(at) })
 }
 
-// BlockedSince looks for a pod whose main container has ended while another container of the pod still runs. BlockedSince
-// returns the time at which the main container of the found pod ended, or zero if no pod is found. A TrainJob does not end
-// while another container, for example the proxy of a service mesh, still runs next to a main container that has ended.
+// BlockedSince returns the time from which a sidecar, such as the proxy of a service mesh, has kept the TrainJob
+// from ending. This is the time at which the main container of the sidecar's pod ended. BlockedSince returns zero if
+// no sidecar keeps the TrainJob from ending.
 func (s Snapshot) BlockedSince() time.Time {
 	for _, pod := range s.Pods {
 		if pod.sidecar() == "" {
@@ -115,9 +115,8 @@ func Strip(job *trainer.TrainJob) {
 	job.ManagedFields, job.Spec = creation(job.ManagedFields), kept
 }
 
-// creation returns the oldest entry of metadata.managedFields that belongs to no subresource, without the list of
-// fields in this entry. In the oldest entry of metadata.managedFields, the field "manager" is the name of the
-// program that created the object.
+// creation returns the oldest entry of metadata.managedFields that belongs to no subresource. The field "manager"
+// of this entry names the program that created the object. creation leaves out the list of fields in the entry.
 func creation(fields []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	var oldest []metav1.ManagedFieldsEntry
 	for _, f := range fields {
@@ -129,8 +128,7 @@ func creation(fields []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 }
 
 // Creator returns the name of the program that created the TrainJob, such as "kubectl-create", or an empty string if it is
-// unknown. After a later change of the TrainJob, Creator can return the name of a program that did not create the
-// TrainJob.
+// unknown. The result can be the name of another program if the TrainJob was changed after its creation.
 func (s Snapshot) Creator() string {
 	for _, f := range creation(s.Job.ManagedFields) {
 		return f.Manager

@@ -8,22 +8,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// PreflightContainer is the init container of the launcher that tries to reach every host
-// (runtimes/scripts.cue).
+// PreflightContainer is the name of an init container of the launcher. The container tries to reach
+// every host, with the script "preflight" in runtimes/scripts.cue.
 const PreflightContainer = "preflight"
 
 // Verdict is the report of a runtime's preflight about the hosts of a TrainJob.
 type Verdict struct {
-	// Hosts is the number of hosts in the hostfile, and Reached is the number of hosts that accepted a connection.
+	// Hosts is the number of hosts in the hostfile, and Reached is the number of hosts that passed preflight.
 	Hosts   int `json:"hosts"`
 	Reached int `json:"reached"`
-	// Slots is the number of slots in the hostfile, and Available is the number of ranks that fit on the hosts.
+	// Slots is the number of slots in the hostfile, and Available is the number of slots on the hosts that passed.
 	Slots     int `json:"slots"`
 	Available int `json:"available"`
-	// Milliseconds contains the times to reach the first hundred hosts, in the order of the hostfile. The entry in
-	// Milliseconds is nil for a host that was not reached.
+	// Milliseconds contains the times to reach the first hundred hosts, in the order of the hostfile. The time of
+	// a host that did not pass is nil.
 	Milliseconds []*int `json:"ms"`
-	// Failed contains the first ten hosts that were not reached or have too few slots.
+	// Failed contains the first ten hosts that did not pass. A host passes if preflight reaches it, and if the host
+	// has enough slots (or oversubscription is allowed).
 	Failed []HostFailure `json:"failed"`
 }
 
@@ -33,19 +34,20 @@ type HostFailure struct {
 	Host string `json:"host"`
 	// Cause is one of the causes in runtimes/scripts.cue, such as "refused".
 	Cause string `json:"cause"`
-	// Detail is the shortened message of ssh.
+	// Detail explains the cause. It is usually the shortened error message of ssh.
 	Detail string `json:"detail"`
 }
 
 // String returns the host, the cause and the detail, separated by colons.
 func (f HostFailure) String() string { return fmt.Sprintf("%s: %s: %s", f.Host, f.Cause, f.Detail) }
 
-// Text describes the failure. The failure catalogue of package diagnosis contains patterns that recognize
-// the description in texts of the source "State".
+// Text describes the failure. The description becomes a diagnosis.Text of the source State, and
+// patterns in the failure catalogue match it.
 func (f HostFailure) Text() string { return "preflight of host " + f.String() }
 
-// Verdict reads the verdict from the termination message of the launcher's preflight. The verdict is nil until
-// preflight ends. If the message is not a verdict, Verdict returns an error.
+// Verdict reads the verdict from the termination message of the launcher's preflight. The verdict is nil if
+// preflight has not ended, or has ended without a message. If the message is not a verdict, Verdict returns an
+// error.
 func (s Snapshot) Verdict() (*Verdict, error) {
 	ended := s.preflight()
 	if ended == nil || ended.Message == "" {

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// waitInterval is the time after which Wait reads a TrainJob again even if no change was reported. If the user may not
-	// watch TrainJobs or pods, Wait notices changes only when it reads the TrainJob again. The function "done" may read
-	// events or logs, which can change while the TrainJob and its pods stay the same.
+	// waitInterval is the time after which Wait reads a TrainJob again even if no change was reported. Without these
+	// reads, Wait would miss changes of objects that the user may not watch. Wait would also miss new events and logs,
+	// which the function "done" may read.
 	waitInterval = time.Second
 	// watchInterval is the time between the end of a watch and the start of the next watch.
 	watchInterval = time.Second
@@ -48,7 +48,8 @@ func (j Jobs) Wait(ctx context.Context, key types.NamespacedName, done func(Snap
 	}
 }
 
-// watch returns a channel that gets a value after changes of a TrainJob or its pods, until the context ends.
+// watch watches a TrainJob and its pods until the context ends. The returned channel receives a value after a
+// change.
 func (j Jobs) watch(ctx context.Context, key types.NamespacedName) <-chan struct{} {
 	changes := make(chan struct{}, 1)
 	go notify(ctx, changes, func() *rest.Request {
@@ -60,9 +61,9 @@ func (j Jobs) watch(ctx context.Context, key types.NamespacedName) <-chan struct
 	return changes
 }
 
-// notify watches objects, and sends a value to the channel "changes" after each change, until the
-// context ends. The function "request" returns the request that lists the objects. If the user has no permission to watch
-// the objects, notify returns at once.
+// notify watches objects until the context ends. After each change, notify sends a value to the channel "changes", unless
+// the channel still contains a value. The function "request" returns the request that lists the objects. If the user has
+// no permission to watch the objects, notify returns at once.
 func notify(ctx context.Context, changes chan<- struct{}, request func() *rest.Request) {
 	for ctx.Err() == nil {
 		events, err := request().Param("watch", "true").Watch(ctx)

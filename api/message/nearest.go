@@ -19,8 +19,8 @@ func Similar(word string, candidates []string) []string {
 	var best []string
 	least := len(word)/4 + 1
 	for _, candidate := range candidates {
-		// The number of typing errors between two words is at least the difference of their
-		// lengths.
+		// A large difference in length means many typing errors, so the candidate cannot be similar
+		// enough.
 		if lengthDifference(word, candidate) > least {
 			continue
 		}

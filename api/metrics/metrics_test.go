@@ -44,7 +44,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// contract is the declaration of metrics in grafana/.
+// contract contains the metrics and the histogram buckets that grafana/ declares.
 type contract struct {
 	Metrics map[string]struct {
 		Emits  string

@@ -16,8 +16,8 @@ const (
 	punctuation      = lettersAndDigits + "!#$%^*_+-.~,;&@()"
 )
 
-// secretKinds lists log lines that contain a secret. %s stands for the secret, which consists of the prefix and random
-// characters.
+// secretKinds lists log lines that contain a secret. In each line, %s stands for the secret. A secret consists of the
+// prefix and of random characters from the alphabet.
 var secretKinds = []struct {
 	line, prefix, alphabet string
 	length                 int

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// secret defines how to recognize one kind of secret. A scanner for repositories, such as gitleaks, reports only texts that
-// are secrets with a high probability. The expressions in this package also match texts that may not be secrets. Replacing
-// a harmless word in a log does little harm.
+// secret defines how to recognize one kind of secret. The expressions in this package also match some texts that are not
+// secrets, because replacing a harmless word in a log does little harm. Scanners for repositories, such as gitleaks, are
+// stricter: they report only texts that are very probably secrets.
 type secret struct {
 	// hints lists texts in lower case that help to find a secret quickly. Each match of the expression, converted to
 	// lower case, contains at least one hint. The function mayContain searches a text for the hints, because this
@@ -37,10 +37,10 @@ const (
 	// separator matches the characters between a name and its value in JSON, YAML, shells, URLs and
 	// programs.
 	separator = `(?:[_-]?\d+)?\\*["']?[ \t]*(?:=>|:=|[:=]|%3[dDaA]|\\u003[dDaA])[ \t]*`
-	// value is a part of regular expressions that matches the value after the separator, with or without quotes. A quoted
-	// value can contain escaped quotes, and can begin with letters before the quote, as in Python (b'...').
+	// value matches the value after the separator, with or without quotes. A quoted value can contain escaped quotes, and
+	// can begin with letters before the quote, as in Python (b'...').
 	value = `(?:[\[({][ \t]*)?(?:[brufBRUF]{0,2}\\*"(?P<value1>(?:[^"\\\n]|\\.)+)|[brufBRUF]{0,2}\\*'(?P<value2>(?:[^'\\\n]|\\.)+)|(?P<value3>[^\s"'\[({]\S*|[\[({][^\s"']\S*))`
-	// edge matches the text before a token with a known prefix, such as "ghp_". edge matches the start of the line, a
+	// edge matches the text before a token with a known prefix, such as "ghp_". edge matches the start of the text, a
 	// character other than a letter or digit, an escape such as \n, or a percent-encoded character such as %3D.
 	edge = `(?:^|[^A-Za-z0-9]|\\[nrt]|%[0-9A-Fa-f]{2})`
 	// linePrefix matches the text between the lines of a private key: line breaks, and the rank that mpirun writes before
@@ -57,8 +57,8 @@ var secrets = sync.OnceValue(func() []secret {
 	named := []string{"pass", "pwd", "secret", "token", "key", "credential", "signature", "connection", "dockerconfigjson"}
 	all := []secret{
 		of(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----`, nil, "private key"),
-		// The next two expressions match a private key whose end or beginning was cut off, as in
-		// the last lines of a log.
+		// The next two expressions match a private key whose end or beginning is missing, for
+		// example because a program shows only the last lines of a log.
 		of(`-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:`+linePrefix+`[A-Za-z0-9+/=]{16,})*`, nil, "private key"),
 		of(`(?:[A-Za-z0-9+/=]{4,}`+linePrefix+`)+-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----`, nil, "private key"),
 		of(`LS0tLS1CRUdJTi[\w+/=]+|eyJhdXRo[\w+/=]+`, nil, "ls0tls1crudjti", "eyjhdxro"), // a key or a registry's login in base64
@@ -114,7 +114,7 @@ func (s secret) mayContain(lower string) bool {
 	return slices.ContainsFunc(s.hints, func(hint string) bool { return strings.Contains(lower, hint) })
 }
 
-// replace returns a text in which a mark stands for each secret of one kind.
+// replace returns the text with a mark in place of each secret of this kind.
 func (s secret) replace(text string) string {
 	var out strings.Builder
 	end := 0
@@ -153,8 +153,8 @@ var (
 // trim removes punctuation after a value.
 func trim(value string) string { return strings.TrimRight(value, `,;&.)]}:\`) }
 
-// isNoValue reports whether a text only says that there is no value, such as "None", or that the value is hidden, such as
-// "***".
+// isNoValue reports whether a text is not a secret, but a placeholder ("***"), a reference ("$TOKEN"), or a word such
+// as "None" or "true".
 func isNoValue(value string) bool { return noValue.MatchString(trim(value)) }
 
 // isNoToken returns true if the text after the word "token" is not a secret. In logs, the text after the word "token"

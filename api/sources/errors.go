@@ -23,7 +23,7 @@ type UnknownSourceError struct {
 	Hidden bool
 }
 
-// Error returns a message that suggests a similar name, or lists the known names.
+// Error returns a message. Unless Hidden is true, the message suggests a similar name, or lists the known names.
 func (e *UnknownSourceError) Error() string {
 	text := fmt.Sprintf("there is no TrainJobSource %s in namespace %s", message.Quote(e.Source.Name), e.Source.Namespace)
 	if e.Hidden {
@@ -54,7 +54,7 @@ func (e *InvalidJobError) Error() string {
 	return fmt.Sprintf("job %s: want at most 63 lower-case letters, digits and \"-\"", message.Quote(e.Job))
 }
 
-// SuspendedError reports that a TrainJobSource is suspended, and therefore cannot be fetched.
+// SuspendedError reports that a TrainJobSource is suspended, so the controller does not fetch its repository.
 type SuspendedError struct{ Source types.NamespacedName }
 
 // Error returns a message that names the TrainJobSource and the field spec.suspend.
@@ -65,8 +65,8 @@ func (e *SuspendedError) Error() string {
 // maxNames is the maximum number of names that a message lists.
 const maxNames = 12
 
-// suggest returns a text that names the known name that is most similar to the given name. If no known name is
-// similar, suggest lists the known names after the text "owner", such as "the namespace has".
+// suggest returns a question that contains the most similar known name. If no name is similar, suggest
+// returns the argument "owner", such as "the namespace has", followed by the known names.
 func suggest(name string, known []string, owner string) string {
 	if nearest := message.Nearest(name, known); nearest != "" {
 		return fmt.Sprintf("did you mean %s?", nearest)

@@ -79,10 +79,10 @@ func (s Sources) get(ctx context.Context, key types.NamespacedName) (v1alpha1.Tr
 	return source, err
 }
 
-// explainMissing returns the error for a TrainJobSource that was not found: ErrNotInstalled if the cluster does not have the
-// kind, and otherwise an *UnknownSourceError. If the request to list TrainJobSources fails, explainMissing returns the error
-// of this request. If the user lacks the permission to list TrainJobSources, however, explainMissing ignores the error of
-// the request.
+// explainMissing returns the error for a TrainJobSource that was not found. To find the reason, explainMissing lists the
+// TrainJobSources of the namespace. The error is ErrNotInstalled if the cluster does not have the kind. The error is an
+// *UnknownSourceError if the list request succeeds, or if the user lacks the permission for it. Otherwise explainMissing
+// returns the error of the list request.
 func (s Sources) explainMissing(ctx context.Context, key types.NamespacedName) error {
 	all, err := s.list(ctx, key.Namespace)
 	if err != nil && !apierrors.IsForbidden(err) {
@@ -96,8 +96,9 @@ func (s Sources) explainMissing(ctx context.Context, key types.NamespacedName) e
 	return unknown
 }
 
-// Suspend sets spec.suspend, so that the controller stops fetching commits and applying TrainJobs. If the parameter
-// "suspend" is false, Suspend removes the field spec.suspend. Suspend reports whether it changed the TrainJobSource.
+// Suspend sets spec.suspend to true, so that the controller stops fetching commits and applying TrainJobs. If the
+// parameter "suspend" is false, Suspend removes the field spec.suspend. Suspend reports whether it changed the
+// TrainJobSource.
 func (s Sources) Suspend(ctx context.Context, key types.NamespacedName, suspend bool) (changed bool, err error) {
 	source, err := s.get(ctx, key)
 	if err != nil || source.Spec.Suspend == suspend {
@@ -111,7 +112,7 @@ func (s Sources) Suspend(ctx context.Context, key types.NamespacedName, suspend 
 	return err == nil, err
 }
 
-// Retry requests another run of a job, although the job has not changed in Git. If the status of the TrainJobSource
+// Retry requests another run of a job, even if the job has not changed in Git. If the status of the TrainJobSource
 // lists all jobs, the requested job must be one of the listed jobs. The error is an *UnknownJobError, an
 // *InvalidJobError or an error of Get.
 func (s Sources) Retry(ctx context.Context, key types.NamespacedName, job string, now time.Time) (View, error) {
@@ -167,8 +168,9 @@ func (s Sources) RequestSync(ctx context.Context, key types.NamespacedName, now 
 // pollInterval is the time between two requests of WaitForSync.
 const pollInterval = 500 * time.Millisecond
 
-// WaitForSync waits until the requested fetch, or a later one, has ended, and returns the result. WaitForSync retries
-// if the API server does not respond. If the context ends, WaitForSync returns the cause of the end as the error.
+// WaitForSync waits until the requested fetch or a later fetch is done, and returns the TrainJobSource. WaitForSync
+// retries if the API server does not respond. If somebody suspends the TrainJobSource, the error is a
+// *SuspendedError. If the context ends, the error wraps the cause of the end.
 func (s Sources) WaitForSync(ctx context.Context, request SyncRequest) (View, error) {
 	for {
 		source, err := s.get(ctx, request.key)
@@ -189,8 +191,8 @@ func (s Sources) WaitForSync(ctx context.Context, request SyncRequest) (View, er
 }
 
 // isDone returns true if the requested fetch has ended, and the controller has applied the fetched commit or failed to
-// apply it. If somebody else has replaced the annotation after the request, isDone checks the later fetch that the new
-// annotation value requests.
+// apply it. If somebody else has replaced the annotation after the request, isDone also returns true after the fetch
+// that the new value of the annotation requests.
 func (r SyncRequest) isDone(source v1alpha1.TrainJobSource) bool {
 	last := source.Status.LastSync
 	replaced := last != "" && last == source.Annotations[v1alpha1.SyncAnnotation] && last != r.before

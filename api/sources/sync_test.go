@@ -13,7 +13,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// waitForSync calls the function "handle", which plays the role of the controller.
+// waitForSync requests a fetch, calls the function "handle", and waits until the fetch is done. The function "handle"
+// changes the TrainJobSource as the controller or another user would.
 func waitForSync(t *testing.T, w *world, handle func()) (sources.View, error) {
 	t.Helper()
 	all := w.connect("")

@@ -30,7 +30,7 @@ type Overview struct {
 	Created time.Time `json:"created"`
 }
 
-// IsReady reports whether the newest commit was applied with the newest spec.
+// IsReady reports whether the newest commit was applied (or planned, in a dry run) with the newest spec.
 func (o Overview) IsReady() bool { return o.Ready == metav1.ConditionTrue && o.Current }
 
 // View is the state of a TrainJobSource.

@@ -112,7 +112,7 @@ func (w *world) allow(verbs ...string) {
 	if err := errors.Join(w.client.Create(w.t.Context(), role), w.client.Create(w.t.Context(), binding)); err != nil {
 		w.t.Fatal(err)
 	}
-	// A new role takes effect with a short delay.
+	// Wait until the new role takes effect.
 	user := w.connect(w.namespace)
 	poll.Until(w.t, time.Minute, func(ctx context.Context) error {
 		_, err := user.Get(ctx, w.key())

@@ -5,7 +5,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // Condition types of a TrainJobSource. The condition types follow the conventions of kstatus, so kubectl wait, Argo
 // CD and Flux can evaluate the conditions.
 const (
-	// ReadyCondition is True after the newest commit was applied.
+	// ReadyCondition is True after the newest commit was applied, or planned in a dry run.
 	ReadyCondition = "Ready"
 	// ReconcilingCondition is True while a commit is fetched or applied, and after an error that may be temporary.
 	ReconcilingCondition = "Reconciling"
@@ -41,8 +41,8 @@ const (
 	// WebhookKey is a key in the Secret of a TrainJobSource. The value of the key WebhookKey is the shared secret of
 	// the webhook, which the Git server also knows.
 	WebhookKey = "webhook"
-	// ShardLabel is a label on a TrainJobSource. If several controllers share the work, ShardLabel selects the
-	// controller that handles the TrainJobSource.
+	// ShardLabel is a label on a TrainJobSource. If several controllers share the work, each controller
+	// handles the TrainJobSources whose ShardLabel equals the controller's shard.
 	ShardLabel = Group + "/shard"
 )
 

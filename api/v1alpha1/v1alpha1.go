@@ -28,7 +28,7 @@ const (
 	TenantLabel = Group + "/tenant"
 	// RuntimeLabel holds the name of the runtime, on the runtime and on its pods.
 	RuntimeLabel = Group + "/runtime"
-	// RoleLabel holds a pod's role in its job: launcher or node.
+	// RoleLabel holds a pod's role in its TrainJob: launcher or node.
 	RoleLabel = Group + "/role"
 	// MPILabel holds the MPI implementation of a runtime.
 	MPILabel = Group + "/mpi"
@@ -51,7 +51,8 @@ const (
 	GangAnnotation = Group + "/gang"
 	// NetworkAnnotation holds a runtime's network settings, as JSON.
 	NetworkAnnotation = Group + "/network"
-	// TTLAnnotation says how many seconds after their end trainyard-controller deletes the TrainJobs of a runtime.
+	// TTLAnnotation on a runtime holds a number of seconds. trainyard-controller deletes a TrainJob of this runtime
+	// when this time has passed since the end of the TrainJob.
 	TTLAnnotation = Group + "/ttl-seconds-after-finished"
 	// PhaseAnnotation and MessageAnnotation are annotations that trainyard-controller writes on TrainJobs. PhaseAnnotation
 	// holds the phase, such as Running, and MessageAnnotation describes the phase or the failure.
@@ -65,7 +66,7 @@ const (
 	// TimedOutAnnotation on a TrainJob means that trainyard-controller suspended the TrainJob, because its pods were not
 	// scheduled in time.
 	TimedOutAnnotation = Group + "/timed-out"
-	// LeftOutAnnotation names the panels and features that a generated dashboard leaves out, and says why.
+	// LeftOutAnnotation lists the panels and features that a generated Grafana dashboard leaves out, with the reasons.
 	LeftOutAnnotation = Group + "/left-out"
 	// EnvironmentKey is the key of an annotation in a KRM function's configuration, and of a label on OLM payloads.
 	// The value of this annotation or label is the name of an environment in the platform document.
@@ -87,8 +88,8 @@ const (
 	PayloadObjectsAnnotation = Group + "/payload-objects"
 )
 
-// RuntimeTest is the key of a label on the TrainJobs that "trainyard runtime test" creates. A TrainJob for a
-// runtime test can contain a runtime patch. In this patch, the field "manager" has the value of RuntimeTest.
+// RuntimeTest is the key of a label on the TrainJobs that "trainyard runtime test" creates. If such a
+// TrainJob contains a runtime patch, RuntimeTest is also the value of the field "manager" in this patch.
 const RuntimeTest = Group + "/runtime-test"
 
 // Names that Kubeflow Trainer and its SDK define.
@@ -104,8 +105,8 @@ const (
 	TrainJobController = TrainerGroup + "/trainjob-controller"
 )
 
-// SystemNamespace holds the objects that belong to no tenant, and the ConfigMaps with the admission parameters of all
-// tenants.
+// SystemNamespace is the default namespace of objects that belong to no tenant. SystemNamespace also contains the
+// ConfigMaps with the admission parameters of all tenants.
 const SystemNamespace = "trainyard-system"
 
 // TenantObjectName returns the name of a tenant's cluster-wide objects. In SystemNamespace, the ConfigMap with the

@@ -48,8 +48,8 @@ func compressedTar(files []Entry) (compressed []byte, unpacked v1.Hash, err erro
 	return compressed, v1.Hash{Algorithm: "sha256", Hex: fmt.Sprintf("%x", hash.Sum(nil))}, err
 }
 
-// Gzip compresses the output of the function "write" at gzip's highest level. Gzip returns the same bytes for the same
-// content on every machine.
+// Gzip compresses the output of the function "write" at gzip's highest compression level. Gzip returns the same bytes
+// for the same content on every machine.
 func Gzip(write func(io.Writer) error) ([]byte, error) {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)

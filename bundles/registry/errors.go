@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// DeniedError reports that the registry refuses the credentials.
+// DeniedError reports that the registry refuses the credentials, or forbids the upload with these credentials.
 type DeniedError struct{ text string }
 
 // Error describes the response of the registry, and what the user can do.

@@ -58,8 +58,8 @@ func (t *TakenError) Error() string {
 // Put uploads an artifact, and then points a tag to the artifact. If the tag already points to the artifact, Put does
 // nothing, and the result "pushed" is false. If the tag points to a different artifact, the argument "replace"
 // decides whether Put moves the tag or returns a *TakenError. Put uses the credentials of docker login or podman
-// login. The errors of Put describe what the user can do. If the registry refuses the credentials, the error is a
-// *DeniedError.
+// login. If the registry refuses the credentials or forbids the upload, the error is a *DeniedError. The messages of
+// most errors say what the user can do.
 func (r Repository) Put(ctx context.Context, tag string, p artifact.Packed, replace bool, progress Progress) (pushed bool, err error) {
 	to := r.name.Tag(tag)
 	options := []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithUserAgent("trainyard")}

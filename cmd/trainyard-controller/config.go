@@ -57,8 +57,8 @@ func (c *configFile) decode(decoder *yaml.Decoder) *yaml.Node {
 	case err == nil:
 		return document
 	case !errors.Is(err, io.EOF) && len(c.problems) == 0: // after an error, the decoder returns the same error again
-		// The YAML library begins an error message with the line, for example "yaml: line 2: did not find
-		// expected key".
+		// An error of the YAML library, such as "yaml: line 2: did not find expected key", becomes
+		// "FILE:2: did not find expected key".
 		where := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "line ")
 		c.problems = append(c.problems, fmt.Errorf("%s:%s", c.path, where))
 	}
@@ -90,8 +90,8 @@ func (c *configFile) read(root *yaml.Node) {
 	}
 }
 
-// find returns the flag whose name is the text of the key. If no setting has the name of the key, the
-// method "find" records a problem and returns nil.
+// find returns the flag that a key names. If the key names no flag that the file can set, the method
+// "find" records a problem and returns nil.
 func (c *configFile) find(key *yaml.Node) *pflag.Flag {
 	var names []string
 	c.set.VisitAll(func(flag *pflag.Flag) {

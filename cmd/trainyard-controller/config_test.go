@@ -31,7 +31,8 @@ func parse(t *testing.T, text string, args ...string) (*flags, error) {
 	return f, err
 }
 
-// TestConfigFileSetsFlags: two settings in the file are also flags of the command line, which take precedence.
+// TestConfigFileSetsFlags: the command line also sets two of the flags in the file. The values on the command line must
+// take precedence.
 func TestConfigFileSetsFlags(t *testing.T) {
 	f, err := parse(t, `# settings of the controller
 workers: 8

@@ -76,7 +76,8 @@ func readList(in io.Reader) (*resourceList, error) {
 	return l, nil
 }
 
-// documentMarker matches a line that ends or begins a YAML document. kyaml ignores the text after some markers.
+// documentMarker matches a YAML document marker ("---" or "...") at the start of any line except the first. The
+// program refuses input with such a marker, because kyaml ignores the text after some markers.
 var documentMarker = regexp.MustCompile("[\n\r\u0085\u2028\u2029](---|\\.\\.\\.)")
 
 // parseHeader checks everything that kyaml does not check: duplicate keys, further documents, aliases that expand to too

@@ -22,9 +22,9 @@ import (
 // kustomizeAnnotation is an annotation of all objects that kustomize sends to transformers and validators.
 const kustomizeAnnotation = "kustomize.config.k8s.io/id"
 
-// validate checks runtimes for known MPI errors, and TrainJobs against the rules of the platform. TrainJobs are checked even
-// if the cluster does not enforce the rules. Apart from runtimes and TrainJobs, objects of all kinds that trainyard
-// generates are checked against the Go types of their upstream projects.
+// validate checks runtimes for the traps of MPI, and TrainJobs against the rules of the platform. TrainJobs are checked
+// even if the cluster does not enforce the rules. Objects of other kinds are checked against their Go types, if trainyard
+// knows the complete type.
 func (l *resourceList) validate(ctx context.Context) int {
 	if l.isGenerator() {
 		return l.leaveMarker("validate")
@@ -97,8 +97,8 @@ func (l *resourceList) checkType(item *yaml.RNode, text []byte) int {
 	return max(l.reportAll(item, framework.Error, wrong, exitInvalid), l.reportAll(item, severity, unknown, code))
 }
 
-// missingTenant returns the message about a TrainJob whose tenant is unknown, because the TrainJob names no namespace or the
-// document has no tenants.
+// missingTenant returns the message about a TrainJob whose tenant is unknown. Either the document has no tenants, or the
+// TrainJob names no namespace.
 func missingTenant(e *trainjob.TenantError) string {
 	if len(e.Known) == 0 {
 		return "want a document with tenants"

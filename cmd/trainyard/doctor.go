@@ -92,7 +92,8 @@ func (f doctorFlags) print(s streams, checks []doctor.Check) error {
 	})
 }
 
-// buildOptions returns the flags that Argo CD passes to kustomize, from its ConfigMap argocd-cm.
+// buildOptions returns the flags that Argo CD passes to kustomize. The ConfigMap argocd-cm contains these flags in the
+// key kustomize.buildOptions.
 func buildOptions(ctx context.Context, config *rest.Config, namespace string) (string, error) {
 	config.APIPath, config.GroupVersion = "/api", &schema.GroupVersion{Version: "v1"}
 	config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()

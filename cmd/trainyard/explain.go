@@ -110,7 +110,7 @@ func sourceText(one field) string {
 	return " Source: " + one.Source + "."
 }
 
-// findFields returns the fields at a path, and the fields directly below it.
+// findFields returns the fields at a path, and the fields directly below the path.
 func findFields(all []field, path []string) (exact, below []field) {
 	path = nearestField(all, path)
 	for _, one := range all {
@@ -196,10 +196,9 @@ func nearestField(all []field, path []string) []string {
 	return path
 }
 
-// containsValue reports whether a path that begins at the field can be the path of a value inside the field. The
-// argument "steps" contains the keys and indexes of this path. A value inside a field is either an item of a list,
-// or the value of a key that the author of the document chose. If the key contains dots, the dots divide the key
-// into parts. The argument "steps" then contains one item for each part of the key.
+// containsValue reports whether the steps that follow the path of the field can name a value inside the field. If
+// the field is a list, the only step must be the index of an item. If the author of the document chooses the keys
+// of the field, the steps together name one key. There can be several steps, because dots divide the key.
 func (f field) containsValue(steps []string) bool {
 	if strings.Contains(f.Want, ", each item ") {
 		return len(steps) == 1 && isItem(steps[0])

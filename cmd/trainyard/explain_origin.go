@@ -64,8 +64,9 @@ func valuesAt(path []string, sources []generator.Source) (found []generator.Sour
 	return found, total
 }
 
-// inEnvironment converts a path below spec.environments.NAME to a path below spec, and selects the source for the
-// environment NAME. For the path spec.environments, inEnvironment returns all sources.
+// inEnvironment converts a path below spec.environments.NAME to a path below spec. The argument "sources"
+// contains one source for each environment, and inEnvironment returns only the source for NAME. For the path
+// spec.environments, inEnvironment returns all sources.
 func inEnvironment(path []string, sources []generator.Source, selected []string) ([]string, []generator.Source, error) {
 	var names []string
 	for _, source := range sources {

@@ -59,10 +59,10 @@ func parsePath(path string) ([]string, error) {
 	return steps, nil
 }
 
-// follow reports whether a path begins with the steps in the argument "steps". The argument "keys" contains the keys of
-// the path. The result "rest" contains the keys of the path that follow the steps in the argument "steps". Users may leave
-// out the quotes around a key that contains dots. A key that the user writes without quotes is split at its dots into
-// several steps. The function follow therefore also joins several steps, and compares the result with one key.
+// follow reports whether the path of a value begins with the path that the user wrote. The argument "keys" is the path of
+// the value, and "steps" is the path of the user. The result "rest" contains the keys that follow the steps. Users may
+// leave out the quotes around a key that contains dots. parsePath splits such a key at its dots into several steps. The
+// function follow therefore also joins several steps, and compares the result with one key.
 func follow(steps, keys []string) (rest []string, ok bool) {
 	if len(steps) == 0 {
 		return keys, true

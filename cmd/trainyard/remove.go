@@ -11,7 +11,9 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// checkRemovals returns an error if the run would lose files, runtimes, tenants or queues, or if --remove removes nothing.
+// checkRemovals returns an error if the run would lose edited or unknown files, or would remove runtimes, tenants or
+// queues that --remove does not list. checkRemovals also returns an error if an entry of --remove removes nothing, or
+// if an immutable field would change.
 func (f *generateFlags) checkRemovals(targets []target) error {
 	var losses, removable, removed, kept []string
 	for _, t := range targets {

@@ -22,7 +22,8 @@ type finding struct {
 	Line string // the line of the finding in the format "text"
 }
 
-// TestReportsAreEquivalent runs "trainyard vet" on the documents in all test scripts, once with each report format.
+// TestReportsAreEquivalent runs "trainyard vet" on the documents in all test scripts, once with each report format. All
+// formats must report the same findings.
 func TestReportsAreEquivalent(t *testing.T) {
 	t.Chdir(t.TempDir())
 	problems, notes, both := 0, 0, 0

@@ -22,7 +22,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScript rewrites the expected output in the scripts if TRAINYARD_UPDATE is 1.
+// TestScript runs the scripts in testdata/script. If TRAINYARD_UPDATE is 1, TestScript rewrites the expected output in
+// the scripts.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",

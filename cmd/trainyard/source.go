@@ -34,9 +34,8 @@ type sourceFlags struct {
 	output  string // text or json
 }
 
-// add adds the flags to a command, whose first argument is the name of a TrainJobSource. When a user runs the command, the
-// function "run" gets a client for the cluster. The command makes the errors of the function "run" safe to print on a
-// terminal.
+// add adds the flags to a command. The first argument of the command is the name of a TrainJobSource. The command calls
+// the function "run" with a client for the cluster, and makes the errors of "run" safe to print on a terminal.
 func (f *sourceFlags) add(cmd *cobra.Command, run func(context.Context, sources.Sources, []string) error) {
 	f.cluster.addConnection(cmd)
 	f.cluster.addNamespace(cmd)

@@ -70,8 +70,8 @@ func (f *whyFlags) run(ctx context.Context, s streams, name string) error {
 	return printExplanation(s.out, found)
 }
 
-// explainMissing returns an error for a TrainJob that does not exist. The error suggests the name
-// of another TrainJob in the namespace.
+// explainMissing returns an error for a TrainJob that does not exist. The error suggests the most
+// similar name in the namespace. If no name is similar, the error lists existing names.
 func (f *whyFlags) explainMissing(ctx context.Context, client jobs.Jobs, name string, notFound error) error {
 	names, err := client.Names(ctx, f.cluster.namespace)
 	if err != nil {

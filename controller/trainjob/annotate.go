@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// fieldOwner is the name of the field manager of all changes by this controller. The name of the field manager appears
-// in metadata.managedFields of each changed object.
+// fieldOwner is the name under which this controller changes objects. The API server records this name in
+// metadata.managedFields of each changed object.
 const fieldOwner = "trainyard-" + controllerName
 
 // annotate writes the phase and the message of a TrainJob into its annotations, unless the annotations are already up to

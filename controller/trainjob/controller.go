@@ -25,21 +25,20 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// controllerName is the name of the controller in events. In logs and metrics, the name has the prefix "trainyard_", because
-// Kueue has a controller with the same name.
+// controllerName is the name of the controller in events. In logs and metrics, the name has the prefix "trainyard_", to
+// distinguish this controller from Kueue's controller with the same name.
 const controllerName = jobs.EventReporter
 
-// refreshInterval is the time after which the controller computes the message of a TrainJob again, if the TrainJob has
-// not started. A message must not be older than 30 seconds. After refreshInterval, a busy controller still has 10
-// seconds to update the message.
+// refreshInterval is the interval at which the controller updates the message of a TrainJob that has not started.
+// Messages must not become older than 30 seconds, so a busy controller can be up to 10 seconds late.
 const refreshInterval = 20 * time.Second
 
-// podsOfJobSet is the name of the index that finds pods by the name of their JobSet.
+// podsOfJobSet names the cache index that finds the pods of a JobSet.
 const podsOfJobSet = "jobset"
 
 // Controller observes TrainJobs. All fields must be set, except ReadOnly.
 type Controller struct {
-	// Client reads TrainJobs, JobSets and pods from a cache, and writes the annotations of TrainJobs.
+	// Client reads objects from a cache, and sends changes to the API server.
 	Client client.Client
 	// Live reads directly from the API server, without a cache.
 	Live client.Reader
@@ -48,7 +47,7 @@ type Controller struct {
 	Events  events.EventRecorder
 	Metrics *Metrics
 	Now     func() time.Time
-	// ReadOnly means that the controller writes nothing to the cluster. The metrics remain.
+	// If ReadOnly is true, the controller writes nothing to the cluster, but still exports metrics.
 	ReadOnly bool
 
 	began        time.Time
@@ -66,7 +65,8 @@ func New(mgr ctrl.Manager, client jobs.Jobs, metrics *Metrics, readOnly bool) *C
 	}
 }
 
-// Setup adds the controller to a manager. The argument "workers" is the number of TrainJobs that are handled at the same time.
+// Setup adds the controller to a manager. The argument "workers" is the number of TrainJobs that can be reconciled at
+// the same time.
 func (c *Controller) Setup(ctx context.Context, mgr ctrl.Manager, workers int) error {
 	err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, podsOfJobSet, func(pod client.Object) []string {
 		return []string{pod.GetLabels()[jobs.JobSetLabel]}
@@ -120,7 +120,8 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{RequeueAfter: again}, errors.Join(err, c.isolate(ctx, snapshot))
 }
 
-// snapshot returns a TrainJob with its pods and the state of its queue.
+// snapshot returns a TrainJob together with its pods. While the TrainJob is suspended or waits for cluster nodes, the
+// result also contains the state of the TrainJob in its Kueue queue.
 func (c *Controller) snapshot(ctx context.Context, job *trainer.TrainJob) (jobs.Snapshot, error) {
 	pods := &corev1.PodList{}
 	if err := c.Client.List(ctx, pods, client.InNamespace(job.Namespace), client.MatchingFields{podsOfJobSet: job.Name}); err != nil {
@@ -141,7 +142,8 @@ func (c *Controller) snapshot(ctx context.Context, job *trainer.TrainJob) (jobs.
 	return withQueue, nil
 }
 
-// readWanted returns the numbers of pods that the JobSet of a TrainJob requests, or nil if there is no JobSet.
+// readWanted returns how many pods of each role, such as launcher or node, the JobSet of a TrainJob requests. The
+// result is nil if the JobSet does not exist.
 func (c *Controller) readWanted(ctx context.Context, job *trainer.TrainJob) (jobs.WantedPods, error) {
 	set := &jobset.JobSet{}
 	err := c.Client.Get(ctx, client.ObjectKeyFromObject(job), set)
@@ -155,8 +157,8 @@ func (c *Controller) readWanted(ctx context.Context, job *trainer.TrainJob) (job
 }
 
 // report writes the metrics, the events and the annotations of a TrainJob, and applies the time limits of its runtime.
-// The returned duration is the time until the next report, or 0 if no next report is planned. If a write fails, the other
-// writes are still done. If a write fails, the method returns an error, so that the controller tries again.
+// The returned duration is the time until the next report, or 0 if no next report is planned. If a write fails, report
+// still does the other writes, and then returns an error, so that the controller tries again.
 func (c *Controller) report(ctx context.Context, snapshot jobs.Snapshot) (time.Duration, error) {
 	now, settings := c.Now(), c.readRuntime(ctx, &snapshot.Job)
 	before := c.memory.recall(&snapshot.Job)

@@ -11,11 +11,13 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// The reasons of events. Other programs can rely on the field "reason" of the controller's events.
+// These constants are the values of the field "reason" in events about the stages of a TrainJob. Other programs can
+// rely on these values.
 const (
 	// ReasonJobSubmitted means that the controller sees the TrainJob for the first time.
 	ReasonJobSubmitted = "JobSubmitted"
-	// ReasonGangSchedulingStarted means that the pods exist, and wait for cluster nodes.
+	// ReasonGangSchedulingStarted means that the first pods exist, and that the TrainJob waits until all its pods are
+	// assigned to cluster nodes.
 	ReasonGangSchedulingStarted = "GangSchedulingStarted"
 	// ReasonPodsReady means that all pods are ready for the training.
 	ReasonPodsReady = "PodsReady"
@@ -34,9 +36,9 @@ const (
 	action = "Observe"
 	// maxNote is the maximum length of the note of an event, in bytes. The API server refuses notes of more than 1024 bytes.
 	maxNote = 1000
-	// oldAge is the time after which the controller regards the start or the end of a TrainJob as old. The controller
-	// does not report the past of a TrainJob that is new to the controller and started or ended longer ago than oldAge.
-	// When the controller is installed, the cluster can have many TrainJobs that ended long ago.
+	// oldAge is the age from which the start or the end of a TrainJob counts as old. If the controller sees a TrainJob
+	// for the first time, and its start or its end is old, the controller does not report the past of the TrainJob.
+	// Otherwise a newly installed controller would write events about all TrainJobs that ended long ago.
 	oldAge = time.Hour
 )
 
@@ -62,9 +64,10 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:maxNote], "") + "…"
 }
 
-// isOld reports whether a TrainJob is new to the controller, but started or ended long ago. In read-only mode, the
-// controller cannot store its reports. In read-only mode, a TrainJob is therefore also old if it was scheduled,
-// started or ended before the controller started.
+// isOld reports whether the controller sees a TrainJob for the first time, although the TrainJob started or ended
+// long ago. In read-only mode, isOld also returns true if the TrainJob was scheduled, started or ended before the
+// controller started. The reason is that the controller cannot store in annotations what it has reported, and
+// would report it again after a restart.
 func (c *Controller) isOld(snapshot jobs.Snapshot, before state, now time.Time) bool {
 	horizon := now.Add(-oldAge)
 	if c.ReadOnly && c.began.After(horizon) {
@@ -83,13 +86,14 @@ func (c *Controller) isOld(snapshot jobs.Snapshot, before state, now time.Time) 
 	return false
 }
 
-// stages contains all phases before the end of a TrainJob, each with its position in the usual order. Between two
-// reports, a TrainJob can pass through several phases.
+// stages maps each phase before the end of a TrainJob to the position of its stage in the usual order. Between
+// two reports, a TrainJob can pass through several phases. The positions show which stages must then be reported.
 var stages = map[jobs.Phase]int{"": -1, jobs.Suspended: 0, jobs.Pending: 0, jobs.GangScheduling: 1, jobs.Initializing: 2, jobs.Running: 3}
 
-// notes returns the events for the stages that a TrainJob has reached since the last report. If JobSet starts all pods
-// again, the TrainJob returns to an earlier stage. When the TrainJob reaches the later stages again, the events of these
-// stages are written again. The event about a failure is written when the search for the cause of the failure has ended.
+// notes returns the events for the stages that a TrainJob has reached since the last report. If JobSet restarts all
+// pods, the TrainJob returns to an earlier stage, and the events of the later stages are written again when the TrainJob
+// reaches these stages again. A failure is reported only after the search for its cause has ended, so that the event can
+// contain the cause.
 func notes(snapshot jobs.Snapshot, before, current state) []note {
 	var all []note
 	if before.Phase != current.Phase {
@@ -127,8 +131,8 @@ func stageNotes(snapshot jobs.Snapshot, before, current state) []note {
 	return all
 }
 
-// reachedStage returns the last stage that a TrainJob has reached. A TrainJob that fails before its
-// training starts has not reached the stage that belongs to the phase Running.
+// reachedStage returns the position of the last stage that a TrainJob has reached. If the TrainJob
+// failed before its training started, reachedStage returns 0, the position of the first stage.
 func reachedStage(snapshot jobs.Snapshot, current state) int {
 	switch {
 	case current.Phase == jobs.Succeeded, current.Phase == jobs.Failed && !snapshot.Times().Started.IsZero():

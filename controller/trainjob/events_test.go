@@ -13,10 +13,11 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// start is the creation time of the TrainJobs.
+// start is the creation time of the TrainJobs in the tests.
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// snapshotOf expects the type of the final condition, such as Failed, or an empty text if the TrainJob has not ended.
+// snapshotOf returns a TrainJob with a launcher pod. The argument "condition" is the type of the final condition, such
+// as Failed, or empty if the TrainJob has not ended.
 func snapshotOf(condition string, started bool) jobs.Snapshot {
 	job := trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "bert", UID: "1", CreationTimestamp: metav1.NewTime(start)}}
 	job.Spec.RuntimeRef.Name = "mpi"
@@ -93,7 +94,8 @@ func TestNotesAreShort(t *testing.T) {
 	}
 }
 
-// TestOldEndsAreNotReported checks that isOld is true for TrainJobs that ended long before the controller saw them first.
+// TestOldEndsAreNotReported checks that isOld returns true for TrainJobs that ended long before the controller saw them
+// for the first time.
 func TestOldEndsAreNotReported(t *testing.T) {
 	ended := snapshotOf(trainer.TrainJobComplete, true)
 	for name, tc := range map[string]struct {

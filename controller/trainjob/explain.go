@@ -19,27 +19,28 @@ import (
 )
 
 const (
-	// explainers is the number of TrainJobs that are explained at the same time. Reading a log from a lost cluster node
-	// takes ten seconds.
+	// explainers is the number of TrainJobs that can be explained at the same time. One at a time would be too
+	// slow, because reading a log from a lost cluster node takes ten seconds.
 	explainers = 4
-	// explainInterval is the delay after which the controller explains a TrainJob again, if the TrainJob still does not
-	// start. After each explanation, the delay until the next explanation doubles, up to maxExplainInterval. The delay
-	// doubles because an explanation reads all events of a namespace.
+	// explainInterval is the first delay between two explanations of a TrainJob that does not start. After each
+	// explanation, the delay doubles, up to maxExplainInterval, because explanations are expensive: each one reads all
+	// events of a namespace.
 	explainInterval    = 5 * time.Minute
 	maxExplainInterval = time.Hour
-	// maxAttempts is the number of attempts to explain a failure, and attemptInterval is the time between them. Right after a
-	// failure, the events and the logs can be incomplete.
+	// maxAttempts is the maximum number of attempts to explain a failure, and attemptInterval is the time between two
+	// attempts. Several attempts are necessary, because the events and the logs can be incomplete right after a failure.
 	maxAttempts     = 3
 	attemptInterval = 10 * time.Second
 )
 
-// Explainer says why a TrainJob failed or does not start. jobs.Jobs is an Explainer.
+// Explainer says why a TrainJob failed or does not start. jobs.Jobs implements Explainer.
 type Explainer interface {
 	Explain(ctx context.Context, key types.NamespacedName) (jobs.Explanation, error)
 }
 
-// explanations contains a queue of TrainJobs that need an explanation. Background workers explain
-// the TrainJobs in the queue, because reading logs can take long.
+// explanations holds the explanations of TrainJobs, and a queue of TrainJobs that need an
+// explanation. Workers explain the TrainJobs in the background, so that slow reads of logs do not
+// delay the controller.
 type explanations struct {
 	explainer Explainer
 	now       func() time.Time
@@ -50,14 +51,14 @@ type explanations struct {
 	found map[types.NamespacedName]explanation
 }
 
-// explanation contains the current knowledge about why a TrainJob is in a phase.
+// explanation is the result of the attempts so far to find out why a TrainJob is in a phase.
 type explanation struct {
 	uid      types.UID
 	phase    jobs.Phase
 	attempts int
 	// finished is true if the cause is known, or if maxAttempts attempts have been made.
 	finished bool
-	// "at" is the time of the last explanation, and "interval" is the time until the next
+	// "at" is the time of the last explanation, and "interval" is the delay until the next
 	// explanation.
 	at       time.Time
 	interval time.Duration
@@ -71,9 +72,9 @@ func newExplanations(explainer Explainer, now func() time.Time) *explanations {
 	}
 }
 
-// get returns the most probable cause of a TrainJob's state, or nil if no cause is known. The result "finished" says whether
-// the explanation is finished. If there is no explanation yet, or if the last explanation is old, the method get requests a
-// new one.
+// get returns the most probable cause of a TrainJob's state, or nil if no cause is known. The result "finished" is true if
+// the search for the cause has ended. If the TrainJob has no explanation for the phase yet, or if an explanation of a
+// waiting TrainJob is too old, get requests a new explanation.
 func (e *explanations) get(job *trainer.TrainJob, phase jobs.Phase) (cause *jobs.Cause, finished bool) {
 	key := types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
 	e.lock.Lock()
@@ -102,8 +103,8 @@ func (e *explanations) Start(ctx context.Context) error {
 	return work(ctx, e.queue, explainers, e.explain)
 }
 
-// explain finds out why one TrainJob is in its phase, and lets the controller
-// report the result.
+// explain finds out why one TrainJob is in its phase. Then it requests a reconciliation of the
+// TrainJob, in which the controller reports the result.
 func (e *explanations) explain(ctx context.Context, key types.NamespacedName) {
 	wanted := e.wanted(key)
 	explained, err := e.ask(ctx, key)
@@ -120,8 +121,8 @@ func (e *explanations) explain(ctx context.Context, key types.NamespacedName) {
 	}
 }
 
-// ask explains a TrainJob. A panic during an explanation becomes an error, because logs and other texts of users can
-// contain anything.
+// ask explains a TrainJob. ask converts a panic of the Explainer to an error, so that an unexpected text in a log
+// cannot stop the controller.
 func (e *explanations) ask(ctx context.Context, key types.NamespacedName) (explained jobs.Explanation, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -132,8 +133,8 @@ func (e *explanations) ask(ctx context.Context, key types.NamespacedName) (expla
 	return e.explainer.Explain(ctx, key)
 }
 
-// wanted returns the entry with the requested explanation of a TrainJob. The UID and the phase in the entry
-// identify the requested explanation.
+// wanted returns the entry of a TrainJob that needs an explanation. The entry contains the UID and the
+// phase for which the explanation was requested.
 func (e *explanations) wanted(key types.NamespacedName) explanation {
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -158,8 +159,8 @@ func (e *explanations) store(key types.NamespacedName, wanted explanation, expla
 	return e.found[key].finished
 }
 
-// with returns a copy of an explanation, with the result of another attempt. A
-// failed attempt to find the cause does not change the known cause.
+// with returns a copy of an explanation, updated with the result of another attempt. If the attempt
+// failed and found no cause, the copy keeps the known cause.
 func (e explanation) with(explained jobs.Explanation, err error, now time.Time) explanation {
 	e.attempts++
 	e.at = now

@@ -28,7 +28,7 @@ type gauges struct {
 	jobs map[types.NamespacedName]gaugeValues
 }
 
-// gaugeValues are the values of one TrainJob.
+// gaugeValues are the values of the gauge metrics for one TrainJob.
 type gaugeValues struct {
 	labels  []string // label values of the metric "info", without the namespace and the name
 	phase   jobs.Phase
@@ -70,7 +70,7 @@ func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect returns the series of all TrainJobs.
+// Collect sends the series of all TrainJobs to the channel "out".
 func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	g.lock.Lock()
 	all := maps.Clone(g.jobs)

@@ -14,10 +14,10 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// isolate creates the NetworkPolicy of a TrainJob if a generated policy isolates the TrainJobs of the namespace from each
-// other. If no generated policy isolates the TrainJobs of the namespace any more, isolate deletes the policy of the
-// TrainJob. If the policy of the TrainJob were the only policy, it would deny DNS. Kubernetes deletes the NetworkPolicy
-// of a TrainJob together with the TrainJob.
+// isolate creates the NetworkPolicy that allows traffic between the pods of one TrainJob. The TrainJob needs this policy
+// while a generated policy isolates the TrainJobs of the namespace from each other. If no such generated policy exists
+// any more, isolate deletes the policy of the TrainJob. If this policy stayed as the only one, it would deny all other
+// traffic, including DNS. When a TrainJob is deleted, Kubernetes also deletes its NetworkPolicy.
 func (c *Controller) isolate(ctx context.Context, snapshot jobs.Snapshot) error {
 	job := &snapshot.Job
 	if c.ReadOnly || !job.DeletionTimestamp.IsZero() {
@@ -37,8 +37,8 @@ func (c *Controller) isolate(ctx context.Context, snapshot jobs.Snapshot) error 
 	case exists && !isolated:
 		err = client.IgnoreNotFound(c.Client.Delete(ctx, policy))
 	case isolated && !isOver && !exists:
-		// The apply request also replaces the NetworkPolicy of an earlier TrainJob with the same
-		// name.
+		// If an earlier TrainJob had the same name, this request replaces the NetworkPolicy of the
+		// earlier TrainJob.
 		err = c.Client.Patch(ctx, policy, client.Apply, client.FieldOwner(fieldOwner), client.ForceOwnership) //nolint:staticcheck // no apply configuration is needed for one object
 	}
 	if err != nil {
@@ -59,10 +59,10 @@ func (c *Controller) ownsPolicy(ctx context.Context, job *trainer.TrainJob, name
 	return err == nil && metav1.IsControlledBy(found, job), nil
 }
 
-// requestIsolated returns reconcile requests when a NetworkPolicy is created or deleted. If the policy isolates all
-// TrainJobs of a namespace, requestIsolated returns one request for each of these TrainJobs. If the policy belongs
-// to a single TrainJob, requestIsolated returns a request for this TrainJob, so that a deleted policy is created
-// again.
+// requestIsolated returns reconcile requests when a NetworkPolicy is created, changed or deleted. If the policy
+// isolates all TrainJobs of a namespace from each other, requestIsolated returns one request for each of these
+// TrainJobs. If the policy belongs to a single TrainJob, requestIsolated returns a request for this TrainJob, so
+// that a deleted policy is created again.
 func (c *Controller) requestIsolated(ctx context.Context, policy client.Object) []reconcile.Request {
 	if owner := metav1.GetControllerOf(policy); owner != nil {
 		return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: policy.GetNamespace(), Name: owner.Name}}}
@@ -97,8 +97,8 @@ const (
 )
 
 // networkPolicy returns the policy that lets the pods of a TrainJob connect to each other, on all ports. The policy selects
-// the pods by the label jobset-name. Tenants cannot change the label jobset-name, because JobSet sets the label, and
-// tenants cannot set labels of pods.
+// the pods by the label jobset-name. Tenants cannot forge this label, because JobSet sets it, and tenants cannot set labels
+// of pods.
 func networkPolicy(job *trainer.TrainJob) *networkingv1.NetworkPolicy {
 	pods := metav1.LabelSelector{MatchLabels: map[string]string{jobs.JobSetLabel: job.Name}}
 	peers := []networkingv1.NetworkPolicyPeer{{PodSelector: &pods}}

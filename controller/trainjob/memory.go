@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// memory holds the last reported state of each TrainJob. Annotations of the TrainJob hold the same state, but the cached
-// TrainJob may lack the newest annotations.
+// memory holds the last reported state of each TrainJob. The annotations of a TrainJob contain a part of this state, but
+// the TrainJob in the cache may lack the newest annotations.
 type memory struct {
 	lock   sync.Mutex
 	states map[types.NamespacedName]remembered
@@ -24,9 +24,9 @@ type remembered struct {
 	state
 }
 
-// endedMark is the suffix after the UID in the annotation v1alpha1.ObservedAnnotation. With the suffix, the
-// annotation means that the controller has explained the end of the TrainJob, and has counted the end in the
-// metrics.
+// endedMark is a suffix of the annotation v1alpha1.ObservedAnnotation, after the UID. The suffix means that
+// the controller has finished its report about the end of the TrainJob, and must not report or count the end
+// again.
 const endedMark = "/ended"
 
 // recall returns the last reported state of a TrainJob. If the program was restarted, recall reads the state from the

@@ -19,16 +19,16 @@ const (
 	failed    = "failed"
 )
 
-// Values of the labels "class" and "code". A failure without a diagnosis has unknownCode and unknownClass. If the
-// diagnosis of a failure is only a symptom with an unknown cause, the class of the failure is symptomClass.
+// Values of the labels "class" and "code". A failure without a diagnosis has the code unknownCode and the class
+// unknownClass. If only a symptom of the failure is known, but not its cause, the class is symptomClass.
 const (
 	unknownCode  = "UNKNOWN"
 	unknownClass = "unknown"
 	symptomClass = "symptom"
 )
 
-// Metrics holds the metrics of TrainJobs. The file grafana/metrics_trainjob.cue declares the
-// metrics of TrainJobs.
+// Metrics holds the metrics of TrainJobs. The file grafana/metrics_trainjob.cue declares these
+// metrics.
 type Metrics struct {
 	duration, phaseDuration, timeToStart, gangDuration, preflight, connect, mpiInit *prometheus.HistogramVec
 
@@ -83,7 +83,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect returns the series for Prometheus.
+// Collect sends the series of all metrics to the channel "out".
 func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	for _, c := range m.collectors() {
 		c.Collect(out)
@@ -94,19 +94,19 @@ func (m *Metrics) observeMPIStart(start mpiStart, source string, took time.Durat
 	m.mpiInit.WithLabelValues(start.launcher.Namespace, start.mpi, source).Observe(took.Seconds())
 }
 
-// forget removes the series of a deleted TrainJob. The counters and histograms of the TrainJob's
-// namespace remain.
+// forget removes the gauges of a deleted TrainJob. The counters and histograms remain, because they
+// count all TrainJobs of a namespace together.
 func (m *Metrics) forget(key types.NamespacedName) { m.gauges.remove(key) }
 
-// update stores the current values of a TrainJob. The argument "mpi" is the MPI
+// update stores the current values of the gauges for a TrainJob. The argument "mpi" is the MPI
 // variant of the runtime.
 func (m *Metrics) update(snapshot jobs.Snapshot, mpi string, current state) {
 	m.startCounters(snapshot)
 	m.gauges.set(client.ObjectKeyFromObject(&snapshot.Job), readGauges(snapshot, mpi, current))
 }
 
-// observe updates the counters and histograms. The argument "before" is the last reported state, and the
-// argument "current" is the current state.
+// observe updates the counters and histograms with the changes of a TrainJob between the last reported
+// state, "before", and the current state, "current".
 func (m *Metrics) observe(snapshot jobs.Snapshot, mpi string, before, current state) {
 	namespace, times := snapshot.Job.Namespace, snapshot.Times()
 	if before.Phase != current.Phase && !before.since.IsZero() {
@@ -168,8 +168,8 @@ func (m *Metrics) countEnd(snapshot jobs.Snapshot, current state) {
 	m.duration.WithLabelValues(namespace, runtime, outcome).Observe(times.Ended.Sub(times.Created).Seconds())
 }
 
-// startCounters creates the counters of a namespace and a runtime with the value 0. If the counters did not start at 0,
-// PromQL's increase() would miss the first event.
+// startCounters creates the counters for a namespace and a runtime. The counters must exist with the value 0 before the
+// first event, because PromQL's increase() would otherwise miss this event.
 func (m *Metrics) startCounters(snapshot jobs.Snapshot) {
 	namespace, runtime := snapshot.Job.Namespace, snapshot.Job.Spec.RuntimeRef.Name
 	m.lock.Lock()

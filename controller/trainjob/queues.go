@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// queueInterval is the maximum age of cached Workloads before they are read again. Each read fetches the Workloads
-	// of all TrainJobs of a namespace.
+	// queueInterval is the age at which cached Workloads are read again. Workloads are cached because each read
+	// fetches all Workloads of a namespace.
 	queueInterval = 5 * time.Second
 	// queueTimeout is the maximum time to read the Workloads of a namespace.
 	queueTimeout = 10 * time.Second
@@ -21,7 +21,8 @@ const (
 	unusedTime = 10 * time.Minute
 )
 
-// queues is a Reader that caches the Workloads (Kueue's objects for TrainJobs in queues) of each namespace.
+// queues is a Reader that caches the Workloads of each namespace. A Workload is Kueue's object for a TrainJob in a
+// queue.
 type queues struct {
 	jobs.Reader
 	now func() time.Time
@@ -41,8 +42,9 @@ func newQueues(reader jobs.Reader, now func() time.Time) *queues {
 	return &queues{Reader: reader, now: now, namespaces: map[string]workloads{}}
 }
 
-// Workloads returns the Workloads of a namespace. The returned Workloads can be up to queueInterval old. While one
-// caller reads the Workloads again, other callers get the previous result, or nothing if no previous result exists.
+// Workloads returns the Workloads of a namespace. Workloads reads them from the API server if the cached result is
+// at least queueInterval old. While one caller reads, other callers get the previous result, or nothing during the
+// first read.
 func (q *queues) Workloads(ctx context.Context, namespace string) (map[types.UID]jobs.Workload, error) {
 	now := q.now()
 	q.lock.Lock()
@@ -67,8 +69,8 @@ func (q *queues) Workloads(ctx context.Context, namespace string) (map[types.UID
 	return all, err
 }
 
-// forget removes the stored Workloads of a namespace, so that the next call of Workloads reads them from
-// the API server. The controller calls forget after it has changed a Workload.
+// forget removes the Workloads of a namespace from the cache, so that the next call of the method
+// Workloads reads them from the API server. The controller calls forget after it has changed a Workload.
 func (q *queues) forget(namespace string) {
 	q.lock.Lock()
 	defer q.lock.Unlock()

@@ -26,7 +26,7 @@ type dueJob struct {
 	at  time.Time
 }
 
-// agenda is a heap whose first TrainJob must be reconciled first.
+// agenda is a heap of the TrainJobs that must be reconciled. The TrainJob that is due next is at the top of the heap.
 type agenda []dueJob
 
 func (a agenda) Len() int           { return len(a) }
@@ -39,8 +39,9 @@ func (a *agenda) Pop() any {
 	return last
 }
 
-// memoryClient holds TrainJobs and their pods in memory, because an API server would not follow the simulated clock
-// of the test. The only supported change is Patch, which merges a patch into a TrainJob.
+// memoryClient is a fake client that holds TrainJobs and their pods in memory. The test cannot use an API server,
+// because an API server would not follow the simulated clock. The only supported change is Patch, which merges a
+// patch into a TrainJob.
 type memoryClient struct {
 	client.WithWatch
 	jobs map[types.NamespacedName]*trainer.TrainJob
@@ -92,8 +93,8 @@ func waitingJobs(count int) memoryClient {
 	return m
 }
 
-// TestMessagesOfWaitingJobsAreFresh reconciles 1,000 waiting TrainJobs during five minutes of simulated time. The simulated
-// time includes the real time that each reconciliation takes.
+// TestMessagesOfWaitingJobsAreFresh checks that the messages of 1,000 waiting TrainJobs never become older than 30 seconds
+// during five minutes of simulated time. The simulated clock also advances by the real time that each reconciliation takes.
 func TestMessagesOfWaitingJobsAreFresh(t *testing.T) {
 	const count, maxAge = 1000, 30 * time.Second
 	reader := waitingJobs(count)

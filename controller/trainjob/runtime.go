@@ -15,14 +15,14 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// runtimeSettings are the settings in labels and annotations of a runtime. Only the controller uses the labels and
-// annotations that contain runtimeSettings. Trainer ignores them.
+// runtimeSettings are the settings for this controller in the labels and annotations of a runtime. Trainer
+// ignores these labels and annotations.
 type runtimeSettings struct {
-	// mpi is the MPI variant, or an empty string.
+	// mpi is the MPI variant, such as openmpi, or empty if the runtime has no label with an MPI variant.
 	mpi string
 	// gangTimeout is the time in which all pods must be assigned to cluster nodes, or 0 for no limit.
 	gangTimeout time.Duration
-	// ttl is the time after which an ended TrainJob is deleted, or nil to keep it.
+	// ttl is the time after which an ended TrainJob is deleted, or nil if ended TrainJobs are kept.
 	ttl *time.Duration
 }
 
@@ -42,8 +42,8 @@ func (c *Controller) readRuntime(ctx context.Context, job *trainer.TrainJob) run
 	return parseSettings(runtime)
 }
 
-// parseSettings reads labels and annotations that trainyard generates. parseSettings ignores invalid values, because
-// trainyard itself does not generate invalid values.
+// parseSettings reads labels and annotations that trainyard generates. parseSettings ignores invalid values
+// without an error, because they do not come from trainyard.
 func parseSettings(runtime client.Object) runtimeSettings {
 	annotations := runtime.GetAnnotations()
 	s := runtimeSettings{mpi: runtime.GetLabels()[v1alpha1.MPILabel]}
@@ -59,8 +59,8 @@ func parseSettings(runtime client.Object) runtimeSettings {
 	return s
 }
 
-// runtimeKind returns an object in which only the API version and the kind are set. Clients use the object from runtimeKind
-// to read or watch the metadata of runtimes.
+// runtimeKind returns an object in which only the API version and the kind are set. Clients need this object to read or
+// watch the metadata of runtimes of this kind.
 func runtimeKind(kind string) *metav1.PartialObjectMetadata {
 	runtime := &metav1.PartialObjectMetadata{}
 	runtime.SetGroupVersionKind(trainer.GroupVersion.WithKind(kind))

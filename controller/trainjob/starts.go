@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// firstRead is the time from the start of the launcher's program until the log of the launcher is read for the first
-	// time. After each read of a log, the time until the next read becomes three times longer.
+	// firstRead is the delay between the start of the launcher's program and the first read of the launcher's log. After
+	// each read, the delay until the next read is three times as long as the previous delay.
 	firstRead = 5 * time.Second
 	// readTimeout limits the time to read a log.
 	readTimeout = 10 * time.Second
-	// maxReads is the maximum number of reads of a log. The last read of a log is half an hour after
-	// the start of the launcher's program.
+	// maxReads is the maximum number of reads that look for the first output of a rank. The last of
+	// these reads is half an hour after the start of the launcher's program.
 	maxReads = 6
 	// startReaders is the number of logs that are read at the same time.
 	startReaders = 2
@@ -44,8 +44,8 @@ type mpiStart struct {
 	mpi      string
 	began    time.Time
 	reads    int
-	// firstLine is the time of the first line that a rank printed, or zero. The log is read once more, because a line after
-	// the first line can contain the marker.
+	// firstLine is the time of the first line that a rank printed, or zero if no such line was found yet. After this line
+	// was found, the log is read once more, because a later line can contain the marker.
 	firstLine time.Time
 }
 
@@ -75,8 +75,9 @@ func (m *mpiStarts) Start(ctx context.Context) error {
 	return work(ctx, m.queue, startReaders, m.measure)
 }
 
-// measure reads the log of a launcher. If the log does not contain the marker, measure requests a second read of the
-// log. If the second read does not find the marker either, the time of a rank's first line counts as the start of MPI.
+// measure reads the log of a launcher, to find the time at which MPI started. If the log does not contain the marker,
+// measure requests further reads until a rank has printed a line, and then one more read. If the last read does not
+// find the marker either, the time of the rank's first line counts as the start of MPI.
 func (m *mpiStarts) measure(ctx context.Context, start mpiStart) {
 	reading, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()

@@ -20,7 +20,7 @@ const maxMessage = 1000
 type state struct {
 	Phase   jobs.Phase
 	Message string
-	// blocked is the time at which a container began to prevent the end of the TrainJob, or zero.
+	// blocked is the time since which a container, such as a sidecar, has kept the TrainJob from ending, or zero.
 	blocked time.Time
 	// trainingSince is the time of the last start of the training, or zero if the controller has not seen a start.
 	trainingSince time.Time
@@ -37,8 +37,8 @@ type state struct {
 	waiting time.Time
 	// started is true if the training has started at least once. JobSet can restart all pods, and then the training starts again.
 	started bool
-	// "cause" is the most probable cause of a failure or of a wait, or nil. "explained" is true if the cause will not
-	// change soon.
+	// "cause" is the most probable cause of a failure or of a wait, or nil. If "explained" is true, the cause is not
+	// expected to change soon, so the message is refreshed less often.
 	cause     *jobs.Cause
 	explained bool
 	// queued is true if the TrainJob is in a queue of Kueue.
@@ -69,7 +69,8 @@ func (c *Controller) observe(snapshot jobs.Snapshot, before state, now time.Time
 	case current.isFinal() && before.Phase == current.Phase && before.ended:
 		return before // keep the message, because the pods and logs that explain it can be deleted by now
 	case before.Phase == jobs.Running && isEarly(current.Phase) && !snapshot.HasPodSince(before.trainingSince):
-		// A pod was deleted, and JobSet has not reacted yet: either the TrainJob fails, or all pods start again.
+		// A pod was deleted, and JobSet has not reacted yet. Until JobSet fails the TrainJob or restarts all pods, keep
+		// the previous state, but not longer than startTime.
 		if lost := before.withoutPod(now); now.Sub(lost.lostSince) < startTime {
 			return lost
 		}
@@ -83,8 +84,8 @@ func (c *Controller) observe(snapshot jobs.Snapshot, before state, now time.Time
 	return current
 }
 
-// explain adds a cause to a state. The cause explains either a failure or a long wait.
-// TrainJobs that ended long ago are not explained.
+// explain adds the cause of a failure or of a long wait to a state, as soon as the cause is known.
+// TrainJobs for which isOld returns true are not explained.
 func (c *Controller) explain(s *state, snapshot jobs.Snapshot, isOld bool, now time.Time) {
 	switch {
 	case isOld, s.Phase == jobs.Succeeded:
@@ -112,8 +113,8 @@ func (c *Controller) beginOfPhase(snapshot jobs.Snapshot, phase jobs.Phase, befo
 	return now
 }
 
-// withoutPod returns the state of a running training that lacks a pod. If lostSince is zero, withoutPod sets it to the
-// current time.
+// withoutPod returns a copy of the state of a running training that has lost a pod. If lostSince is zero, lostSince in
+// the copy is the current time.
 func (s state) withoutPod(now time.Time) state {
 	if s.lostSince.IsZero() {
 		s.lostSince = now
@@ -126,8 +127,9 @@ func isEarly(phase jobs.Phase) bool {
 	return phase == jobs.Pending || phase == jobs.GangScheduling || phase == jobs.Initializing
 }
 
-// waitsSince returns the time at which pods began to wait for cluster nodes, or zero if no pods wait. If pods do not exist,
-// for example because of a quota, the result is the time at which the controller noticed that they are missing.
+// waitsSince returns the time at which pods began to wait for cluster nodes, or zero if no pods wait. If all existing pods
+// are scheduled, but other pods do not exist, for example because of a quota, the result is the time at which the
+// controller noticed that pods are missing.
 func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time.Time) time.Time {
 	since := snapshot.GangWait()
 	if phase != jobs.GangScheduling || !since.IsZero() {
@@ -140,8 +142,8 @@ func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time
 }
 
 // isStuck reports whether a TrainJob has stayed unusually long in a phase before Running, or whether a container keeps the
-// TrainJob from ending. In the phase GangScheduling, a TrainJob is stuck only if pods are missing. If all pods exist, the
-// summary of the TrainJob already contains the scheduler's message.
+// TrainJob from ending. In the phase GangScheduling, isStuck returns true only if pods are missing. If all pods exist, the
+// summary of the TrainJob already quotes the scheduler, so the TrainJob needs no further explanation.
 func (c *Controller) isStuck(snapshot jobs.Snapshot, phase jobs.Phase, now time.Time) bool {
 	since := snapshot.Times().Resumed
 	if phase == jobs.Running {
@@ -151,8 +153,8 @@ func (c *Controller) isStuck(snapshot jobs.Snapshot, phase jobs.Phase, now time.
 	return waits && !isManagedElsewhere(&snapshot.Job) && !since.IsZero() && now.Sub(since) > startTime
 }
 
-// startTime is the longest time that the pods of a TrainJob normally need to be created and to start. startTime is also the
-// longest time that the other containers of a pod normally run after the main container has ended.
+// startTime is the time within which the pods of a TrainJob are normally created and started. startTime is also the time
+// within which the other containers of a pod normally end after the main container has ended.
 const startTime = 30 * time.Second
 
 // isManagedElsewhere reports whether another cluster runs the TrainJob, for example with MultiKueue. A TrainJob that
@@ -161,9 +163,9 @@ func isManagedElsewhere(job *trainer.TrainJob) bool {
 	return ptr.Deref(job.Spec.ManagedBy, v1alpha1.TrainJobController) != v1alpha1.TrainJobController
 }
 
-// describe returns a text about the cause of a state. The text contains the code of the cause, the pod or the object, the
-// cause, the remedy, and the evidence. If the TrainJob has not ended, the text begins with the message of the state. For
-// example, the message says how many pods wait.
+// describe returns a text that explains a state. The text contains the code of the cause, the affected pod or object, the
+// cause, the remedy, and the evidence. If the TrainJob has not ended, the text begins with the message of the state,
+// which says, for example, how many pods wait.
 func (s state) describe() string {
 	place := s.cause.Source
 	if s.cause.Pod != "" {

@@ -39,8 +39,8 @@ func newTestController() *Controller {
 	return &Controller{Metrics: NewMetrics(time.Now), explanations: newExplanations(nil, time.Now)}
 }
 
-// TestMissingPodsWaitSinceNow: the gang timeout must begin when the controller notices the loss, and not when the
-// remaining pods were created.
+// TestMissingPodsWaitSinceNow: if a pod is lost, the gang timeout must begin when the controller notices that the
+// pod is missing, and not when the remaining pods were created.
 func TestMissingPodsWaitSinceNow(t *testing.T) {
 	c, now := newTestController(), start.Add(5*time.Hour)
 	first := c.observe(waiting(start), state{Phase: jobs.Initializing}, now)
@@ -52,9 +52,9 @@ func TestMissingPodsWaitSinceNow(t *testing.T) {
 	}
 }
 
-// TestLostLauncherKeepsRunning: the phase Running must change after new pods exist, or after the time startTime has
-// passed. If the phase changed immediately after the deletion of the launcher, the controller would write events a
-// second time, although the TrainJob is about to fail.
+// TestLostLauncherKeepsRunning: after the launcher is lost, the phase must stay Running until new pods exist, or
+// until startTime has passed. If the phase changed immediately, the controller would write events a second time,
+// although the TrainJob may be about to fail.
 func TestLostLauncherKeepsRunning(t *testing.T) {
 	c, started := newTestController(), start.Add(time.Minute)
 	before := state{Phase: jobs.Running, Message: "Running on 2 pods", trainingSince: started, started: true}
@@ -71,8 +71,8 @@ func TestLostLauncherKeepsRunning(t *testing.T) {
 	}
 }
 
-// TestUnexplainedFailureIsExplainedAfterRestart: the controller must explain a failure that the annotations do not
-// mark as explained.
+// TestUnexplainedFailureIsExplainedAfterRestart: after a restart, the controller must explain each failure that
+// the annotations do not mark as explained.
 func TestUnexplainedFailureIsExplainedAfterRestart(t *testing.T) {
 	job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "bert", UID: "1", Annotations: map[string]string{
 		v1alpha1.PhaseAnnotation: string(jobs.Failed), v1alpha1.ObservedAnnotation: "1",
@@ -124,8 +124,8 @@ func (panicking) Explain(context.Context, types.NamespacedName) (jobs.Explanatio
 	panic("a bug") //nolint:forbidigo // the test needs a panic
 }
 
-// TestPanicIsAFailedExplanation: after a panic of the Explainer, the failure of the TrainJob must be reported without a
-// cause.
+// TestPanicIsAFailedExplanation: if the Explainer panics in all attempts, the failure of the TrainJob must be reported
+// without a cause.
 func TestPanicIsAFailedExplanation(t *testing.T) {
 	e := newExplanations(panicking{}, time.Now)
 	job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "bert", UID: "1"}}

@@ -56,16 +56,16 @@ func canSuspend(snapshot jobs.Snapshot) bool {
 }
 
 // suspendsOnce reports whether the controller suspends a TrainJob only once. If Argo CD or Flux applies the TrainJob, the
-// controller suspends it only once, because Argo CD or Flux would resume it after each suspension. A TrainJob in a queue
-// is an exception, because the controller deactivates its Workload. Argo CD and Flux do not manage the Workload, so they
-// do not resume the TrainJob.
+// controller suspends it only once, because Argo CD or Flux would resume it after each suspension. A TrainJob in a Kueue
+// queue is an exception: the controller suspends it by deactivating its Workload. Argo CD and Flux do not manage the
+// Workload, so they do not resume the TrainJob.
 func suspendsOnce(snapshot jobs.Snapshot) bool {
 	return isAppliedFromGit(&snapshot.Job) && snapshot.Queue() == ""
 }
 
 // stillWaits reports whether pods of a TrainJob have waited since the given time or since an earlier time. stillWaits
-// reads from the API server, because the caches can be old. A TrainJob whose training has just started must not be
-// suspended.
+// reads the TrainJob and its pods from the API server, because outdated caches could lead to the suspension of a
+// TrainJob whose training has just started.
 func (c *Controller) stillWaits(ctx context.Context, job *trainer.TrainJob, since time.Time) (bool, error) {
 	live := &trainer.TrainJob{}
 	if err := c.Live.Get(ctx, client.ObjectKeyFromObject(job), live); err != nil {
@@ -84,9 +84,8 @@ func (c *Controller) stillWaits(ctx context.Context, job *trainer.TrainJob, sinc
 	return live.UID == job.UID && snapshot.Phase() == jobs.GangScheduling && !snapshot.GangWait().After(since), nil
 }
 
-// suspend suspends a TrainJob, and stores the reason in an annotation. If the TrainJob is in a queue, the controller
-// deactivates the Workload of the TrainJob. For a TrainJob in a queue, the controller does not set spec.suspend, because
-// Kueue would resume the TrainJob.
+// suspend suspends a TrainJob, and stores the reason in an annotation. If the TrainJob is in a queue, suspend
+// deactivates its Workload instead of setting spec.suspend, because Kueue would undo a change of spec.suspend.
 func (c *Controller) suspend(ctx context.Context, job *trainer.TrainJob, workload *jobs.Workload, reason string) error {
 	target := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: job.Namespace, Name: job.Name}}
 	metadata := map[string]any{"uid": job.UID, "annotations": map[string]string{v1alpha1.TimedOutAnnotation: reason}}
@@ -109,9 +108,8 @@ var trackingMarks = []string{
 	"argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance", "kustomize.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/name",
 }
 
-// isAppliedFromGit reports whether Argo CD or Flux applies a TrainJob. TrainJobs of a TrainJobSource do not count as
-// applied from Git. TrainJobs of a TrainJobSource are an exception, because a TrainJobSource does not create a
-// deleted TrainJob again.
+// isAppliedFromGit reports whether Argo CD or Flux applies a TrainJob. TrainJobs of a TrainJobSource also come from
+// Git, but do not count, because a TrainJobSource does not create a deleted TrainJob again.
 func isAppliedFromGit(job *trainer.TrainJob) bool {
 	for _, mark := range trackingMarks {
 		if job.Labels[mark]+job.Annotations[mark] != "" {
@@ -121,9 +119,9 @@ func isAppliedFromGit(job *trainer.TrainJob) bool {
 	return false
 }
 
-// deleteOld deletes a TrainJob some time after its end, with all objects that belong to it. deleteOld returns the time
-// until the deletion. deleteOld returns 0 if the TrainJob stays, or if deleteOld has just deleted the TrainJob. If
-// only the JobSet were deleted, Trainer would run the TrainJob again.
+// deleteOld deletes a TrainJob, with all objects that belong to it, when the duration "ttl" has passed since its end.
+// deleteOld deletes the TrainJob itself, because Trainer would run the TrainJob again if only the JobSet were deleted.
+// The result is the time until the deletion, or 0 if the TrainJob stays or was just deleted.
 func (c *Controller) deleteOld(ctx context.Context, snapshot jobs.Snapshot, current state, ttl *time.Duration, now time.Time) (time.Duration, error) {
 	job, ended := &snapshot.Job, snapshot.Times().Ended
 	if c.ReadOnly || ttl == nil || !current.ended || ended.IsZero() || !job.DeletionTimestamp.IsZero() || isAppliedFromGit(job) {

@@ -7,8 +7,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// work handles the entries of a queue until the context ends. The argument "workers" is the number of entries that are handled at the
-// same time.
+// work calls the function "handle" for each entry of a queue, until the context ends. The argument "workers" is the maximum
+// number of calls that run at the same time.
 func work[T comparable](ctx context.Context, queue workqueue.TypedInterface[T], workers int, handle func(context.Context, T)) error {
 	var running sync.WaitGroup
 	for range workers {

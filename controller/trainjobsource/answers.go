@@ -16,9 +16,9 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
 )
 
-// answers holds the results of dry runs. The controller evaluates the admission rules itself. However,
-// the controller does not know whether the API server enforces the rules. Depending on the field
-// spec.admission.enforce, a broken rule can cause only a warning, or only an entry in the audit log. Therefore the
+// answers holds the results of dry runs. The controller evaluates the admission rules itself, but it does not know
+// whether the API server enforces the rules. Depending on the field spec.admission.enforce of the platform, a job
+// that breaks a rule can be refused, or can cause only a warning or an entry in the audit log. Therefore the
 // controller sends each job that the rules deny to the API server as a dry run. The dry run shows whether the API
 // server admits the job.
 type answers struct {
@@ -41,27 +41,27 @@ type answer struct {
 }
 
 const (
-	// maxRefused is the maximum number of refused dry runs in an hour. When the API server has refused maxRefused jobs in
-	// an hour, the controller sends no more dry runs in this hour. The jobs for which the controller sent no dry run stay
-	// denied. In the next hour, the controller begins with the jobs for which it sent no dry run in the previous hour.
+	// maxRefused is the maximum number of refused dry runs in an hour. After maxRefused refused dry runs, the controller
+	// sends no more dry runs in this hour, unless a user requests a fetch. Jobs without a dry run stay denied. The next
+	// dry runs begin with these jobs.
 	maxRefused = 20
 	// maxSilent is the maximum number of dry runs without an answer in a round. After maxSilent dry runs without an
-	// answer, the round sends no more dry runs. If a dry run of a round gets no answer, the controller sends no dry runs
-	// for the time silentPause after this round.
+	// answer, the round sends no more dry runs. If at least one dry run of a round gets no answer, the controller sends
+	// no dry runs in the time silentPause after this round.
 	maxSilent   = 3
 	silentPause = 5 * time.Minute
-	// maxAsked and maxAskedInHour are the maximum numbers of dry runs in a round and in an hour.
+	// maxAsked is the maximum number of dry runs in a round, and maxAskedInHour is the maximum number in an hour.
 	maxAsked, maxAskedInHour = 100, 2000
 	// maxReason is the maximum length, in bytes, of the reason for which the API server refuses a
 	// job.
 	maxReason = 1000
 )
 
-// dropWarnings removes a job from the map r.denied if the API server admits the job in a dry run. If the rules deny a job
-// but the API server admits it, the rules of the cluster only warn about the job. If a dry run gets no answer, for example
-// because a webhook is not available, the job stays denied in this round. After a dry run without an answer, the
-// controller pauses (see silentPause). The next dry runs begin with the jobs after the job of the last dry run, and later
-// include the job without an answer again.
+// dropWarnings removes a job from the map r.denied if the API server admits the job in a dry run. If the API server admits
+// a job that the rules deny, the cluster does not enforce these rules. If a dry run gets no answer, for example because a
+// webhook is not available, the job stays denied in this round, and the controller then sends no dry runs for some time
+// (see silentPause). After this pause, the dry runs continue with the next job, and repeat the dry run without an answer
+// later.
 func (r *round) dropWarnings(ctx context.Context) {
 	a := &r.state.answers
 	maps.DeleteFunc(a.jobs, func(name string, _ answer) bool { return r.denied[name] == "" })
@@ -125,8 +125,8 @@ func (r *round) needsDryRuns() bool {
 // and jobs with an outdated answer. The API server's answer to a dry run becomes outdated after an hour, or when a user
 // requests a fetch.
 //
-// The list starts at the next name after the job of the last dry run. Therefore every job gets a dry run sooner or
-// later, even if many jobs are refused or get no answer.
+// The list begins with the jobs whose names follow the name of the job of the last dry run. The other jobs come
+// after them. Therefore every job gets a dry run sooner or later, even if many jobs are refused or get no answer.
 func (r *round) unanswered() (jobs []decode.Job) {
 	var last []decode.Job
 	for _, job := range r.commit.tree.Jobs { // sorted by name
@@ -145,11 +145,10 @@ func (r *round) unanswered() (jobs []decode.Job) {
 	return append(jobs, last...)
 }
 
-// ask sends a dry run to the API server, to find out whether the API server admits a job. The dry run
-// uses the ServiceAccount of the tenant. The method stores the answer of the API server, or returns false if there was no
-// answer. The API server evaluates the admission rules before it checks the quota, and before it checks whether the name of
-// the job is in use. Therefore, if the API server refuses a job because of the quota or the name, the job obeys the
-// admission rules.
+// ask sends a dry run to the API server, to find out whether the API server admits a job. The dry run uses the
+// ServiceAccount of the tenant. The method stores the answer of the API server, or returns false if there was no answer.
+// The API server evaluates the admission rules before it checks the quota, and before it checks whether the name of the job
+// is in use. Therefore a job that is refused because of the quota or the name counts as admitted by the rules.
 func (r *round) ask(ctx context.Context, job decode.Job) bool {
 	c, err := r.Rounds.TrainJobs(r.source.Namespace, r.source.Spec.ServiceAccountName)
 	if err != nil {
@@ -181,15 +180,15 @@ func jobDigest(job decode.Job) [sha256.Size]byte {
 	return sha256.Sum256(text)
 }
 
-// isDeniedByRules reports whether an error says that the rules of trainyard deny an object. The error message contains the
-// name of the ValidatingAdmissionPolicy, which the CUE package policies/admission sets.
+// isDeniedByRules reports whether an error says that the rules of trainyard deny an object. The message of such an error
+// contains the name of a ValidatingAdmissionPolicy of trainyard. The CUE package policies/admission sets this name.
 func isDeniedByRules(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'trainyard-")
 }
 
-// hasNoDryRun reports whether a dry run failed because an admission webhook does not support dry runs. If a webhook does not
-// support dry runs, only the creation of the TrainJob shows whether the API server admits the TrainJob. The text of the
-// error is from errors/statuserror.go in the API server's package admission/plugin/webhook.
+// hasNoDryRun reports whether a dry run failed because an admission webhook does not support dry runs. In this case, only
+// the real creation of the TrainJob shows whether the API server admits the TrainJob. The API server defines the text of
+// the error in errors/statuserror.go of its package admission/plugin/webhook.
 func hasNoDryRun(err error) bool {
 	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
 )
 
-// dryRuns answers a create request with the error in the map "errors" for the name of the TrainJob, and
-// counts the requests.
+// dryRuns is a fake client. It answers the request to create a TrainJob with the error that the map
+// "errors" contains for the name of the TrainJob. It also counts the requests.
 type dryRuns struct {
 	client.Client
 	errors map[string]error
@@ -33,8 +33,8 @@ func (d *dryRuns) Create(_ context.Context, object client.Object, _ ...client.Cr
 	return d.errors[object.GetName()]
 }
 
-// TestAnswersAboutDeniedJobs: after a permanent error, the controller must not ask the API server again for an hour.
-// After an error that may be temporary, the controller must ask again.
+// TestAnswersAboutDeniedJobs: if the dry run of a job fails with a permanent error, the controller must not repeat
+// the dry run for an hour. After an error that may be temporary, the controller must repeat the dry run.
 func TestAnswersAboutDeniedJobs(t *testing.T) {
 	trainJobs := schema.GroupResource{Group: trainer.SchemeGroupVersion.Group, Resource: "trainjobs"}
 	server := &dryRuns{errors: map[string]error{

@@ -47,8 +47,8 @@ func (r *round) settings() reconcile.Source {
 	}
 }
 
-// retries reads the annotations of a TrainJobSource with which users request another run of a job. The result
-// maps the name of each job to the value of its retry annotation.
+// retries reads the retry annotations of a TrainJobSource. A user sets a retry annotation to request another
+// run of a job. The result maps the names of jobs to the values of their retry annotations.
 func retries(annotations map[string]string) map[string]string {
 	found := map[string]string{}
 	for key, text := range annotations {
@@ -59,7 +59,7 @@ func retries(annotations map[string]string) map[string]string {
 	return found
 }
 
-// defaultLimit is the default of the history limits in the CRD.
+// defaultLimit equals the default value that the CRD contains for each history limit.
 const defaultLimit = 3
 
 func limitOf(limit *int32) int {
@@ -70,7 +70,7 @@ func limitOf(limit *int32) int {
 }
 
 // reportDenied adds a problem for each job that does not run because the admission rules forbid it. A job whose run began
-// before the rules changed causes no problem.
+// before the rules forbade it is not reported.
 func (r *round) reportDenied() {
 	for _, job := range r.commit.tree.Jobs {
 		if r.result.States[job.Name()] == plan.Denied {
@@ -79,7 +79,7 @@ func (r *round) reportDenied() {
 	}
 }
 
-// reportRefused adds a problem for each job that could not be written.
+// reportRefused adds a problem for each job in Git whose TrainJob could not be created, changed or deleted.
 func (r *round) reportRefused(err error) {
 	refused := map[string]*reconcile.JobError{}
 	for _, one := range errorsIn(err) {
@@ -94,14 +94,15 @@ func (r *round) reportRefused(err error) {
 	}
 }
 
-// isDenial reports whether an error is permanent: the API server refuses the job again and again, until somebody
-// changes the job or the rules. A job that exceeds the quota of its namespace is not denied, because it runs as soon as
-// other jobs have ended.
+// isDenial reports whether an error is permanent: the API server will refuse the job until somebody changes the job,
+// the rules or the rights. A job that exceeds the quota of its namespace does not count as denied, because the API
+// server admits it as soon as other jobs have ended.
 func isDenial(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) && !reconcile.IsOverQuota(err)
 }
 
-// errorsIn returns the errors that errors.Join has joined, in one or several steps.
+// errorsIn splits an error that errors.Join created into the joined errors. If errors.Join also created a
+// joined error, errorsIn splits it too.
 func errorsIn(err error) (all []error) {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {

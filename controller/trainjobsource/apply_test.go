@@ -35,8 +35,8 @@ func TestOnlyLastingRefusalsAreDenials(t *testing.T) {
 	}
 }
 
-// TestErrorsIn: for example, a round joins errors in several steps if the API requests for two jobs and for the
-// record fail.
+// TestErrorsIn checks that errorsIn finds the errors in nested calls of errors.Join. For example, a round
+// returns such an error if the API requests for two jobs and for the record fail.
 func TestErrorsIn(t *testing.T) {
 	a, b, c := errors.New("a"), errors.New("b"), errors.New("c")
 	if got := errorsIn(errors.Join(errors.Join(a, b), c)); !slices.Equal(got, []error{a, b, c}) {

@@ -22,12 +22,12 @@ type Fetcher interface {
 	Fetch(ctx context.Context, r fetch.Request) (fetch.Result, error)
 }
 
-// Controller handles TrainJobSources. All fields must be set.
+// Controller reconciles TrainJobSources. All exported fields must be set.
 type Controller struct {
 	// Client reads TrainJobSources from a cache, and writes their status.
 	Client client.Client
-	// Reader reads Secrets and ConfigMaps, without a cache. The controller only gets single Secrets, so it does not need
-	// the right to list them.
+	// Reader reads from the API server, without a cache. A cache of Secrets and ConfigMaps would need the right to list
+	// them, but the controller may only get single ones.
 	Reader  client.Reader
 	Fetcher Fetcher
 	Rounds  *reconcile.Reconciler
@@ -80,7 +80,7 @@ func (c *Controller) exists(ctx context.Context, namespace, name string) (bool, 
 	return err == nil, err
 }
 
-// Reconcile runs a round for a TrainJobSource: the controller handles the TrainJobSource once.
+// Reconcile runs one round for a TrainJobSource. The package documentation describes the steps of a round.
 func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	defer c.Metrics.start(request.NamespacedName)()
 	events := c.memory.eventCount(request.NamespacedName) // if an event arrives later, the next round does not end early

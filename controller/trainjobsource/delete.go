@@ -18,12 +18,12 @@ import (
 // finalizer keeps a deleted TrainJobSource until its runs (the TrainJobs that were created for it) are deleted.
 const finalizer = v1alpha1.Group + "/prune"
 
-// deletionDelay is the time after which the controller checks again whether all runs are deleted. The deletion of a
-// TrainJob starts the next round earlier.
+// deletionDelay is the time after which the controller checks again whether all runs are deleted. The next round
+// starts earlier if a TrainJob is deleted in the meantime.
 const deletionDelay = 10 * time.Second
 
-// needsFinalizer reports whether the deletion of the TrainJobSource must delete its runs. If the runs of a
-// TrainJobSource may stay after its deletion, the TrainJobSource needs no finalizer, and its TrainJobs stay.
+// needsFinalizer reports whether the controller must delete the runs of the TrainJobSource when the
+// TrainJobSource is deleted. Without a finalizer, the runs stay.
 func (r *round) needsFinalizer() bool {
 	return r.source.Spec.Prune == v1alpha1.PruneAlways && !r.source.Spec.DryRun
 }
@@ -46,9 +46,8 @@ func (r *round) setFinalizer(ctx context.Context, wanted bool) error {
 	return nil
 }
 
-// delete handles the deletion of a TrainJobSource. If spec.prune is Always, the controller deletes the runs of the
-// TrainJobSource before it removes the finalizer. The controller then removes the finalizer. The runs of a
-// suspended TrainJobSource stay.
+// delete removes the finalizer of a TrainJobSource that is being deleted. If spec.prune is Always, delete first
+// deletes the runs of the TrainJobSource, unless the TrainJobSource is suspended or spec.dryRun is true.
 func (r *round) delete(ctx context.Context) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(r.source, finalizer) {
 		return ctrl.Result{}, nil
@@ -61,8 +60,8 @@ func (r *round) delete(ctx context.Context) (ctrl.Result, error) {
 	return ctrl.Result{}, r.setFinalizer(ctx, false)
 }
 
-// prune deletes all runs. The result "again" is the time until prune must be called again. The result "again"
-// is 0 if no run is left.
+// prune deletes all runs. The result "again" is the time until prune must be called again, or 0 if no run is
+// left.
 func (r *round) prune(ctx context.Context) (again time.Duration, err error) {
 	defer r.release()
 	if !r.reserve(ctx) {
@@ -83,9 +82,9 @@ func (r *round) prune(ctx context.Context) (again time.Duration, err error) {
 	return deletionDelay, r.writeStatus(ctx)
 }
 
-// deleteRuns deletes all runs, and returns the number of runs that still exist. If the number of existing runs is unknown,
-// deleteRuns returns -1. If no run exists, the caller can ignore an error. While a namespace is deleted, its
-// ServiceAccount may be gone before its TrainJobs.
+// deleteRuns deletes all runs, and returns the number of runs that still exist. If this number is unknown, deleteRuns
+// returns -1. If no run exists, the caller can ignore the error. For example, while a namespace is deleted, requests fail
+// if the ServiceAccount of the TrainJobSource no longer exists.
 func (r *round) deleteRuns(ctx context.Context) (left int, err error) {
 	r.result, err = r.Rounds.Reconcile(ctx, r.settings(), decode.Tree{}, nil)
 	var runs trainer.TrainJobList

@@ -1,17 +1,18 @@
 // Package trainjobsource is the controller of TrainJobSources: it makes the TrainJobs of a namespace match a Git
 // repository.
 //
-// The controller handles one TrainJobSource in a round. A round has these steps, each in the file of the same name:
+// A round is one pass of the controller over one TrainJobSource. A round has these steps, each in the file of the same
+// name:
 //
 //   - fetch gets the newest commit from the Git server, if a fetch is due.
-//   - settled ends the round early if nothing has changed since a complete round that found nothing to do.
+//   - settled ends the round early if the last comparison of the cluster with Git found nothing to do, and nothing has
+//     changed since then.
 //   - decode reads the TrainJobs of the commit.
 //   - judge evaluates the rules of the platform.
 //   - apply plans and carries out the changes, with package reconcile.
 //   - status writes the result of the round into the status, if the status has changed.
 //
-// The memory of the controller contains only values that the controller can find out again after a restart.
-// Examples of such values are the last commit of a TrainJobSource, which can be dropped to save memory, and the
-// time of its next fetch. The record of a TrainJobSource lists the runs of the TrainJobSource. The package
-// reconcile writes the record.
+// The controller keeps only data in memory that it can restore after a restart, such as the last commit of a
+// TrainJobSource and the time of its next fetch. The list of the runs of a TrainJobSource is data that must not
+// be lost. Package reconcile therefore stores this list in the cluster, in the record of the TrainJobSource.
 package trainjobsource

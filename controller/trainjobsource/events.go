@@ -46,8 +46,8 @@ func (r *round) event(kind, reason, action, note string) {
 	r.Events.Eventf(r.source, nil, kind, reason, action, "%s", message.Shorten(note, maxNote))
 }
 
-// listNames writes the names of TrainJobs. If there are more than three TrainJobs, the text
-// contains only three names and the number of the other TrainJobs.
+// listNames returns a text with the names of TrainJobs. If there are more than three TrainJobs, the
+// text contains only three names and the number of the other TrainJobs.
 func listNames(names []string) string {
 	const most = 3
 	if len(names) == 1 {

@@ -38,9 +38,9 @@ func (r *round) fetch(ctx context.Context) bool {
 	return r.commit != nil
 }
 
-// postponeFetch postpones the fetch, because reading the commits of the namespace has taken too much time. The round goes on
-// with the previous commit, unless this commit may belong to another repository. If somebody waits for the fetch, the status
-// says why the fetch is late.
+// postponeFetch postpones the fetch, because reading the commits of the namespace has taken too much time. The round goes
+// on with the previous commit, unless the TrainJobSource or the keys that verify commits have changed since the last
+// fetch. If somebody waits for the fetch, the status says why the fetch is late.
 func (r *round) postponeFetch(ctx context.Context, until time.Time) bool {
 	r.postponed = until
 	_, _ = r.readKeys(ctx) // discards the commit if the keys have changed, or cannot be read
@@ -54,14 +54,15 @@ func (r *round) postponeFetch(ctx context.Context, until time.Time) bool {
 	return r.commit != nil
 }
 
-// isRequested reports whether the TrainJobSource or its annotation trainyard.dev/sync has changed since the last fetch.
+// isRequested reports whether the spec of the TrainJobSource or its annotation trainyard.dev/sync has changed since the
+// last fetch.
 func (r *round) isRequested() bool {
 	return r.state.generation != r.source.Generation || r.state.sync != r.source.Annotations[v1alpha1.SyncAnnotation]
 }
 
 // fetchIsDue reports whether the round must fetch. A fetch is due if somebody has requested it, if the time of the next
-// fetch has come, or if the commit is not in memory. A fetch is also due if the planned time of the next fetch is further
-// away than the longest possible interval. If the planned time is so far away, the clock was set back.
+// fetch has come, or if the commit was dropped from memory. A fetch is also due if the time of the next fetch is further
+// away than the longest possible interval, because then the clock must have been set back.
 func (r *round) fetchIsDue() bool {
 	dropped := r.commit == nil && r.state.failure == nil
 	left := r.state.due.Sub(r.now)
@@ -123,9 +124,9 @@ func (r *round) fetchRequest(ctx context.Context) (request fetch.Request, err er
 }
 
 // readKeys returns the keys that verify commits, or nil if commits are not verified. If the keys have changed since the
-// commit in memory was verified, readKeys discards the commit. A key may have been removed because it was stolen. If a
-// job of the commit has not started yet, the job must wait until the commit is verified again. If the keys cannot be
-// read, readKeys also discards the commit in memory.
+// commit in memory was verified, readKeys discards the commit. Jobs of the commit that have not started must then wait
+// until the commit is verified again. This is necessary because a removed key may have been stolen. If the keys cannot
+// be read, readKeys also discards the commit.
 func (r *round) readKeys(ctx context.Context) (map[string][]byte, error) {
 	verify := r.source.Spec.Verify
 	if verify == nil || verify.SecretRef == nil {
@@ -149,7 +150,8 @@ func (r *round) discardCommit() {
 	r.memory.discard(r.state)
 }
 
-// orEmpty returns an empty mapping for nil, because nil in a fetch.Request means that there is no Secret.
+// orEmpty replaces the nil data of an empty Secret by an empty map, because nil in a fetch.Request means that there is
+// no Secret.
 func orEmpty(data map[string][]byte) map[string][]byte {
 	if data == nil {
 		return map[string][]byte{}

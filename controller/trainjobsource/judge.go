@@ -14,9 +14,9 @@ import (
 	"github.com/trainyard/trainyard/policies/guard"
 )
 
-// judge evaluates the platform's admission rules on all TrainJobs in Git. The API server evaluates the
-// same rules, but only when a TrainJob is created. judge reports a violation earlier, while the job still waits for its
-// start, and names the file and the line.
+// judge evaluates the platform's admission rules for all jobs of the commit, and stores the violations in r.denied. The
+// API server evaluates the same rules, but only when a TrainJob is created. Because of judge, the status can report a
+// violation earlier, while the job still waits for its start, with the file and the line.
 func (r *round) judge(ctx context.Context) bool {
 	rules, err := r.readRules(ctx)
 	if err != nil {

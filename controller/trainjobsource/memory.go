@@ -18,7 +18,8 @@ type state struct {
 	uid  types.UID
 	size int64 // of the commit, in bytes
 
-	// The following fields contain values that the TrainJobSource had at the last fetch.
+	// generation and sync are the values of metadata.generation and of the annotation trainyard.dev/sync at the last
+	// fetch.
 	generation int64
 	sync       string
 
@@ -41,7 +42,8 @@ type commit struct {
 	failure   *failure // why the folder could not be read; nil if it was read
 }
 
-// written is the status that the controller has written last. The cache may still contain an older status.
+// written is the status that the controller wrote last. The next round needs it, because the cache may still contain an
+// older status.
 type written struct {
 	version string // the resourceVersion of the object on which the status is based
 	status  v1alpha1.TrainJobSourceStatus
@@ -58,8 +60,8 @@ type memory struct {
 	size   int64
 	recent list.List // of *state, most recently used first
 	states map[types.NamespacedName]*list.Element
-	// events holds, for each TrainJobSource, the number of events that need a round. Events of a
-	// TrainJobSource and events of its TrainJobs count.
+	// events counts, for each TrainJobSource, the events that require a round: events about the
+	// TrainJobSource and about its TrainJobs.
 	events map[types.NamespacedName]int
 }
 
@@ -80,8 +82,8 @@ func (m *memory) eventCount(key types.NamespacedName) int {
 	return m.events[key]
 }
 
-// get returns the state of a TrainJobSource. A TrainJobSource that was deleted and created
-// again has a new state.
+// get returns the state of a TrainJobSource, and creates the state if it does not exist yet. If the
+// TrainJobSource was deleted and created again, get replaces the old state.
 func (m *memory) get(key types.NamespacedName, uid types.UID) *state {
 	m.Lock()
 	defer m.Unlock()
@@ -100,8 +102,8 @@ func (m *memory) get(key types.NamespacedName, uid types.UID) *state {
 	return created
 }
 
-// keep stores the commit of a state in memory. If all commits in memory together are too large, the method
-// "keep" removes the commits of other states from memory.
+// keep stores a commit in a state. If all commits in memory together then exceed the limit, keep drops the
+// least recently used commits of other states.
 func (m *memory) keep(s *state, c *commit) {
 	m.Lock()
 	defer m.Unlock()
@@ -135,8 +137,7 @@ func (m *memory) discard(s *state) {
 	m.drop(s)
 }
 
-// drop removes the commit of a TrainJobSource's state from memory, as discard does. The caller of
-// drop must hold the lock.
+// drop does the same as discard, but the caller of drop must hold the lock.
 func (m *memory) drop(s *state) {
 	m.size -= s.size
 	s.commit, s.size = nil, 0

@@ -28,8 +28,8 @@ type Metrics struct {
 
 	lock    sync.Mutex
 	sources map[types.NamespacedName]*sourceMetrics
-	waiting map[types.NamespacedName]time.Time // when the oldest change arrived that waits for a round
-	running map[types.NamespacedName]time.Time // when the oldest change arrived that a round handles now
+	waiting map[types.NamespacedName]time.Time // the arrival time of the oldest change that waits for a round
+	running map[types.NamespacedName]time.Time // the arrival time of the oldest change that a round handles now
 }
 
 // sourceMetrics are the values of one TrainJobSource.
@@ -92,8 +92,9 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(m.staleness, prometheus.GaugeValue, now.Sub(oldest).Seconds())
 }
 
-// received is called when a TrainJobSource or one of its TrainJobs has changed. received notes that
-// the change needs a round.
+// received records the time at which a TrainJobSource or one of its TrainJobs has changed, because
+// the change needs a round. If an earlier change still waits for a round, received keeps the
+// earlier time.
 func (m *Metrics) received(key types.NamespacedName) {
 	m.lock.Lock()
 	defer m.lock.Unlock()

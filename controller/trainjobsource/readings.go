@@ -21,7 +21,7 @@ type readings struct {
 	reading sync.Mutex // locked while a commit is read, so that the time does not depend on other commits
 
 	sync.Mutex
-	ends map[string]time.Time // for each namespace, the end of the wait if no reading were free
+	ends map[string]time.Time // for each namespace, the end of its wait if freeReading were 0
 }
 
 // read calls the given function, and measures how long the function runs. The

@@ -26,9 +26,9 @@ func TestReadings(t *testing.T) {
 		}
 		read("a", 3*time.Second)
 		read("b", 4*time.Second)
-		// A reading time of 12 seconds gives a wait of 240 seconds. The reading time that a namespace can use
-		// without a wait (freeReading) shortens the wait by 200 seconds. Another 3 + 4 seconds have passed, so 33
-		// seconds of the wait are left.
+		// Namespace a has used a reading time of 12 seconds, which gives a wait of 240 seconds. freeReading
+		// shortens the wait by 200 seconds. The wait began after the first reading, 3 + 4 seconds ago, so 33
+		// seconds are left.
 		const want = 33 * time.Second
 		if a, b := r.left("a"), r.left("b"); a != want || b != 0 {
 			t.Errorf("wait of namespace a: %v, want %v; wait of namespace b: %v, want 0", a, want, b)

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
 )
 
-// round is one pass in which the controller handles a TrainJobSource. The steps of a round set the fields of this
-// struct in the order of their declaration.
+// round is one pass in which the controller handles a TrainJobSource. The steps of a round store their results in
+// this struct.
 type round struct {
 	*Controller
 	source *v1alpha1.TrainJobSource // a copy, whose status the round changes
@@ -38,12 +38,13 @@ type round struct {
 // failure is the reason why a round failed, completely or in part.
 type failure struct {
 	reason    string // one of the reasons in api/v1alpha1
-	stalled   bool   // whether somebody must fix it; otherwise it may be temporary
+	stalled   bool   // whether somebody must fix the cause; otherwise the failure may be temporary
 	postponed bool   // the fetch has not failed, but must wait
 	message   string
 }
 
-// isTemporary reports whether there was a failure that may be temporary, so that the round should be repeated soon.
+// isTemporary reports whether the round failed for a reason that may be temporary. The controller then repeats the
+// round soon.
 func (f *failure) isTemporary() bool { return f != nil && !f.stalled && !f.postponed }
 
 // problem is a mistake in a file, or a job that could not be applied.
@@ -72,9 +73,8 @@ func (c *Controller) newRound(source *v1alpha1.TrainJobSource) *round {
 	return r
 }
 
-// run carries out the steps of a round. The method returns an error only if the
-// TrainJobSource itself cannot be changed. If a TrainJobSource cannot be changed, its status cannot show
-// the error.
+// run carries out the steps of a round. The method returns an error only if it cannot change the
+// finalizer of the TrainJobSource. The status of the TrainJobSource shows all other errors.
 func (r *round) run(ctx context.Context) error {
 	if err := r.setFinalizer(ctx, r.needsFinalizer()); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (r *round) reserve(context.Context) bool {
 }
 
 // waitFor returns false to end the round, because other rounds must end first. If a change of the TrainJobSource, or a
-// request for a fetch, has been waiting for longer than quietWait, the status says what it waits for.
+// request for a fetch, has been waiting for longer than quietWait, the status names the cause of the wait.
 func (r *round) waitFor(others string) bool {
 	r.busy = true
 	status := r.source.Status
@@ -133,15 +133,14 @@ func (r *round) release() {
 	}
 }
 
-// fail stores the failure of the round. fail returns false, and the result false
-// ends the round.
+// fail stores the failure of the round, and returns false, which ends the round.
 func (r *round) fail(f failure) bool {
 	r.failure = &f
 	return false
 }
 
-// suspend changes only the status. The status then shows that the TrainJobSource
-// is suspended.
+// suspend makes the status show that the TrainJobSource is suspended. suspend changes nothing else
+// in the cluster.
 func (r *round) suspend() {
 	r.state.generation = 0 // the next round fetches
 	r.source.Status.ObservedGeneration = r.source.Generation

@@ -10,7 +10,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// TestStatusExplainsLongWaits: a new TrainJobSource waits for a slot, because a fetch of its namespace runs.
+// TestStatusExplainsLongWaits: a new TrainJobSource waits for a slot, because another fetch of its namespace runs.
+// After a minute, the status must explain the wait.
 func TestStatusExplainsLongWaits(t *testing.T) {
 	c := &Controller{}
 	c.slots.take("team-a")
@@ -45,7 +46,8 @@ func TestStatusExplainsLongWaits(t *testing.T) {
 	}
 }
 
-// TestWaitBeginsWithTheChange: rounds without a change also wait for slots, but only the wait of a change is reported.
+// TestWaitBeginsWithTheChange: rounds also wait for slots if nothing has changed. The status must report only the wait
+// after a change, and this wait begins with the change.
 func TestWaitBeginsWithTheChange(t *testing.T) {
 	c := &Controller{}
 	c.slots.take("team-a")

@@ -9,8 +9,8 @@ import (
 const (
 	// minBackoff is the first wait after an error that may be temporary. At the end of the wait, the controller
 	// repeats the round. With each further error, the controller waits twice as long before it repeats the round. The
-	// maximum is maxBackoff or the interval of the TrainJobSource, whichever is shorter. An error therefore never
-	// makes the controller wait longer than the interval.
+	// maximum is maxBackoff or the interval of the TrainJobSource, whichever is shorter. Apart from jitter, an error
+	// therefore never makes the controller wait longer than the interval.
 	minBackoff = 10 * time.Second
 	maxBackoff = 10 * time.Minute
 	// busyDelay is the time after which the controller repeats a round that ended early. A round ends early if too
@@ -18,16 +18,16 @@ const (
 	busyDelay = time.Second
 	// quietWait is the time after which the status says that the TrainJobSource waits for other rounds.
 	quietWait = time.Minute
-	// settleDelay is the time between a round that changes TrainJobs and the repetition of this
-	// round.
+	// settleDelay is the time until the next round if a round has changed TrainJobs or the record,
+	// because further changes may be necessary.
 	settleDelay = time.Second
 	// jitter is the largest random change of a delay, as a fraction of the delay. Because delays change at
 	// random, the rounds do not all start at the same time.
 	jitter = 0.1
 )
 
-// next is the method that plans the next fetch and returns the time until the next round. If the result is 0, the
-// next round starts only after a change of the TrainJobSource or of its TrainJobs.
+// next plans the next fetch, and returns the time until the next round. For a suspended TrainJobSource, the
+// result is 0: the next round starts only after a change of the TrainJobSource or of its TrainJobs.
 func (r *round) next() time.Duration {
 	if r.source.Spec.Suspend {
 		return 0
@@ -56,7 +56,7 @@ func (r *round) next() time.Duration {
 	return left
 }
 
-// timeToFetch returns how long it takes until the next fetch is due.
+// timeToFetch returns the time until the next fetch is due.
 func (r *round) timeToFetch() time.Duration {
 	if !r.postponed.IsZero() {
 		return max(r.postponed.Sub(r.now), 0) + spread(settleDelay)

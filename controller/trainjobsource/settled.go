@@ -8,21 +8,21 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// maxUnchecked is the time after a complete round after which the next round is complete again, even if no event has
-// arrived. A complete round compares the cluster with Git. A complete round finds changes that cause no event, such as a
-// changed record, a changed admission rule, or a removed RoleBinding of the tenant's ServiceAccount.
+// maxUnchecked limits the time without a complete round, which compares the cluster with Git. If the last complete round
+// is older, the next round is complete even if no event has arrived. A complete round also finds changes that cause no
+// event, such as a changed record, a changed admission rule, or a removed RoleBinding of the tenant's ServiceAccount.
 const maxUnchecked = time.Hour
 
-// settled contains data about the last complete round. The value is empty if the last complete
-// round changed something or failed.
+// settled describes the last complete round if that round found nothing to do. Otherwise, the value
+// is empty.
 type settled struct {
-	commit weak.Pointer[commit] // does not keep a commit in memory that was dropped
+	commit weak.Pointer[commit] // weak, so that a dropped commit does not stay in memory
 	events int                  // memory.eventCount before the round
 	at     time.Time            // when the round began
 }
 
-// isSettled reports whether the last complete round found nothing to do, and nothing has changed
-// since this round.
+// isSettled reports whether nothing has changed since the last complete round. That round must have found nothing to do,
+// and must be younger than maxUnchecked.
 func (r *round) isSettled() bool {
 	last := r.state.settled
 	age := r.now.Sub(last.at)
@@ -37,8 +37,9 @@ func (r *round) skipIfSettled(context.Context) bool {
 }
 
 // rememberSettled remembers a complete round that found nothing to do. If a complete round had something to do, or if a
-// round failed, the next round is complete too. The caller must first write the status, and then call rememberSettled. The
-// reason is that a round that ends after the fetch does not compute the status of the jobs again.
+// round failed, the next round is complete too. The caller must write the status before it calls rememberSettled. If
+// writing the status failed after rememberSettled, the status would stay out of date, because a round that ends after
+// the fetch does not compute the status of the jobs again.
 func (r *round) rememberSettled() {
 	switch {
 	case r.busy: // nothing was compared
@@ -49,9 +50,8 @@ func (r *round) rememberSettled() {
 	}
 }
 
-// hasOpenJobs reports whether the state of a job can change without an event. The state of a job can change without an
-// event in two cases. A duplicated job can start when another TrainJobSource gives up the same job. New rules can deny a
-// waiting job.
+// hasOpenJobs reports whether the state of a job can change without an event. This is possible in two cases: a
+// duplicated job can start when another TrainJobSource gives up the same job, and new rules can deny a waiting job.
 func (r *round) hasOpenJobs() bool {
 	for _, state := range r.result.States {
 		if state == plan.Duplicated || state == plan.Waiting {

@@ -75,7 +75,7 @@ func sourceChanged() predicate.Predicate {
 	return predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, requested)
 }
 
-// runChanged selects the updates of TrainJobs after which a plan can be different.
+// runChanged returns a filter for events about TrainJobs. The filter ignores updates that cannot change a plan.
 func runChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*trainer.TrainJob)

@@ -2,10 +2,10 @@ package trainjobsource
 
 import "sync"
 
-// slots is a limit for the number of fetches that run at the same time. The limit is necessary because a fetch occupies
-// a worker for minutes if the Git server does not answer. The limit of each namespace ensures that one tenant cannot
-// occupy all workers. If the controller has at least three workers, the limit for all namespaces together leaves one
-// worker free for rounds without a fetch.
+// slots limits the number of fetches that run at the same time, because a fetch occupies a worker for minutes if the
+// Git server does not answer. If the controller has at least two workers, the limit of each namespace prevents one
+// tenant from occupying all workers. If the controller has at least three workers, the limit for all namespaces
+// together leaves one worker free for rounds without a fetch.
 type slots struct {
 	sync.Mutex
 	most  int // maximum for each namespace; 0 means 1
@@ -14,7 +14,7 @@ type slots struct {
 	used  map[string]int
 }
 
-// setLimits computes how many slots can be taken, from the number of workers.
+// setLimits computes the limits from the number of workers.
 func (s *slots) setLimits(workers int) {
 	s.most = workers / 2
 	s.total = max(workers-1, s.most+1)

@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// These constants limit the numbers of entries in the status, and the lengths of messages and paths in bytes of JSON. A
-// status is smaller than 200 KiB even if it reaches every limit.
+// These constants limit the status: the numbers of its jobs and problems, and the lengths of its messages and paths, in
+// bytes of JSON. A status that reaches every limit is still smaller than 200 KiB.
 const (
 	maxJobs     = 100
 	maxProblems = 20
@@ -26,7 +26,8 @@ const (
 	maxPath     = 1000
 )
 
-// writeStatus writes the status if it has changed, and writes events about the changes.
+// writeStatus writes the status to the cluster if it has changed. It also emits events about created and deleted
+// TrainJobs, and about a change of the condition Ready.
 func (r *round) writeStatus(ctx context.Context) error {
 	r.emit()
 	if equality.Semantic.DeepEqual(r.before.Status, r.source.Status) {
@@ -90,8 +91,8 @@ func (r *round) setCondition(kind string, status metav1.ConditionStatus, reason,
 	})
 }
 
-// revision returns a commit as a v1alpha1.Revision, which is the form of a commit in the status. If the commit and its
-// branch or tag are the same as before, the time of the revision stays the same.
+// revision returns a commit as a v1alpha1.Revision, the type of commits in the status. If the commit and its branch or
+// tag have not changed, revision returns the argument "before", so the time in the status stays the same.
 func (r *round) revision(before *v1alpha1.Revision, commit, ref string) *v1alpha1.Revision {
 	if before != nil && before.Commit == commit && before.Ref == ref {
 		return before
@@ -99,8 +100,9 @@ func (r *round) revision(before *v1alpha1.Revision, commit, ref string) *v1alpha
 	return &v1alpha1.Revision{Commit: commit, Ref: ref, Time: metav1.NewTime(r.now).Rfc3339Copy()}
 }
 
-// listProblems writes the mistakes in Git to the status of the TrainJobSource, and counts them. If a job could not be
-// applied for a reason that is not in Git, such as an exceeded quota, the list of jobs contains the message.
+// listProblems writes the mistakes in Git to the field status.problems, and counts them. It leaves out failures whose
+// cause is not in Git, such as an exceeded quota. The function jobStatus writes the messages of these failures to
+// status.jobs.
 func (r *round) listProblems() {
 	status := &r.source.Status
 	status.Problems = nil
@@ -114,7 +116,7 @@ func (r *round) listProblems() {
 	status.Summary.Problems = number(len(all))
 }
 
-// listJobs writes the list of jobs and the numbers of jobs into the status.
+// listJobs writes the list of jobs to status.jobs, and the numbers of jobs and TrainJobs to status.summary.
 func (r *round) listJobs() {
 	status := &r.source.Status
 	status.Summary = v1alpha1.JobSummary{Jobs: number(len(r.commit.tree.Jobs)), Problems: status.Summary.Problems}
@@ -154,7 +156,7 @@ func rank(job v1alpha1.JobStatus, withProblem map[string]bool) int {
 	return 2
 }
 
-// jobStatus returns the state of a job.
+// jobStatus returns the entry of a job in status.jobs.
 func (r *round) jobStatus(name string) v1alpha1.JobStatus {
 	job := v1alpha1.JobStatus{Name: name, State: string(r.result.States[name])}
 	if runs := r.result.Record[name].Runs; len(runs) > 0 {
@@ -191,7 +193,8 @@ func newProblem(file string, line int, text string) problem {
 	return problem{JobProblem: v1alpha1.JobProblem{File: shorten(file, maxPath), Line: number(line), Message: shorten(text, maxMessage)}}
 }
 
-// shorten cuts a text so that it has at most the given number of bytes in JSON. Some characters need six bytes in JSON.
+// shorten cuts a text to at most the given number of bytes in JSON. It appends an ellipsis (3 more bytes) to a
+// text that it has cut. Some characters need six bytes in JSON.
 func shorten(text string, most int) string {
 	size := 0
 	for i, r := range text {
@@ -214,10 +217,10 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// short returns the beginning of a hash, as Git shows it.
+// short returns the first 12 characters of a hash.
 func short(hash string) string { return hash[:min(len(hash), 12)] }
 
-// String returns the short hash and the reference.
+// String returns the short hash of the commit, and its branch or tag if it has one.
 func (c *commit) String() string {
 	if c.ref == "" {
 		return short(c.hash)

@@ -37,9 +37,9 @@ func sumOf(runtime []string, requester string, amounts ...object.Amount) *object
 	return &object.Sum{Path: problem.Path(runtime), Requester: requester, Amounts: amounts}
 }
 
-// sumRequests returns a map from each resource to the requests of the smallest TrainJob. For each resource, one
-// sum contains the requests of the launcher and of one node. For each initializer, a separate sum contains the
-// requests of the initializer.
+// sumRequests maps each resource to the requests of the smallest TrainJob, as a list of sums. One sum adds the
+// requests of the launcher and of one node; the list contains this sum only if the launcher requests the
+// resource. Each initializer that requests the resource has its own sum.
 func (d demand) sumRequests(name string, runtime []string) map[string][]*object.Sum {
 	sums := map[string][]*object.Sum{}
 	for _, resource := range slices.Sorted(maps.Keys(d.Launcher)) {

@@ -96,8 +96,8 @@ const (
 	Never   Verdict = "never"   // no TrainJob
 )
 
-// newVerdict returns the verdict for a job. The argument "nodes" is the number of nodes of the largest
-// TrainJob that fits.
+// newVerdict returns the verdict for the TrainJobs of a runtime. The argument "nodes" is the number of
+// nodes of the largest TrainJob that fits, or 0 if no TrainJob fits.
 func newVerdict(nodes int, job sizing.Job) Verdict {
 	switch {
 	case nodes == 0:
@@ -127,7 +127,7 @@ type Result struct {
 	Records  []Record
 	Bounds   []object.Bound // comparisons for a Helm chart, whose users can change the compared values
 	Problems problem.List   // TrainJobs that can never run, and amounts that contradict each other
-	Notes    problem.List   // TrainJobs that run only with fewer nodes than their default
+	Notes    problem.List   // default TrainJobs that do not fit, and quotas that do not match the requested devices
 }
 
 type comparison struct {
@@ -142,7 +142,7 @@ type comparison struct {
 }
 
 // Reported lists the paths of values for which other checks have reported a problem. Values at the listed paths are not
-// compared, because a comparison could report the same mistake again.
+// compared with each other, because a comparison could report the same mistake again.
 type Reported [][]string
 
 // below returns true if one of the reported paths is equal to the given path, or starts with the
@@ -233,8 +233,8 @@ func (c *comparison) compareTenant(name string, tenant map[string]any) error {
 	return nil
 }
 
-// addRecord adds a record. The record contains the largest number of nodes that both the quota and
-// the queue allow.
+// addRecord completes a record, and adds it to the result. The record gets the largest number of
+// nodes that both the quota and the queue allow.
 func (c *comparison) addRecord(r Record, job sizing.Job, inQuota, inQueue sizing.Size, clusterQueue string) {
 	r.Nodes, r.Bound = inQuota.Nodes, quotaBound(inQuota.Limit)
 	if inQueue.Nodes < inQuota.Nodes {

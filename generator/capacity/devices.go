@@ -18,8 +18,9 @@ var (
 	UnlimitedDevice = problem.Rule{Name: "unlimited-device", Doc: "The quota of a tenant limits each device that the tenant's runtimes request"}
 )
 
-// checkTenantDevices reports each device of the quota that no runtime of the tenant requests, and each device that a runtime
-// requests but the quota does not limit. A tenant with queues needs no quota for devices, because Kueue limits them.
+// checkTenantDevices reports each device of the quota that no runtime of the tenant requests, and each device that a
+// runtime requests but the quota does not limit. Devices without a limit are not reported in two cases: the tenant
+// has queues, so Kueue limits the devices, or the quota limits only the number of TrainJobs.
 func (c *comparison) checkTenantDevices(name string, tenant map[string]any) {
 	quota := values.Mapping(tenant, "quota")
 	path := []string{"spec", "tenants", name, "quota"}
@@ -35,10 +36,10 @@ func (c *comparison) checkTenantDevices(name string, tenant map[string]any) {
 	}
 }
 
-// checkUnusedQuota reports each device of the quota that no runtime of the tenant requests. checkUnusedQuota ignores a quota
-// of 0, which forbids a device on purpose. checkUnusedQuota reports nothing about a tenant without runtimes.
-// checkUnusedQuota also reports nothing about a tenant that can create its own runtimes, because the document does not
-// contain these runtimes. Each message names the device, because a report prints many equal messages as one.
+// checkUnusedQuota reports each device of the quota that no runtime of the tenant requests. It ignores a quota of 0, which
+// forbids a device on purpose. It reports nothing about a tenant without runtimes, and nothing about a tenant that can
+// create its own runtimes, because the document does not contain these runtimes. Each message names the device: a report
+// merges many equal messages into one, and would otherwise merge messages about different devices.
 func (c *comparison) checkUnusedQuota(path []string, tenant map[string]any, requested map[string]string) {
 	runtimes, _ := tenant["runtimes"].([]any)
 	grants, _ := tenant["grants"].([]any)
@@ -57,7 +58,7 @@ func (c *comparison) checkUnusedQuota(path []string, tenant map[string]any, requ
 	}
 }
 
-// limitsPods reports whether a quota limits resources of pods.
+// limitsPods reports whether a quota limits anything besides the number of TrainJobs.
 func limitsPods(quota map[string]any) bool {
 	for name := range quota {
 		if name != "trainJobs" {
@@ -85,7 +86,8 @@ func (c *comparison) requestedDevices(tenant map[string]any) map[string]string {
 	return requested
 }
 
-// devicesIn returns the names of the devices in "amounts", in alphabetical order. Only the names of devices contain "/".
+// devicesIn returns the names of the devices in "amounts", in alphabetical order. It recognizes the name of a device by
+// the "/", which no other resource name contains.
 func devicesIn(amounts map[string]any) []string {
 	var names []string
 	for name := range amounts {

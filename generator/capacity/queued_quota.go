@@ -12,10 +12,11 @@ import (
 )
 
 // QuotaBelowQueues compares the quota of a tenant with the tenant's ClusterQueues. If the ClusterQueues could admit
-// more than the quota, Kubernetes would refuse pods of admitted TrainJobs.
+// more than the quota allows, Kubernetes would refuse pods of admitted TrainJobs.
 var QuotaBelowQueues = problem.Rule{Name: "quota-below-queues", Doc: "The quota of a tenant is at least the amount that the tenant's ClusterQueues can admit"}
 
-// queuedQuota reports a problem if a tenant's ClusterQueues can admit more of a resource than the tenant's quota.
+// queuedQuota reports a problem for each resource of which a tenant's ClusterQueues can admit more than the tenant's
+// quota allows.
 func (c *comparison) queuedQuota(tenant string, queues, given map[string]any, quota sizing.Amounts) {
 	names := map[string]bool{}
 	for _, name := range queues {

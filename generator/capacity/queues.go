@@ -71,7 +71,7 @@ func (q flavorQuota) lendableAmount(resource string) int64 {
 
 type lendingKey struct{ cohort, flavor, resource string }
 
-// cohortLending holds, for each flavor and resource, the amount that all queues of a cohort lend together.
+// cohortLending holds, for each cohort, flavor and resource, the total amount that the queues of the cohort can lend.
 type cohortLending map[lendingKey]int64
 
 func lendingOf(queues map[string]clusterQueue) cohortLending {
@@ -120,8 +120,9 @@ func availableResources(queues map[string]clusterQueue, all cohortLending, flavo
 }
 
 // readQueues computes the resources that each ClusterQueue could admit, and reports each ClusterQueue that lends more than
-// its quota. If any queue has a reported problem, readQueues sets c.queues to nil, so that no TrainJob is compared with
-// queues. Queues lend each other quota, so one wrong queue could change the result for every queue.
+// its quota. If the section spec.queues has a problem that another check reported, readQueues sets c.queues to nil, and no
+// TrainJob is compared with queues. The reason is that queues lend each other quota, so one wrong queue could change the
+// result for every queue.
 func (c *comparison) readQueues() error {
 	spec := values.Mapping(c.values, "spec", "queues")
 	var err error
@@ -156,8 +157,8 @@ func (c *comparison) checkLending(path []string, q flavorQuota) {
 	}
 }
 
-// queuesOf maps the name of each LocalQueue of a tenant to its ClusterQueue. queuesOf leaves out ClusterQueues that the
-// document does not declare.
+// queuesOf maps the name of each LocalQueue of a tenant to its ClusterQueue. It leaves out a LocalQueue if the document
+// does not declare its ClusterQueue.
 func (c *comparison) queuesOf(tenant map[string]any) map[string]Queue {
 	queues := map[string]Queue{}
 	for name, queue := range values.Texts(tenant, "queues") {
@@ -168,7 +169,8 @@ func (c *comparison) queuesOf(tenant map[string]any) map[string]Queue {
 	return queues
 }
 
-// sizesInQueues returns the largest TrainJob in each queue of a tenant, and reports jobs that no queue could admit.
+// sizesInQueues returns the size of the largest TrainJob that each queue of a tenant could admit. It reports a problem
+// if no queue could admit any TrainJob of the runtime, and a note if no queue could admit the default TrainJob.
 func (c *comparison) sizesInQueues(path []string, tenant map[string]any, job sizing.Job) map[string]sizing.Size {
 	sizes := map[string]sizing.Size{}
 	best, bestQueue := sizing.Size{Nodes: -1}, ""

@@ -33,8 +33,8 @@ type Checked struct {
 	Notes    problem.List // notes from the stages load and check, and from the package "capacity"
 }
 
-// Check is the check stage for the documents of all environments. A Check caches results that are the same in
-// several environments. Several goroutines can use one Check at the same time.
+// Check is the check stage. One Check serves the documents of all environments, and caches results that are
+// the same in several environments. Several goroutines can use a Check at the same time.
 type Check struct {
 	verdicts sync.Map // maps each verdictKey to true if the field admits the scalar, and to false otherwise
 	valid    sync.Map // maps each mappingKey to the plain data of a valid mapping
@@ -59,8 +59,8 @@ func (c *Check) Document(e *evaluate.Evaluator, d *load.Document) (*Checked, err
 	return checked, err
 }
 
-// Values compares a document with its schema, and returns the document as plain data. The method Values checks only
-// the schema, and no rules.
+// Values compares a document with its schema, and returns the document as plain data. Values does not check the
+// rules that combine several values.
 func (c *Check) Values(e *evaluate.Evaluator, d *load.Document) (map[string]any, problem.List) {
 	w := c.walk(e, d)
 	return w.document, w.problems
@@ -110,8 +110,8 @@ type rules struct {
 }
 
 // check evaluates the rules, and then compares the requests of TrainJobs with quotas and queues. The comparison skips
-// quotas and queues that have problems. The returned error contains all problems, including the schema's problems in the
-// argument "problems".
+// quotas and queues that have problems. The argument "problems" contains the problems that the comparison with the
+// schema has found. The returned error contains these problems and all new ones.
 func (r *rules) check(document map[string]any, problems problem.List) error {
 	if r.refused.decideAll() {
 		return problems.Err()
@@ -146,8 +146,8 @@ type finding struct {
 	Meant   []string `json:"meant"`
 }
 
-// evaluate returns the problems or notes of the rules at the given path. The argument "path" is problemsPath or
-// notesPath.
+// evaluate returns what the rules report: the problems if the argument "path" is problemsPath, and the notes if
+// it is notesPath.
 func (r *rules) evaluate(path cue.Path) (problems problem.List, err error) {
 	var all map[string]struct {
 		Doc   string    `json:"doc"`

@@ -19,9 +19,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// checker walks through a document and its schema together. CUE decides whether a scalar is valid. Go code compares
-// the document with the schema, because CUE's own error reports are unclear. CUE reports an unknown key only if it
-// finds no other mistake. CUE reports a single mistake in a disjunction many times.
+// checker walks through a document and its schema together. CUE decides whether a scalar is valid. Go code does the
+// rest of the comparison, because CUE's own error reports are unclear: CUE reports an unknown key only if it finds
+// no other mistake, and reports a single mistake in a disjunction many times.
 type checker struct {
 	*Check
 	schemas     *schemas
@@ -41,9 +41,9 @@ const (
 	MaxItems = 64  // items of a list
 )
 
-// checkValue checks a node and returns it as plain data, without the values that have problems. The result "ok" is
-// false if the data is incomplete: a required key is missing, or an item of a list had a problem. The argument "key" is
-// the position at which missing keys are reported.
+// checkValue checks a node and returns it as plain data, from which values with problems are removed. The result "ok"
+// is false if the value of the node is refused, or if its data is incomplete: a required key is missing, or an item of
+// a list has a problem. Missing keys are reported at the position "key".
 func (c *checker) checkValue(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid any, ok bool) {
 	kind := schema.IncompleteKind()
 	switch {
@@ -69,7 +69,8 @@ func (c *checker) checkValue(schema cue.Value, n *document.Node, key problem.Pos
 	return nil, false
 }
 
-// checkScalar returns a valid scalar in the spelling that trainyard uses in generated objects.
+// checkScalar returns a scalar in the spelling that trainyard uses in generated objects. The result "ok" is false if
+// the schema does not admit the scalar.
 func (c *checker) checkScalar(schema cue.Value, n *document.Node) (valid any, ok bool) {
 	if n.Kind != document.Scalar || n.Scalar == nil || !c.admitsScalar(schema, n.Scalar) {
 		return nil, false
@@ -94,8 +95,8 @@ func (c *checker) list(schema cue.Value, n *document.Node, path []string) (valid
 
 // canonicalQuantity returns a quantity in the spelling of Kubernetes, such as 1Gi for 1024Mi. Some controllers, such
 // as Trainer 2.1, convert quantities to the spelling of Kubernetes when they write an object back. If trainyard wrote
-// a quantity in another spelling, the controller would change the field, and would then own the field in server-side
-// apply.
+// a quantity in another spelling, such a controller would change the field, and would become its owner for
+// server-side apply.
 func canonicalQuantity(scalar any) any {
 	text := fmt.Sprint(scalar)
 	if f, ok := scalar.(float64); ok {
@@ -113,8 +114,8 @@ type verdictKey struct {
 	scalar any
 }
 
-// admitsScalar reports whether a field admits a scalar. Results are cached, because documents repeat names and
-// quantities.
+// admitsScalar reports whether a field admits a scalar. Results are cached, because documents contain the same
+// names and quantities many times.
 func (c *checker) admitsScalar(schema cue.Value, scalar any) bool {
 	f := c.schemas.describeField(schema)
 	if _, isText := scalar.(string); isText && f.anyString {
@@ -136,7 +137,8 @@ type mappingKey struct {
 	mapping *document.Node
 }
 
-// mappingOnce checks a mapping once for all environments, unless the mapping refers to other parts of the document.
+// mappingOnce checks a mapping, and caches the result for the other environments. It does not cache the result of a
+// mapping that has problems or refers to other parts of the document.
 func (c *checker) mappingOnce(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid map[string]any, ok bool) {
 	this := mappingKey{c.schemas.describeField(schema).name, n}
 	if valid, known := c.valid.Load(this); known {
@@ -184,9 +186,8 @@ func (c *checker) checkMapping(schema cue.Value, n *document.Node, key problem.P
 			c.refused = append(c.refused, below)
 		}
 	}
-	// If a key is unknown, skip the checks that combine several fields. The unknown key may be a misspelled field, and a
-	// check of several fields may need this field. If a key is misspelled, a check of several fields would report the
-	// same mistake again.
+	// If a key is unknown, skip the check that combines several fields. The unknown key may be the misspelled name of a
+	// field that this check needs, and the check would then report the same mistake again.
 	if !unknown {
 		c.relate(schema, n, path)
 	}
@@ -223,9 +224,9 @@ func (c *checker) checkRequired(schema cue.Value, n *document.Node, key problem.
 	}
 }
 
-// isMisplacedBelow reports whether a mapping has a key that the author probably meant to write one level deeper. The
-// argument "required" is a key that the mapping lacks. The misplaced key belongs below "required". For example, the
-// author may write "runtimes" at the top level of the document instead of below "spec".
+// isMisplacedBelow reports whether a mapping that lacks the key "required" has a key that belongs below "required".
+// The author probably meant to write this key one level deeper. For example, a document lacks "spec", and has
+// "runtimes" at the top level instead of below "spec".
 func (c *checker) isMisplacedBelow(schema cue.Value, n *document.Node, required string) bool {
 	return slices.ContainsFunc(n.Fields, func(f document.Field) bool {
 		if _, known := c.schemas.keysOf(schema).known[f.Key]; known {
@@ -253,9 +254,9 @@ func (c *checker) listFields(schema cue.Value, n *document.Node) []cue.Value {
 	return fields
 }
 
-// checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN). In
-// @nonempty(NOUN), NOUN is the word that messages use for a key of the mapping. The attribute @nonempty
-// contains a NOUN if the author of the document chooses the names of the mapping's keys.
+// checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN). A
+// NOUN is given if the author of the document chooses the keys of the mapping, such as the names of
+// runtimes. Messages then use NOUN as the word for a key.
 func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.Position, path []string) {
 	mark := schema.Attribute("nonempty")
 	nulls := n.Removals()
@@ -289,8 +290,8 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 	}
 	rule := problem.WrongValue
 	if whole, ok := n.Scalar.(float64); ok && whole == math.Trunc(whole) && c.admitsScalar(schema, int64(whole)) {
-		// The exported JSON Schema must refuse each value that breaks the rule WrongValue. JSON Schema accepts 2.0 as an
-		// integer, so a number such as 2.0 breaks the rule Invalid and not the rule WrongValue.
+		// A number such as 2.0 breaks the rule Invalid and not the rule WrongValue. The exported JSON Schema must refuse
+		// each value that breaks WrongValue, but JSON Schema accepts 2.0 as an integer.
 		rule = problem.Invalid
 		complaint += fmt.Sprintf(": did you mean %.0f?", whole)
 	}

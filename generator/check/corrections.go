@@ -19,9 +19,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// respell reports each mistyped key, and replaces it with the key that the author probably meant. If a mistyped key
-// remained, the check would also report the intended key as missing. The value of a replaced key is not checked, because the
-// author may have meant another key.
+// respell reports each mistyped key, and replaces it with the key that the author probably meant. Without the replacement,
+// the check would also report the intended key as missing. The map "corrected" contains the new keys. Their values are not
+// checked, because the author may have meant another key.
 func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value, path []string) (respelled *document.Node, corrected map[string]bool) {
 	respelled, corrected = n, map[string]bool{}
 	for i, f := range n.Fields {
@@ -39,9 +39,9 @@ func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value
 	return respelled, corrected
 }
 
-// correctKey returns the key of the schema that the author of an unknown key probably meant, if the mapping does not contain
-// this key yet. correctKey returns "" if no key of the schema is a likely correction, or if several keys are likely
-// corrections. correctKey also returns "" if the schema has the unknown key one level deeper, because the author then
+// correctKey returns the key of the schema that the author probably meant by an unknown key. It ignores keys of the schema
+// that the mapping already contains. It returns "" if no key of the schema is a likely correction, or if several keys are
+// likely corrections. It also returns "" if the schema has the unknown key one level deeper, because the author then
 // probably wrote the right key in the wrong place.
 func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) string {
 	var free []string
@@ -73,12 +73,11 @@ func nearestKey(schema cue.Value, key string, known []string) string {
 	return nearest
 }
 
-// checkIdleNulls reports a problem for a null that removes nothing, if the key of the null is probably misspelled. A key
-// is probably misspelled if it is not in the schema, but the schema contains a likely correction of the key. A null with a
-// misspelled key removes nothing, and the key that the null should remove stays in the document. If a null removes nothing
-// and its key is probably not misspelled, the load stage adds only a note. The reported problem has the rule IdleNull, and
-// not the rule UnknownKey. The JSON Schema describes the merged document, which contains neither the null nor its
-// misspelled key.
+// checkIdleNulls reports a problem for a null that removes nothing, if the key of the null is probably misspelled: the
+// schema does not contain the key, but contains a likely correction. The key that the null should remove then stays in the
+// document. For other nulls that remove nothing, the load stage adds only a note. The problem has the rule IdleNull, and
+// not the rule UnknownKey, because the exported JSON Schema must also find each problem of UnknownKey. The JSON Schema
+// cannot find this problem, because it describes the merged document, which no longer contains the null.
 func (c *checker) checkIdleNulls(schema cue.Value, n *document.Node, path []string) {
 	nulls := n.IdleNulls()
 	if len(nulls) == 0 {
@@ -96,7 +95,8 @@ func (c *checker) checkIdleNulls(schema cue.Value, n *document.Node, path []stri
 	}
 }
 
-// describeUnknown returns the message about an unknown key, or about a key that does not have the required form.
+// describeUnknown returns the message about a key that is not in the schema, or that does not have the form that the
+// schema requires of names.
 func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	var known []string
 	for fields := evaluate.Fields(schema); fields.Next(); {
@@ -129,9 +129,9 @@ func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	return want + wording.Lookalike(key)
 }
 
-// nearestName returns the name that the author of a key probably meant: a known key, or the given example of a key. The
-// example can begin with a domain that the author of the key has left out. For example, the author wrote gpus, and the
-// example is nvidia.com/gpu.
+// nearestName returns the key that the author probably meant: a known key, or the given example of a key. The author
+// may have left out the domain at the beginning of the example. For example, the author wrote gpus, and the example is
+// nvidia.com/gpu. If no key is similar, nearestName returns "".
 func nearestName(key string, known []string, example string) string {
 	_, name, isDevice := strings.Cut(example, "/")
 	if isDevice {
@@ -147,9 +147,9 @@ func nearestName(key string, known []string, example string) string {
 	}
 }
 
-// isOtherKind reports whether a document is an object of an unexpected kind. If the kind is only a misspelling
-// of an expected kind, isOtherKind returns false. If a document contains an object of an unexpected kind, the
-// keys of the object are not mistakes.
+// isOtherKind reports whether a document is an object of an unexpected kind, such as a Deployment. It returns
+// false if the kind is only a misspelling of an expected kind. For an object of an unexpected kind, the check
+// reports only the kind, and no other differences from the schema.
 func (c *checker) isOtherKind(schema cue.Value, n *document.Node) bool {
 	kind, own := n.Get("kind").AsString(), constraint.Of(c.schemas.keysOf(schema).known["kind"]).Strings()
 	return kind != "" && !slices.Contains(own, kind) && wording.Nearest(kind, own) == ""
@@ -168,7 +168,7 @@ func correct(text string, want constraint.Constraint) string {
 	return message.Quote(nearest)
 }
 
-// booleanWords maps YAML 1.1's words for booleans, such as yes and off, to true and false.
+// booleanWords maps the words that YAML 1.1 reads as booleans, such as yes and off, to true and false.
 var booleanWords = map[string]string{
 	"y": "true", "yes": "true", "on": "true", "true": "true",
 	"n": "false", "no": "false", "off": "false", "false": "false",

@@ -33,7 +33,7 @@ func (c *checker) checkReferences(schema cue.Value, list *document.Node, valid [
 	}
 }
 
-// checkUnique refuses an item that a list contains twice, because the API server also refuses repeated
+// checkUnique refuses a scalar that a list contains twice, because the API server refuses repeated
 // names in many lists.
 func (c *checker) checkUnique(list *document.Node, path []string) {
 	seen := map[any]bool{}
@@ -75,8 +75,7 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 		at := values.Extend(path, strconv.Itoa(i))
 		if null, removed := mapping.Removed(name); removed {
 			// Report each null only once. If the mapping has no entries left, the function checkNotEmpty reports the
-			// null. An earlier call of keysOf may already have reported the null, because another list contains the same
-			// name.
+			// null. If another list contains the same name, an earlier call of keysOf has already reported the null.
 			if len(mapping.Fields) > 0 && !c.hasProblemAt(null) {
 				c.breaks(problem.UnknownName, null, values.Extend(strings.Split(target, "."), name), "%s", wording.RemovedEntry(noun, name, problem.Path(at), item.Position))
 			}
@@ -86,9 +85,10 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 	}
 }
 
-// removalOf returns the position of the null that removes a mapping of the document. The argument "path" is the path of
-// the mapping. The result is false if later layers add an entry whose name is similar to the argument "name". If an
-// entry has a similar name, the reference is probably misspelled, and the null did not cause the problem.
+// removalOf returns the position of the null that removes the mapping at a path of the document. The argument "name" is
+// an item of a list, and should be a key of the mapping. The second result is false if no null removes the mapping. It
+// is also false if later layers add the mapping again, with a key similar to "name". The cause of the problem is then
+// probably a misspelled item, and not the null.
 func (c *checker) removalOf(path, name string) (problem.Position, bool) {
 	parent, keys := c.document, strings.Split(path, ".")
 	for _, key := range keys[:len(keys)-1] {
@@ -105,9 +105,9 @@ func (c *checker) removalOf(path, name string) (problem.Position, bool) {
 	return parent.Removed(last)
 }
 
-// mappingAt returns the mapping at a path of the document, or nil if mappingAt finds no value there. The result
-// "whole" is false if the author's mapping may have keys that the result "n" lacks: some keys could not be read,
-// or a key on the path was mistyped.
+// mappingAt returns the mapping at a path of the document, or nil if the document has no value there. The result
+// "whole" is false if the keys of the mapping are not certain: the value is not a mapping, some keys could not
+// be read, or a key on the path was mistyped.
 func (c *checker) mappingAt(path string) (n *document.Node, whole bool) {
 	n = c.document
 	keys := strings.Split(path, ".")

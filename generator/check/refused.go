@@ -7,8 +7,8 @@ import (
 )
 
 // sharedSections lists the sections of spec that can affect rules about any other section. If the checker refuses
-// a value of a shared section, the rules read the default value instead. A rule that reads the default, and not
-// the refused value, could report a problem that the author's document does not have.
+// a value of a shared section, no rules are evaluated. The rules would read the default instead of the refused
+// value, and could report problems that the author's document does not have.
 var sharedSections = []string{"target", "ceilings", "network", "admission"}
 
 // refusedPaths lists the paths of the refused values. The checker has reported a problem for each refused value, and
@@ -22,8 +22,9 @@ func (r refusedPaths) decideAll() bool {
 	})
 }
 
-// filter removes each finding that could be a consequence of a refused value. Refused values are
-// not in the document that the rules read.
+// filter removes each finding that could be a consequence of a refused value. The rules read a
+// document without the refused values, so they may report a problem only because a value is
+// missing.
 func (r refusedPaths) filter(found []finding) []finding {
 	return slices.DeleteFunc(found, func(f finding) bool {
 		return slices.ContainsFunc(r, func(path []string) bool {
@@ -34,10 +35,10 @@ func (r refusedPaths) filter(found []finding) []finding {
 	})
 }
 
-// relatedPath returns the path of the entry or section that contains a value. If rules compare the value with another
-// part of the document, relatedPath also returns the path of this other part. Rules compare a runtime's storage with
-// its initializers. Some rules compare a runtime's resources, launcher or preflight with other fields of the same
-// runtime: numProcPerNode, resources or fabric. Rules compare spec.delivery and spec.controller with spec.tenants.
+// relatedPath returns the path of the entry or section that contains a value. It also returns the paths of other
+// parts of the document with which rules compare the value. Rules compare a runtime's storage with its initializers.
+// Some rules compare a runtime's resources, launcher or preflight with other fields of the same runtime:
+// numProcPerNode, resources or fabric. Rules compare spec.delivery and spec.controller with spec.tenants.
 func relatedPath(path []string) [][]string {
 	depth := map[string]int{"runtimes": 5, "tenants": 3, "queues": 4}[path[1]]
 	scope := path[:min(len(path), max(depth, 2))]
@@ -52,9 +53,9 @@ func relatedPath(path []string) [][]string {
 	return [][]string{scope}
 }
 
-// listAll handles tenants whose own value or field "runtimes" was refused. listAll treats each of these tenants as if
-// the tenant listed every runtime. If a tenant or its field "runtimes" was refused, the names that the tenant lists are
-// unknown. For each tenant with an unknown list of runtimes, listAll adds an entry to every runtime in the map "listed".
+// listAll adds an entry to every runtime in the map "listed" for each refused value that may list runtimes:
+// spec.tenants, a tenant, its field "runtimes", or an item of this field. It is unknown which runtimes the author
+// lists there, so rules must not report that no tenant lists a runtime.
 func (r refusedPaths) listAll(listed map[string][]string, document map[string]any) {
 	for _, path := range r {
 		if len(path) >= 2 && path[0] == "spec" && path[1] == "tenants" && (len(path) < 4 || path[3] == "runtimes") {

@@ -13,9 +13,9 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/document"
 )
 
-// namedChecks maps each NAME in an attribute @check(NAME) to a check of several fields of one mapping. Without these
-// checks, most mistakes would appear late: Kubernetes would accept the runtime, and would later refuse the pods of
-// its TrainJobs.
+// namedChecks maps each NAME in an attribute @check(NAME) to a function. The function checks whether the fields of
+// one mapping fit together. Without these checks, most mistakes would appear late: Kubernetes would accept the
+// runtime, and would later refuse the pods of its TrainJobs.
 var namedChecks = map[string]func(*checker, *document.Node, []string){
 	"requirement":      (*checker).checkRequirement,
 	"fieldRequirement": (*checker).fieldRequirement,
@@ -35,9 +35,9 @@ func (c *checker) relate(schema cue.Value, n *document.Node, path []string) {
 	}
 }
 
-// checkRequirement checks the values of a selector's operator: In and NotIn need values, Gt and Lt need one number, and
-// other operators must have no values. Source: ValidateNodeSelectorRequirement, ValidateLabelSelectorRequirement of
-// Kubernetes.
+// checkRequirement checks that the values of a selector requirement fit its operator: In and NotIn need values, Gt and
+// Lt need one integer, and Exists and DoesNotExist must have no values. Source: ValidateNodeSelectorRequirement,
+// ValidateLabelSelectorRequirement of Kubernetes.
 func (c *checker) checkRequirement(n *document.Node, path []string) {
 	operator := textOf(n.Get("operator"))
 	given := itemsOf(n.Get("values"))
@@ -76,8 +76,8 @@ func (c *checker) nodeTerm(n *document.Node, path []string) {
 }
 
 // podTerm checks that matchLabelKeys and mismatchLabelKeys are set only together with labelSelector, and that no key
-// is in two of these three fields. The API server accepts a runtime with invalid matchLabelKeys, but refuses the pods
-// of jobs that use this runtime. Source: validateMatchLabelKeysAndMismatchLabelKeys of Kubernetes.
+// is in two of these three fields. The API server would accept a runtime that breaks these conditions, but would
+// refuse the pods of its TrainJobs. Source: validateMatchLabelKeysAndMismatchLabelKeys of Kubernetes.
 func (c *checker) podTerm(n *document.Node, path []string) {
 	match := map[string]bool{}
 	for _, key := range itemsOf(n.Get("matchLabelKeys")) {
@@ -102,7 +102,7 @@ func (c *checker) podTerm(n *document.Node, path []string) {
 	}
 }
 
-// selectorKeys returns the labels that a label selector names.
+// selectorKeys returns the keys of the labels in a label selector.
 func selectorKeys(selector *document.Node) map[string]bool {
 	keys := map[string]bool{}
 	if labels := selector.Get("matchLabels"); labels != nil {
@@ -116,8 +116,9 @@ func selectorKeys(selector *document.Node) map[string]bool {
 	return keys
 }
 
-// maxAnnotations is the maximum total size of an object's annotations, in bytes. The limit leaves room for
-// annotations that the cluster adds. Source: TotalAnnotationSizeLimitB of Kubernetes (256 KiB).
+// maxAnnotations is the maximum total size of a mapping of annotations in the document, in bytes. It is
+// below the limit of Kubernetes (TotalAnnotationSizeLimitB, 256 KiB), to leave room for annotations that
+// the cluster adds.
 const maxAnnotations = 200 << 10
 
 func (c *checker) annotations(n *document.Node, path []string) {

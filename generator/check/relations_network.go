@@ -16,7 +16,8 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/document"
 )
 
-// checkDestination requires cidrs or namespaces, because a network policy rule without both would allow all addresses.
+// checkDestination requires cidrs or namespaces, because a network policy rule without cidrs and namespaces would allow
+// all addresses.
 func (c *checker) checkDestination(n *document.Node, path []string) {
 	if n.Get("cidrs") == nil && n.Get("namespaces") == nil && !n.Incomplete {
 		c.add(n.Position, path, "want cidrs, namespaces or both; to allow every address, set cidrs to [0.0.0.0/0, \"::/0\"]")
@@ -49,8 +50,8 @@ func (c *checker) checkException(n, cidrs *document.Node, path []string) {
 	}
 }
 
-// checkLocation checks the fields pods, cidrs and ports, which destinations and other network locations have
-// in common.
+// checkLocation checks the fields pods, cidrs, tcp and udp, which destinations and other network locations
+// have in common.
 func (c *checker) checkLocation(n *document.Node, path []string) {
 	if n.Get("pods") != nil && n.Get("namespaces") == nil {
 		c.add(n.Locate("pods"), values.Extend(path, "pods"), "not allowed without namespaces: list the namespaces of these pods")
@@ -65,8 +66,8 @@ func (c *checker) checkLocation(n *document.Node, path []string) {
 	}
 }
 
-// checkCIDR checks a CIDR. The API server refuses CIDRs with host bits and IPv4 addresses in IPv6 form, or at least
-// warns about them. Source: IsValidCIDR of Kubernetes.
+// checkCIDR checks a CIDR. It refuses CIDRs with host bits, and IPv4 addresses in IPv6 form, because the API server
+// refuses both or warns about them. Source: IsValidCIDR of Kubernetes.
 func (c *checker) checkCIDR(n *document.Node, path []string) {
 	text, form := textOf(n), c.definitions.LookupPath(cue.MakePath(cue.Def("CIDR")))
 	if !c.admitsScalar(form, text) {
@@ -96,8 +97,8 @@ func (c *checker) portRange(n *document.Node, path []string) {
 // sshdPort is the port on which sshd listens in every pod of a runtime.
 const sshdPort = 2222
 
-// checkPortRange checks the port range of ranks. Pods cannot use ports below 1024, and the port of sshd is already in
-// use.
+// checkPortRange checks the range of ports on which ranks listen. Ports below 1024 need privileges, and sshd already
+// uses sshdPort.
 func (c *checker) checkPortRange(n *document.Node, path []string) {
 	ports, path := n.Get("ports"), values.Extend(path, "ports")
 	text := textOf(ports)

@@ -8,8 +8,8 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// schemas is a cache for one evaluator. The cache contains descriptions of schemas, because a document contains the
-// same fields many times.
+// schemas caches the descriptions of an evaluator's schemas, because a document contains the same fields many
+// times.
 type schemas struct {
 	mappings   map[string]keys     // by the name of a definition
 	fields     map[cue.Value]field // descriptions of the definitions' fields
@@ -90,9 +90,8 @@ func (s *schemas) describeField(schema cue.Value) field {
 	return known
 }
 
-// readField reads the name and the properties of the field that a schema describes. If the schema refers to a
-// definition, the returned field has the name of this definition. If the schema does not refer to a
-// definition, the returned field has the name in the argument "name".
+// readField reads the name and the properties of the field that a schema describes. The name is the name of
+// the definition to which the schema refers, or the argument "name" if the schema refers to no definition.
 func readField(schema cue.Value, name string) field {
 	root, path := schema.ReferencePath()
 	if !root.Exists() {

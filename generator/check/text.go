@@ -23,8 +23,8 @@ var hiddenCharacters = &unicode.RangeTable{R16: []unicode.Range16{
 	{Lo: 0xFFFD, Hi: 0xFFFF, Stride: 1},
 }, LatinOffset: 1}
 
-// hasHiddenCharacter reports whether a text has an invisible character, and adds a problem for this character. Authors paste
-// invisible characters by mistake, or to mislead a reviewer.
+// hasHiddenCharacter reports whether a text contains a hidden or control character, and adds a problem for the first one.
+// Authors paste hidden characters by mistake, or to mislead a reviewer.
 func (c *checker) hasHiddenCharacter(schema cue.Value, n *document.Node, path []string) bool {
 	text, _ := n.Scalar.(string)
 	for _, r := range text {
@@ -55,8 +55,8 @@ func (c *checker) isAmbiguousNumber(schema cue.Value, n *document.Node, path []s
 	return true
 }
 
-// spellingRule returns the rule for a forbidden character or spelling. The result is the rule Invalid if the schema
-// admits the value, and the rule WrongValue if the schema refuses the value.
+// spellingRule returns the rule that a value with a forbidden character or spelling breaks: Invalid if the schema
+// admits the value, and WrongValue if the schema refuses the value.
 func (c *checker) spellingRule(schema cue.Value, n *document.Node) problem.Rule {
 	if c.admitsScalar(schema, n.Scalar) {
 		return problem.Invalid

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// maxObject is the maximum size of an object as JSON, in bytes. The limit of etcd is 1.5 MiB for a request, and the
-// cluster adds fields to objects.
+// maxObject is the maximum size of an object as JSON, in bytes. It is below etcd's limit of 1.5 MiB for a request,
+// because the cluster adds fields to objects.
 const maxObject = 1 << 20
 
 type job struct {
@@ -26,10 +26,9 @@ type job struct {
 }
 
 // Objects builds the objects of each plan. The list "errs" contains one error for each plan: nil, a problem.List if an
-// object is too large, or a fault. The function Objects composes different cache groups in parallel. The objects of the
-// requests in one cache group can have the same shape. Objects of the same shape differ only in the values of parameters.
-// Objects composes the requests of one group one after the other, so that a request can use the shapes of earlier
-// requests.
+// object is too large, or a fault. If there are many runtimes, different cache groups are composed in parallel. The
+// requests of one cache group are composed one after the other, so that a request can reuse the shapes of earlier
+// requests. Objects that differ only in the values of parameters have the same shape.
 func Objects(ctx context.Context, pool *evaluate.Pool, runtimes int, plans []*plan.Plan) (sets []object.Set, errs []error, err error) {
 	jobs := make([][]*job, len(plans))
 	var all []*job
@@ -57,8 +56,7 @@ func Objects(ctx context.Context, pool *evaluate.Pool, runtimes int, plans []*pl
 }
 
 // cacheGroups divides the jobs into groups. All jobs of a group have the same builder and the same
-// cache group. The order of the groups is the order in which their first jobs appear in the argument
-// "jobs".
+// CacheGroup. The groups are ordered by their first jobs in the argument "jobs".
 func cacheGroups(jobs []*job) [][]*job {
 	var groups [][]*job
 	for _, j := range jobs {
@@ -102,9 +100,8 @@ func Request(composer *shape.Composer, p *plan.Plan, r plan.Request) (objects []
 	return objects, nil
 }
 
-// collect returns the objects that the jobs of a plan have composed. If jobs failed with faults, collect returns
-// the first fault as the error. If no job failed with a fault, but some jobs failed with problems, the error lists
-// the problems of all jobs.
+// collect returns the objects that the jobs of a plan have composed. If a job failed with a fault, the error is
+// the first fault. Otherwise, if jobs failed with problems, the error lists the problems of all jobs.
 func collect(jobs []*job) (object.Set, error) {
 	var objects []object.Object
 	var problems problem.List

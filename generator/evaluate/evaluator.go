@@ -17,7 +17,7 @@ const platformPackage = "generator/evaluate"
 var schemaPath = cue.ParsePath("schema")
 
 // Evaluator holds a CUE context into which the CUE code of trainyard is loaded. Only one goroutine at a time may use an
-// Evaluator, because CUE can change other values of the same context when a goroutine reads a value.
+// Evaluator, because reading one CUE value can change other values of the same context.
 type Evaluator struct {
 	context     *cue.Context
 	definitions *definitions
@@ -41,7 +41,7 @@ func NewOf(files fs.FS, name string) (*Evaluator, error) {
 	return e, err
 }
 
-// Package returns the package in a folder, and loads this package on first use.
+// Package returns the CUE package in the folder with the given name, and loads the package on first use.
 func (e *Evaluator) Package(name string) (cue.Value, error) {
 	if v, ok := e.packages[name]; ok {
 		return v, nil
@@ -90,8 +90,8 @@ func Local[T any](e *Evaluator, create func() *T) *T {
 	return created
 }
 
-// Decode copies a complete CUE value to a Go variable. Decode reports each error as a mistake in trainyard
-// itself, because the value comes from trainyard's own CUE.
+// Decode copies a complete CUE value to a Go variable. Each error is a fault (a mistake in trainyard
+// itself), because the value comes from trainyard's own CUE.
 func Decode(v cue.Value, into any, what string) error {
 	err := v.Validate(cue.Concrete(true))
 	if err == nil {
@@ -138,9 +138,9 @@ func Mark(v cue.Value, name string) (cue.Attribute, bool) {
 	return cue.Attribute{}, false
 }
 
-// AnyField returns the schema of a mapping's values. The mapping must have the attribute @keys(FORM,SAMPLE), which
-// means that the author of the document chooses the keys. For a mapping without the attribute @keys, the method
-// Exists of the result returns false.
+// AnyField returns the schema of the values in a mapping whose keys the author of the document chooses. The schema
+// of such a mapping has the attribute @keys(FORM,SAMPLE). For other mappings, the method Exists of the result
+// returns false.
 func AnyField(schema cue.Value) cue.Value {
 	keys, ok := Mark(schema, "keys")
 	if !ok {

@@ -12,14 +12,14 @@ import (
 )
 
 // The following constants limit the number of evaluators that work at the same time. Each additional evaluator
-// raises the CPU time for the same work by a sixth, needs about 25 MB of memory, and takes a processor from the
-// garbage collector. An additional evaluator is worthwhile only if it saves about half a second.
+// raises the CPU time for the same work by a sixth, needs about 25 MB of memory, and leaves one processor less
+// to the garbage collector. An additional evaluator is worthwhile only if it saves about half a second.
 const (
 	maxEvaluators  = 8
 	runtimesToFill = 300 // each additional evaluator requires this number of runtimes, counted in all environments
 )
 
-// Pool lends evaluators to goroutines, and loads an additional evaluator if all loaded evaluators are in use.
+// Pool lends evaluators to goroutines. If all loaded evaluators are in use, it loads another one.
 type Pool struct {
 	definitions fs.FS
 	mutex       sync.Mutex
@@ -29,9 +29,9 @@ type Pool struct {
 // NewPool returns a pool of evaluators, which load their CUE from the given files.
 func NewPool(definitions fs.FS) *Pool { return &Pool{definitions: definitions} }
 
-// Each calls the function "do" once for each number from 0 to n-1. If the number "runtimes" is large
-// enough, Each uses several evaluators, and the calls of "do" run in parallel. If the context ends, the method Each
-// returns at once, and does not wait for running calls of "do".
+// Each calls the function "do" once for each number from 0 to n-1. If the number "runtimes" is large enough, Each
+// uses several evaluators, and calls "do" in parallel. When the context is done, Each returns at once: it starts no
+// more calls of "do", and does not wait for running calls.
 func (p *Pool) Each(ctx context.Context, n, runtimes int, do func(e *Evaluator, i int)) error {
 	var next atomic.Int64
 	var g errgroup.Group

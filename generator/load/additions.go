@@ -32,7 +32,7 @@ var sections = []section{
 }
 
 // localQueues returns one section for each tenant whose LocalQueues the patch changes. localQueues leaves out tenants
-// that have no LocalQueues in the argument "spec". If a tenant has no LocalQueues, no name in the patch can be a
+// that have no LocalQueues in the argument "spec", because without existing names, no name in the patch can be a
 // misspelling of an existing name.
 func localQueues(spec, patch *document.Node) []section {
 	tenants, changes := spec.Get("tenants"), patch.Get("tenants")
@@ -49,9 +49,9 @@ func localQueues(spec, patch *document.Node) []section {
 }
 
 // checkAdditions checks the entries that one environment adds to the sections of spec. checkAdditions reports a problem for
-// an entry that probably should change an existing entry, but has the wrong name. If an entry has no problem and exists
-// only in this environment, checkAdditions adds a note. The method returns the patch without the entries that have
-// problems, so that later stages do not report the same mistakes again.
+// an entry that probably should change an existing entry, but has the wrong name. If an entry has no problem, but exists
+// only in one of several environments, checkAdditions adds a note. The returned patch omits entries with problems or marks
+// them as incomplete, so that later stages do not report the same mistakes again.
 func (s *Source) checkAdditions(d *Document, patch *document.Node) *document.Node {
 	spec := s.root.Get("spec")
 	for _, section := range slices.Concat(sections, localQueues(spec, patch)) {
@@ -90,8 +90,9 @@ func (s section) findMistake(spec *document.Node, f document.Field, changes *doc
 	return problem.Problem{Position: f.Position, Rule: problem.UnknownName, Path: problem.Path(values.Extend(path, f.Key)), Message: text}
 }
 
-// addedElsewhere returns the names that are added to a section by environments other than the one in the argument
-// "environment". If a runtime has no key "from", the runtime changes an existing runtime and adds no name.
+// addedElsewhere returns the names that environments add to a section. The names that the environment in the
+// argument "environment" adds are left out. If a runtime has no key "from", the runtime changes an existing
+// runtime and adds no name.
 func (s section) addedElsewhere(environments *document.Node, environment string) []string {
 	var names []string
 	for _, other := range fieldsOf(environments) {
@@ -114,8 +115,8 @@ func (s section) isPatch(value *document.Node) bool {
 	return value.Get("from").Empty() && !value.Incomplete && message.Nearest("from", entryNames(others)) == ""
 }
 
-// keptNames returns the names in "base" that a patch does not remove. A new name may be similar to a removed name,
-// because the new entry replaces the removed entry.
+// keptNames returns the names in "base" that a patch does not remove. Removed names are left out, because a new
+// entry with a similar name is intended to replace the removed entry, and is not misspelled.
 func (section) keptNames(base []string, changes *document.Node) []string {
 	return slices.DeleteFunc(slices.Clone(base), func(name string) bool {
 		return changes.Field(name) != nil && changes.Get(name).Empty()
@@ -123,9 +124,9 @@ func (section) keptNames(base []string, changes *document.Node) []string {
 }
 
 // describeMistake returns a message if an entry is probably meant to change an existing entry with another name, and
-// otherwise "". The new name may be a misspelling of one of the names in "similar". If a runtime has no key "from", the
-// name of the runtime must be in the argument "known". The argument "remedy" tells authors how to define a new entry with a
-// name that is similar to an existing name.
+// otherwise "". This is assumed in two cases: the name is a misspelling of a name in the list "similar", or the entry is a
+// runtime without the key "from", and its name is not in the list "known". The argument "remedy" tells authors how to
+// define a new entry whose name is similar to an existing name.
 func (s section) describeMistake(f document.Field, similar, known []string, remedy string) string {
 	if meant := misspelledName(f.Key, similar); meant != "" {
 		return fmt.Sprintf("unknown %[1]s %[2]s (to define a new %[1]s with this name, %[3]s): %[4]s",
@@ -137,19 +138,18 @@ func (s section) describeMistake(f document.Field, similar, known []string, reme
 	return ""
 }
 
-// maxEntries is a limit for the size of a mapping: the names of the entries are compared only in mappings with at
-// most this number of entries. In a mapping with more than 256 entries, comparing all names could take minutes. The
-// check stage refuses a mapping with more than 256 entries anyway.
+// maxEntries is the maximum number of entries in a mapping whose names are compared. Comparing the names in larger
+// mappings could take minutes, and the check stage refuses larger mappings anyway.
 const maxEntries = 256
 
 func tooMany(base []string, changes *document.Node) bool {
 	return max(len(base), len(fieldsOf(changes))) > maxEntries
 }
 
-// replacement returns the new value of an entry that has a problem. The value nil means that the entry is removed. A runtime
-// with a problem is kept as an incomplete runtime. trainyard then reports no further problem for tenants that list the
-// incomplete runtime, and no missing keys of the runtime. replacement keeps an environment that has a problem, because the
-// patch of the environment can have further problems.
+// replacement returns the new value of an entry that has a problem. The value nil means that the entry is removed. A
+// runtime with a problem is kept as an incomplete runtime. trainyard then reports no further problem for tenants that list
+// the incomplete runtime, and no missing keys of the runtime. An environment with a problem is kept unchanged, so that
+// trainyard also reports other problems in its patch.
 func (s section) replacement(entry *document.Node) *document.Node {
 	if s.noun == "environment" {
 		return entry

@@ -57,8 +57,8 @@ func (l *Loader) parseCUE(ctx *cue.Context, input Input) (*document.Node, error)
 	return node, r.problems.Err()
 }
 
-// refusedImports reports the imports that a document must not contain. CUE's built-in packages are refused
-// unless allowOwn is true, because a document that imports built-in packages can easily compute forever.
+// refusedImports reports the imports that a document must not contain. If allowOwn is false, CUE's
+// built-in packages are also refused, because a document that imports them can easily compute forever.
 func refusedImports(input Input, file *ast.File, allowOwn bool) error {
 	var problems problem.List
 	for imported := range file.ImportSpecs() {
@@ -79,9 +79,9 @@ func refusedImports(input Input, file *ast.File, allowOwn bool) error {
 	return problems.Err()
 }
 
-// importSchema finds the packages of trainyard's schemas. Every definition in the imported packages allows any
-// value, so CUE does not complain about wrong values. Later, the check stage finds the wrong values, and
-// reports them with clearer messages.
+// importSchema returns the package of trainyard's schemas with the given import path, or nil for a built-in
+// package of CUE. Every definition in the returned package allows any value, so CUE does not complain about
+// wrong values. Later, the check stage finds the wrong values, and reports them with clearer messages.
 func (l *Loader) importSchema(pos token.Pos, path string) *build.Instance {
 	path, _, _ = strings.Cut(path, ":")
 	if !strings.Contains(strings.Split(path, "/")[0], ".") {
@@ -98,7 +98,7 @@ func (l *Loader) importSchema(pos token.Pos, path string) *build.Instance {
 	}
 }
 
-// loadNames returns a package of trainyard's schemas in which every definition admits any value.
+// loadNames returns a copy of a package of trainyard's schemas, in which every definition admits any value.
 func (l *Loader) loadNames(folder, path string) *build.Instance {
 	whole := load.Instances([]string{"."}, &load.Config{FS: l.Definitions, Dir: "/schemas/" + folder})[0]
 	names := &ast.File{Decls: []ast.Decl{&ast.Package{Name: ast.NewIdent(whole.PkgName)}}}
@@ -174,9 +174,9 @@ func withPositions(input Input, v cue.Value, err error) problem.List {
 	return problems
 }
 
-// cuePosition looks at the positions in the user's file, and returns the position that comes last. For a wrong
-// value, CUE lists the position of the value and the position of the definition that the value violates. In
-// the file, the position of the value usually comes after the position of the definition.
+// cuePosition returns the last of the given positions in the user's file. For a wrong value, CUE lists the
+// position of the value, and the position of the definition that the value violates. If both positions are in
+// the user's file, the value usually comes after the definition.
 func cuePosition(input Input, positions []token.Pos) problem.Position {
 	last := problem.Position{File: input.Name, Line: 1, Column: 1}
 	for _, p := range positions {

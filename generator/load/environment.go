@@ -25,7 +25,7 @@ type EnvironmentError struct {
 	Known []string // the environments of the document
 }
 
-// Error names the missing environment, and suggests the most similar environment of the document or lists all
+// Error names the missing environment. It also suggests similar environments of the document, or lists all
 // environments.
 func (e *EnvironmentError) Error() string {
 	if len(e.Known) == 0 {
@@ -69,7 +69,8 @@ const (
 	maxAllNodes = 50_000 // in the documents of all environments together
 )
 
-// checkSize limits the sizes of environments, because a short text can define many large environments.
+// checkSize limits the sizes of environments. Each environment contains a copy of spec, so a short text can define many
+// large environments.
 func (s *Source) checkSize(documents []*Document) error {
 	all, largest := 0, 0
 	for _, d := range documents {
@@ -104,8 +105,9 @@ func checkKnown(wanted []string, fields []document.Field) error {
 	return nil
 }
 
-// withoutPatches returns a copy of a document or layer in which all environments are empty. An environment's patch
-// is checked only after its merge into spec.
+// withoutPatches returns a copy of a document or layer in which all environments are empty. Patches are
+// processed separately: composePatches combines the patches of several layers, and the check stage checks a
+// patch only after its merge into spec.
 func withoutPatches(root *document.Node) *document.Node {
 	spec := root.Get("spec")
 	environments := spec.Get("environments")

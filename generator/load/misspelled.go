@@ -46,9 +46,9 @@ func hasMisspelledWord(name, other string) bool {
 	return different >= 0 && isMisspelled(words[different], others[different])
 }
 
-// isMisspelled reports whether two words differ by one typing error. Words with digits, such as a100 and h100,
-// often differ on purpose. Words with different first letters, such as cpu and gpu or mpi and impi, also often
-// differ on purpose.
+// isMisspelled reports whether two words differ by one typing error. The result is false for words that often
+// differ on purpose: short words, words with digits, such as a100 and h100, and words with different first
+// letters, such as cpu and gpu or mpi and impi.
 func isMisspelled(word, other string) bool {
 	least := minWord
 	if len(word) == len(other) && sortLetters(word) != sortLetters(other) {
@@ -57,8 +57,8 @@ func isMisspelled(word, other string) bool {
 	return min(len(word), len(other)) >= least && word[0] == other[0] && !hasDigit(word+other) && message.Typos(word, other) == 1
 }
 
-// hasOtherHyphen reports whether two names are equal except for one additional or misplaced hyphen. Names with
-// digits, such as v1-1 and v11, often differ on purpose.
+// hasOtherHyphen reports whether two names are equal except for one additional or misplaced hyphen. The result
+// is false for names with digits, such as v1-1 and v11, because they often differ on purpose.
 func hasOtherHyphen(name, other string) bool {
 	letters := strings.ReplaceAll(name, "-", "")
 	return name != other && letters == strings.ReplaceAll(other, "-", "") && !hasDigit(letters) && message.Typos(name, other) == 1

@@ -71,8 +71,8 @@ type Tenant struct {
 	Viewers      Subjects      `json:"viewers"`
 }
 
-// Applications is the selection of folders in the repositories of a team. Argo CD creates one Application for
-// each folder.
+// Applications selects folders in the repositories of a team. Argo CD creates one Application for each
+// selected folder.
 type Applications struct {
 	Folders  []string `json:"folders"`
 	Revision string   `json:"revision"` // HEAD by default

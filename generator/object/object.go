@@ -33,15 +33,15 @@ func (id ID) GrantsRights() bool {
 	return id.Group == "rbac.authorization.k8s.io" && (id.Kind == "RoleBinding" || id.Kind == "ClusterRoleBinding")
 }
 
-// Origin contains the positions of the document's section and of the CUE definition that produced an object. A
-// position has the form file:line:column.
+// Origin contains the position of the document's section that requests an object, and the position of the CUE
+// definition that produced the object. A position has the form file:line:column.
 type Origin struct {
 	Input      string // the section of the user's document that requests the object
 	Definition string // the CUE definition of the object
 }
 
-// Parameter is a scalar of an object. A new value of the parameter changes no other field of the object. For example, a
-// parameter becomes a value of a Helm chart.
+// Parameter is a scalar of an object. The value of a parameter can be replaced without a change of any other field of
+// the object. For example, a Helm chart reads the parameter from its values.
 type Parameter struct {
 	Key    string          // path of the document's field that sets the parameter; several parameters can share a path
 	Whole  bool            // whether Key is a complete path; if not, Key is relative to the object's section
@@ -100,7 +100,8 @@ func (o Object) text(at shapeText) string {
 // ID returns the identity of the object within a cluster.
 func (o Object) ID() ID { return o.id }
 
-// Origin returns the positions of the document's section and of the CUE definition that produced the object.
+// Origin returns the positions of the document's section that requests the object, and of the CUE definition that
+// produced it.
 func (o Object) Origin() Origin { return o.origin }
 
 // Shape returns the object's shape, and the values of its parameters in the order of Shape.Parameters. Callers must

@@ -19,8 +19,8 @@ type Shape struct {
 	derived sync.Map // results of the method Derive, by key
 }
 
-// shapeText is a string in a shape, such as the name of an object. The string is a parameter, or all objects of the
-// shape contain the same string.
+// shapeText is a string in a shape, such as the name of an object. If the string is a parameter, it can differ
+// between the objects of the shape. Otherwise all objects of the shape contain the same string.
 type shapeText struct {
 	parameter int // index of the parameter; -1 if the string is not a parameter
 	text      string

@@ -71,7 +71,7 @@ func (p *planner) readTenants(tenants map[string]any) error {
 	return nil
 }
 
-// imageAnnotations returns the annotations that the OCI image specification defines (org.opencontainers.image.*).
+// imageAnnotations selects the annotations whose keys the OCI image specification defines (org.opencontainers.image.*).
 func imageAnnotations(all map[string]any) map[string]string {
 	found := map[string]string{}
 	for key, value := range all {

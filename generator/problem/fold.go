@@ -10,9 +10,9 @@ import (
 // the same rule and message, Fold does not change these problems.
 const maxNamed = 3
 
-// Fold shortens a list with many problems of the same rule and message. If many problems have the same rule and
-// message, only the first of these problems remains. Fold adds two facts to the message of the first problem:
-// the number of positions, and the names of the tenants or runtimes.
+// Fold shortens a list of problems. If more than maxNamed problems have the same rule and message, only the
+// first of these problems remains. Fold adds two facts to the message of the first problem: the number of
+// positions, and the names of the tenants or runtimes.
 func (l List) Fold() List {
 	type key struct {
 		rule    Rule

@@ -10,8 +10,7 @@ import (
 // killWithParent does nothing, because only Linux can kill a child when its parent ends.
 func killWithParent(*exec.Cmd) {}
 
-// limitCPU does nothing on this operating system, because the limit on elapsed time also limits CPU
-// time.
+// limitCPU does nothing on this operating system. Only the limit on elapsed time bounds the CPU time.
 func limitCPU(int, time.Duration) {}
 
 // residentMemory returns 0, because the memory is unknown on this operating system.

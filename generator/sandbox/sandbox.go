@@ -100,8 +100,8 @@ func watchMemory(ctx context.Context, pid int, limit int64, exceeded func()) {
 	}
 }
 
-// buffer is a type that stores the first bytes of a stream. A bytes.Buffer is not suitable, because io.Copy
-// would call the method ReadFrom of a bytes.Buffer, which reads without a limit.
+// buffer stores the first bytes of a stream. A bytes.Buffer is not suitable: io.Copy would call its method
+// ReadFrom, and this method reads without a limit.
 type buffer struct {
 	bytes []byte
 	max   int    // bytes; 0 for no limit

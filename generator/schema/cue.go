@@ -19,11 +19,11 @@ import (
 // schemaFolder is the folder of the CUE package that defines #Platform.
 const schemaFolder = "schemas/platform"
 
-// requirements matches sentences about trainyard's own requirements in the comments of the CUE schema. The exported
-// schema omits sentences about trainyard's own requirements, because they are only for developers. A matched
-// sentence can extend over several comment lines. The first alternative of the regular expression matches a sentence
-// that fills whole lines, including its line breaks. The capture groups of the regular expression match text that
-// stays in the exported schema.
+// requirements matches sentences that begin with "Requirement:" in the comments of the CUE schema. These sentences
+// contain the numbers of trainyard's own requirements. The exported schema omits these sentences, because they are
+// only for developers. A matched sentence can extend over several comment lines. The first alternative of the
+// regular expression matches a sentence that fills whole lines, including its line breaks. The capture groups of the
+// regular expression match text that stays in the exported schema.
 var requirements = regexp.MustCompile(`\n[ \t]*// ` + requirement + `(\n)|(//|\.) ` + requirement)
 
 const requirement = `Requirement:(?:[^.\n]|\n\s*//)*\.`

@@ -18,7 +18,8 @@ type Field struct {
 	Source   string `json:"source"`   // the rule of another project on which the limits of the field are based, if any
 	Required bool   `json:"required"` // whether the parent mapping must set this field
 
-	// Default is nil if the field has no default, or if its default depends on other values of the document.
+	// Default is nil if the field has no attribute @default. If other values of the document can change the default,
+	// Doc says so.
 	Default any `json:"default,omitempty"`
 }
 
@@ -79,19 +80,18 @@ func describeAllowed(v cue.Value) string {
 	return want
 }
 
-// splitSource splits a comment into its text and its source. The source of a field is the part of its comment after
-// "Source:". The text after "Source:" names a rule of a project other than trainyard. The field is based on the rule
-// of the other project. splitSource omits the part of the comment after "Requirement:". The omitted part contains
-// numbers of trainyard's own requirements, and is only for developers.
+// splitSource splits the comment of a field into its text and its source. The source is the part of the comment
+// after "Source:". It names the rule of another project on which the field is based. splitSource omits the part of
+// the text after "Requirement:". The omitted part contains numbers of trainyard's own requirements, and is only for
+// developers.
 func splitSource(comment string) (text, source string) {
 	text, source, _ = strings.Cut(comment, "Source: ")
 	text, _, _ = strings.Cut(text, "Requirement: ")
 	return strings.TrimSpace(text), strings.TrimSuffix(source, ".")
 }
 
-// readDefault reads the attribute @default(VALUE) of a field. A document replaces the default of a field by setting
-// the field. A document can also change the default of a field by setting another field. If the value of a field A
-// can change the default of a field B, the comment of B names A.
+// readDefault returns the default of a field from its attribute @default(VALUE). If the value of another field can
+// change this default, the comment of the field says so.
 func readDefault(v cue.Value) (standard any, ok bool) {
 	mark := v.Attribute("default")
 	if mark.Err() != nil {

@@ -110,9 +110,9 @@ func (x *exporter) define(name string, of cue.Value, complete bool) *jsonschema.
 	return describeSchema(x.mapping(of, complete), of)
 }
 
-// unlessLayered returns the schema of a mapping that has a field for layers of the mapping. For example, the field
-// spec.environments contains layers of the mapping "spec". If the mapping contains layers, its required keys may be
-// missing, because each layer can set the missing keys.
+// unlessLayered returns the schema of a mapping that can contain layers of itself. For example, the field
+// spec.environments contains layers of the mapping "spec". If a document sets this field, required keys of the
+// mapping may be missing, because each layer can set the missing keys.
 func (x *exporter) unlessLayered(name string, of cue.Value) *jsonschema.Schema {
 	given, layers := &jsonschema.Properties{}, layersField(of)
 	given.Set(layers, &jsonschema.Schema{Type: "object", MinProperties: 1})

@@ -36,7 +36,7 @@ func locationSchema(s *jsonschema.Schema) {
 	}
 }
 
-// requirementSchema limits the number of values of a selector, depending on the operator of the selector.
+// requirementSchema limits the values of one requirement of a selector, depending on the requirement's operator.
 func requirementSchema(s *jsonschema.Schema) {
 	some, none := filledList("values"), withField("values", &jsonschema.Schema{Enum: []any{[]any{}}})
 	number := withField("values", exactlyOne(&jsonschema.Schema{Items: &jsonschema.Schema{Pattern: jsonschema.Pattern(check.Digits.String())}}))

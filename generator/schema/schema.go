@@ -31,8 +31,7 @@ func Formats() []Format {
 }
 
 // Write returns the schema of whole documents in the given format. If the argument "layers" is true, Write returns the
-// schema of layers, and not the schema of whole documents. A layer is one file of a document that consists of several
-// files, and can be incomplete.
+// schema of layers instead. A layer is one file of a document that consists of several files, and can be incomplete.
 func Write(e *evaluate.Evaluator, format string, layers bool) ([]byte, error) {
 	formats := Formats()
 	i := slices.IndexFunc(formats, func(f Format) bool { return f.Name == format })

@@ -14,8 +14,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Objects verifies one object of each shape, because other objects of the same shape differ only in scalars that have
-// been checked. If Objects returns an error, trainyard itself has a mistake.
+// Objects verifies only one object of each shape. Other objects of the same shape differ only in the values of
+// parameters, and these values come from the checked document. If Objects returns an error, trainyard itself has a
+// mistake.
 func Objects(sets ...object.Set) error {
 	verified := map[*object.Shape]bool{}
 	for _, set := range sets {

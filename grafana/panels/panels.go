@@ -1,6 +1,6 @@
-// Package panels provides the panels and Prometheus queries of trainyard's dashboards as data. Trainyard's server,
-// the web dashboard and the SDK use the data of this package to show panels outside Grafana. The dashboards are
-// written in CUE, in grafana/dashboards. The file panels.json is generated from the dashboards.
+// Package panels provides the panels and Prometheus queries of trainyard's Grafana dashboards as data. Trainyard's
+// server, the web dashboard and the SDK use the data to show panels outside Grafana. The sources of the Grafana
+// dashboards are CUE files in grafana/dashboards. The file panels.json is generated from these CUE files.
 package panels
 
 import (
@@ -9,12 +9,13 @@ import (
 	"fmt"
 )
 
-// JSON holds all dashboards as a JSON list of Dashboard, for programs in other languages.
+// JSON holds all Grafana dashboards, for programs in other languages. Each item of the JSON list has the fields of
+// Dashboard.
 //
 //go:embed panels.json
 var JSON []byte
 
-// Dashboard is a dashboard with its panels, in display order.
+// Dashboard is a Grafana dashboard. Its panels are in display order.
 type Dashboard struct {
 	Name        string   `json:"name"` // the permanent name, such as trainjob
 	Title       string   `json:"title"`
@@ -47,8 +48,8 @@ type Panel struct {
 	Queries     []Query           `json:"queries"`
 }
 
-// Step describes a range of values that begins with the number in the field From. The first Step of a panel
-// has no lower bound.
+// Step describes a range of values. The range begins at the number in the field From, and ends where the
+// next Step of the panel begins. The first Step of a panel has no lower bound.
 type Step struct {
 	From  float64 `json:"from"`
 	Level string  `json:"level"` // good, notice, bad or neutral
@@ -61,8 +62,8 @@ type Column struct {
 	Title string `json:"title"`
 }
 
-// Query is a PromQL expression that contains variables, such as $namespace. The variable $__rate_interval stands for a
-// duration of at least four times the scrape interval.
+// Query is a PromQL expression that can contain variables, such as $namespace. The variable $__rate_interval stands
+// for a duration of at least four times the scrape interval.
 type Query struct {
 	Expr   string `json:"expr"`
 	Legend string `json:"legend"` // name of a series, which can contain labels such as {{pod}}; in a table, the title of the query's column

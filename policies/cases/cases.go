@@ -1,5 +1,5 @@
 // Package cases defines policy tests. A policy test contains TrainJobs, and the result that the admission rules of a
-// platform must give for each TrainJob. The rules are evaluated without a cluster.
+// platform must give for each TrainJob. Trainyard evaluates the rules without a cluster.
 package cases
 
 import (
@@ -43,7 +43,8 @@ type Case struct {
 	Says string `json:"says,omitempty"`
 }
 
-// Completed returns the case with defaults for all optional fields, and with whole numbers as integers.
+// Completed fills in the default user and the defaults of the case's TrainJobs. In the TrainJobs, Completed also
+// converts floats without a fraction to integers.
 func (c Case) Completed() Case {
 	if c.User == "" {
 		c.User = defaultUser
@@ -75,7 +76,8 @@ func wholeNumbers(value any) any {
 	return value
 }
 
-// setDefaults sets the defaults of the API server, and the fields that every TrainJob needs.
+// setDefaults sets missing fields of a TrainJob: fields for which the API server has a default value, and fields that
+// every TrainJob needs.
 func setDefaults(job map[string]any, tenant string) {
 	if job == nil {
 		return

@@ -15,8 +15,9 @@ var versionsByFile = map[string][]string{
 	"any.yaml": {"2.1", "2.2", "2.3"}, "overrides.yaml": {"2.1"}, "patches.yaml": {"2.2", "2.3"},
 }
 
-// TestCasesOfThePolicy checks which rules the TrainJob of each case breaks. The package "guard" must find
-// exactly the rules that the case lists. The cases in policies/testdata also test the admission policy in CEL.
+// TestCasesOfThePolicy checks that package "guard" refuses each case by exactly the rules that the case lists.
+// Other tests evaluate the same cases with the admission policy in CEL, to show that both implementations
+// agree.
 func TestCasesOfThePolicy(t *testing.T) {
 	objects := guardtest.Objects(t)
 	for _, file := range guardtest.Files(t) {
@@ -49,7 +50,8 @@ func rulesBroken(t *testing.T, objects []map[string]any, version string, c cases
 	return guardtest.Rules(t, reader, parameters, c)
 }
 
-// TestSlotConfigurationMismatch: the number of processes comes from the TrainJob or from Trainer's default.
+// TestSlotConfigurationMismatch tests the rule process-limit. The number of processes is set by the TrainJob, or is
+// Trainer's default of one process for each GPU.
 func TestSlotConfigurationMismatch(t *testing.T) {
 	objects := guardtest.Objects(t)
 	for name, tc := range map[string]struct {

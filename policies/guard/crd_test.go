@@ -19,8 +19,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestFieldsAreThoseOfTrainer: all fields that guard's schemas allow must exist in the CRD. For every field of the CRD, the
-// schemas must say whether the field is allowed or forbidden.
+// TestFieldsAreThoseOfTrainer compares guard's schemas with the CRD of TrainJobs. Each field that the schemas allow must
+// exist in the CRD. Conversely, the schemas must allow or forbid each field of the CRD. The second condition does not
+// apply to volumes and sources of variables, because their rules refuse all fields that the schemas do not list.
 func TestFieldsAreThoseOfTrainer(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {

@@ -2,11 +2,11 @@ package guard
 
 import "maps"
 
-// Functions build the schemas when the schemas are needed, and not at program start. In most runs, the programs that
-// contain this package read no TrainJob.
+// Functions build the schemas when the schemas are needed. At program start, the work would usually be wasted,
+// because most runs of the programs that contain this package read no TrainJob.
 
-// trainJob returns the schema of a TrainJob. The spec contains the fields that all versions of Trainer share. The argument
-// "versionFields" contains the fields of the spec that depend on the version of Trainer.
+// trainJob returns the schema of a TrainJob. The argument "versionFields" contains the fields of the spec that depend on
+// the version of Trainer. trainJob adds the fields that are the same in all versions.
 func trainJob(versionFields fields) object {
 	spec := fields{
 		"runtimeRef":  jobObject(fields{"apiGroup": text, "kind": text, "name": name}).withRequired("name"),
@@ -20,7 +20,8 @@ func trainJob(versionFields fields) object {
 
 func jobObject(f fields) object { return object{rule: RuleDisallowedField, fields: f} }
 
-// jobMetadata returns the schema of the TrainJob's own metadata. The API server fills in most metadata fields.
+// jobMetadata returns the schema of the TrainJob's own metadata. The schema allows any value in fields that the API
+// server fills in.
 func jobMetadata() fieldSchema {
 	return jobObject(fields{
 		"name": jobName, "generateName": text, "namespace": text, "labels": mapping{text}, "annotations": mapping{text},
@@ -33,8 +34,8 @@ func initializer() fieldSchema {
 	return jobObject(fields{"storageUri": storageURI, "env": variablesSchema(RuleDisallowedField), "secretRef": jobObject(fields{"name": text})})
 }
 
-// trainerSchema returns the schema of spec.trainer, in which the type of numProcPerNode depends on the version of
-// Trainer.
+// trainerSchema returns the schema of spec.trainer. The argument is the schema of the field numProcPerNode, whose
+// type depends on the version of Trainer.
 func trainerSchema(numProcPerNode fieldSchema) object {
 	return jobObject(fields{
 		"image": text, "command": list{of: text, max: 128}, "args": list{of: text, max: 128}, "env": variablesSchema(RuleDisallowedField), "numNodes": integer32, "numProcPerNode": numProcPerNode,
@@ -45,8 +46,8 @@ func trainerSchema(numProcPerNode fieldSchema) object {
 	})
 }
 
-// variablesSchema returns the schema of a container's environment variables. A variable with an unknown field violates
-// the given rule. A variable with an unknown source violates RuleDisallowedVariableSource.
+// variablesSchema returns the schema of a container's environment variables. An unknown field in a variable violates
+// the given rule. An unknown source in valueFrom violates RuleDisallowedVariableSource.
 func variablesSchema(rule Rule) fieldSchema {
 	key := object{rule: rule, fields: fields{"name": text, "key": text, "optional": boolean}}.withRequired("key")
 	variable := object{rule: rule, fields: fields{

@@ -113,8 +113,8 @@ type Denial struct {
 // String formats the denial in the form of the API server's message.
 func (d Denial) String() string { return fmt.Sprintf("%s: %s: %s", d.Path, d.Rule, d.Message) }
 
-// Check evaluates all rules for a new TrainJob. If Check returns no denials, the TrainJob is allowed. If a TrainJob
-// breaks RuleOversizedJob, Check evaluates no other rule.
+// Check evaluates the rules on a TrainJob, and returns all denials. If there are no denials, a new TrainJob is
+// allowed. If a TrainJob breaks RuleOversizedJob, Check evaluates no other rule. Reader.Check evaluates updates.
 func Check(job Job, p Parameters) []Denial {
 	var denials []Denial
 	for _, rule := range Rules() {
@@ -128,8 +128,8 @@ func Check(job Job, p Parameters) []Denial {
 	return denials
 }
 
-// checkDisallowed returns the check function of a rule about disallowed fields. The check function reports the fields
-// in which Reader.Read has found violations of the rule.
+// checkDisallowed returns the check function of a rule about disallowed fields. Reader.Read has already found these
+// fields, so the check function only selects the fields that violate the rule.
 func checkDisallowed(rule Rule) func(Job, Parameters) field.ErrorList {
 	return func(job Job, _ Parameters) field.ErrorList {
 		var errs field.ErrorList
@@ -142,9 +142,9 @@ func checkDisallowed(rule Rule) func(Job, Parameters) field.ErrorList {
 	}
 }
 
-// withRuntime returns a function that finds a TrainJob's runtime in the tenant's parameters, and then calls the given
-// check. The returned function skips runtimes that the tenant may not use, because RuleUnlistedRuntime already denies
-// TrainJobs with these runtimes.
+// withRuntime converts a check that needs the runtime of a TrainJob to a check that finds the runtime in the tenant's
+// parameters. The returned check skips TrainJobs whose runtime the tenant may not use, because RuleUnlistedRuntime
+// already denies these TrainJobs.
 func withRuntime(check func(Job, Runtime) field.ErrorList) func(Job, Parameters) field.ErrorList {
 	return func(job Job, p Parameters) field.ErrorList {
 		runtime, listed := p.runtimeLimits(job.Runtime)
@@ -160,7 +160,7 @@ func newViolation(path *field.Path, format string, args ...any) field.ErrorList 
 	return field.ErrorList{field.Forbidden(path, fmt.Sprintf(format, args...))}
 }
 
-// forbidEach returns one violation for each name that makes the function "violates" return true. The message of a
+// forbidEach returns one violation for each name for which the function "violates" returns true. The message of a
 // violation is the text in "format", with the name in place of %s.
 func forbidEach(names []Named, violates func(name string) bool, format string) field.ErrorList {
 	var errs field.ErrorList

@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// defaultLimits holds the tenant's parameters for each test that sets no parameters of its own.
+// defaultLimits holds the parameters of the tenant in tests that set no other parameters.
 var defaultLimits = map[string]string{
 	"ownRuntimes": "false", "exempt": "", "labels": "team cost.acme.example/centre", "annotations": "kueue.x-k8s.io/podset-group-name", "nodeLabels": "zone",
 	"managers": v1alpha1.TrainJobController, "encryption": "none", "queues": "", "priorityClasses": "", "namespaceLabel": "",
@@ -40,10 +40,10 @@ func parameters(t testing.TB, data map[string]string) Parameters {
 	return p
 }
 
-// submittedJob contains parts of a TrainJob as YAML. If the metadata is empty or runtimeRef is missing, the tests use
-// default values. The field "pod" contains a patch for the pods of the ReplicatedJob "node". The method "job" writes
-// this patch to the field podTemplateOverrides for Trainer 2.1, and to the field runtimePatches for later versions of
-// Trainer.
+// submittedJob contains parts of a TrainJob as YAML. If the metadata is empty or runtimeRef is missing, the method
+// "job" adds default values. The field "pod" contains a patch for the pods of the ReplicatedJob "node". The method
+// "job" writes this patch to the field podTemplateOverrides for Trainer 2.1, and to the field runtimePatches for
+// later versions.
 type submittedJob struct{ metadata, spec, pod, manager string }
 
 func (s submittedJob) job(t testing.TB, version string) map[string]any {
@@ -128,7 +128,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// testRule also checks that every denial comes from the rule that the case names.
+// testRule checks that TrainJobs in the field "accepts" break no rule. TrainJobs in the field "refuses" must break the
+// rule that the case names, and no other rule.
 func (tc ruleCase) testRule(t *testing.T, version string, p Parameters) {
 	for _, s := range tc.accepts {
 		if denials := check(t, version, s.job(t, version), p); len(denials) > 0 {

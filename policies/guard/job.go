@@ -1,7 +1,8 @@
-// Package guard evaluates the rules of docs/admission.md on TrainJobs, before they are submitted. The
+// Package guard evaluates the rules of docs/admission.md on TrainJobs that are not submitted yet. The
 // ValidatingAdmissionPolicy of policies/admission enforces the same rules in the cluster. The fields of a TrainJob
-// depend on the version of Trainer. A Reader converts a TrainJob of any version of Trainer to a Job. The type Job
-// is the same for all versions of Trainer. Each rule is a pure function of a Job and the Parameters of a tenant.
+// depend on the version of Trainer. Each version has a Reader, which converts its TrainJobs to the type Job. The
+// type Job is the same for all versions of Trainer. Each rule is a pure function of a Job and the Parameters of a
+// tenant.
 package guard
 
 import (
@@ -12,16 +13,17 @@ import (
 
 // Job holds the values of a TrainJob that the rules check. For unset fields, strings are empty and pointers are nil.
 type Job struct {
-	// Name is metadata.name. If the TrainJob sets only generateName, Name is the result of GeneratedName. The result of
-	// GeneratedName is as long as the name that the API server will generate.
+	// Name is metadata.name. If the TrainJob sets only generateName, the API server will generate the name, and Name is
+	// a text of the same length (see GeneratedName).
 	Name string
-	// Exists reports whether the TrainJob already exists. The rule about queues reads the field Exists, because Kueue's
-	// webhook sets a default queue only on new TrainJobs.
+	// Exists reports whether the TrainJob already exists. RuleUnlistedQueue needs this field, because Kueue's webhook
+	// sets a default queue only on new TrainJobs.
 	Exists bool
-	// Queue and PriorityClass hold the values of the labels by which the TrainJob selects its queue and its priority in
-	// Kueue.
+	// Queue and PriorityClass are values of labels. With these labels, the TrainJob selects its queue and its priority
+	// in Kueue.
 	Queue, PriorityClass string
-	// KueueSettings lists the TrainJob's labels and annotations of Kueue that tenants may not set.
+	// KueueSettings lists the keys of Kueue's labels and annotations that the TrainJob has, but that tenants may not
+	// set.
 	KueueSettings []Named
 	// NamespaceLabels holds the labels of the TrainJob's namespace, or nil if the labels are unknown.
 	NamespaceLabels map[string]string
@@ -40,34 +42,34 @@ type Job struct {
 	// Processes is spec.trainer.numProcPerNode. Up to Trainer 2.1, the value of numProcPerNode can be a word,
 	// such as auto, instead of a number.
 	Processes *intstr.IntOrString
-	// Limits and Requests hold the amounts in spec.trainer.resourcesPerNode, by resource.
+	// Limits and Requests hold the amounts in spec.trainer.resourcesPerNode. The keys are names of resources.
 	Limits, Requests map[string]resource.Quantity
-	// UnknownAmounts reports whether guard cannot parse some amounts, for example because they violate RuleInvalidQuantity.
-	// For each amount that guard cannot parse, Limits and Requests contain 0.
+	// UnknownAmounts is true if guard cannot parse at least one amount, for example because the amount violates
+	// RuleInvalidQuantity. Limits and Requests contain 0 for such an amount.
 	UnknownAmounts bool
-	// Replaces is set if Limits and Requests replace all resources of the runtime. The value of Replaces is the version of
-	// Trainer. The field Replaces is empty if Trainer merges Limits and Requests into the resources of the runtime. Before
-	// Trainer 2.3, a TrainJob that sets limits or requests replaces both the limits and the requests of the runtime.
+	// Replaces holds the version of Trainer if Limits and Requests replace all resources of the runtime. Otherwise,
+	// Replaces is empty. Before Trainer 2.3, a TrainJob that sets limits or requests replaces both the limits and the
+	// requests of the runtime. Since 2.3, Trainer merges Limits and Requests into the resources of the runtime.
 	Replaces string
 	// Size is the size of the spec, labels, annotations and owners of the TrainJob.
 	Size Size
-	// Overrides is the number of items in podTemplateOverrides. Trainer 2.1 itself does not limit the number
-	// of items in podTemplateOverrides.
+	// Overrides is the number of items in podTemplateOverrides. RuleOversizedJob limits this number, because
+	// Trainer 2.1 does not.
 	Overrides int
-	// Reserved lists the finalizers of the TrainJob, and its owners that have the field controller:
-	// true.
+	// Reserved lists metadata that only controllers may set: finalizers, and owners with
+	// controller: true.
 	Reserved []Named
-	// Initializers lists the initializers that the TrainJob configures: dataset or model.
+	// Initializers lists the initializers that the TrainJob configures: dataset, model or both.
 	Initializers []Named
 	// Env lists the names of the trainer's environment variables.
 	Env []Named
-	// Secrets lists the names of all Secrets that the job reads, from volumes, variables and initializers.
+	// Secrets lists the names of all Secrets to which volumes, variables and initializers of the TrainJob refer.
 	Secrets []Named
 	// Labels and Annotations list the keys of the labels and annotations that the TrainJob adds to the JobSet, Jobs
-	// and pods. NodeLabels lists the keys of node selectors.
+	// and pods. NodeLabels lists the keys in the node selectors that patches set.
 	Labels, Annotations, NodeLabels []Named
 	// PatchTargets lists the jobs and containers to which patches refer. If a patch sets environment variables of
-	// a main container, PatchTargets has a separate entry for these variables.
+	// a main container, PatchTargets has an additional entry of the kind "env of container".
 	PatchTargets []PatchTarget
 	// Volumes lists the names of the volumes that patches add.
 	Volumes []Named

@@ -23,35 +23,34 @@ type Parameters struct {
 	Labels, Annotations, NodeLabels []string
 	// Managers lists the allowed values of managedBy.
 	Managers []string
-	// Queues lists the LocalQueues of the tenant, and PriorityClasses lists the WorkloadPriorityClasses that the tenant's
-	// TrainJobs may name. If Queues is empty, TrainJobs may name any queue or none.
+	// Queues lists the LocalQueues of the tenant. If Queues is empty, TrainJobs may name any queue or none.
+	// PriorityClasses lists the WorkloadPriorityClasses that the tenant's TrainJobs may name.
 	Queues, PriorityClasses []string
-	// NamespaceLabel is the label that the tenant's namespace needs, as KEY=VALUE. If the namespace needs no
-	// label, NamespaceLabel is empty.
+	// NamespaceLabel is the label that Kueue requires on the tenant's namespace, as KEY=VALUE. If
+	// Kueue requires no label, NamespaceLabel is empty.
 	NamespaceLabel string
-	// Encryption encrypts the pod network: ipsec, wireguard or none.
+	// Encryption is the encryption of the pod network: ipsec, wireguard or none.
 	Encryption string
 }
 
 // Runtime holds the properties of a runtime that the rules use.
 type Runtime struct {
 	Kind, Image string // Kind and Image are empty for a runtime that the tenant created
-	// MaxNodes, MaxProcPerNode and MaxGPUsPerNode are the largest values that a TrainJob may
-	// request.
+	// MaxNodes, MaxProcPerNode and MaxGPUsPerNode limit the values that a TrainJob may request.
 	MaxNodes, MaxProcPerNode, MaxGPUsPerNode int64
-	// NumProcPerNode is the runtime's number of processes per node. GPUs holds the runtime's numbers of GPUs per node, by
-	// resource name.
+	// NumProcPerNode is the runtime's number of processes per node. GPUs maps resource names to the runtime's number of
+	// GPUs per node.
 	NumProcPerNode int64
 	GPUs           map[string]int64
-	// Resources holds the amounts of CPU and memory that the runtime gives to each node, by resource name.
+	// Resources maps "cpu" and "memory" to the amounts that the runtime gives to each node.
 	Resources map[string]string
-	// Initializers lists the initializers of the runtime. The initializers are unknown for a runtime that the tenant
-	// created.
+	// Initializers lists the initializers of the runtime. For a runtime that the tenant created, the initializers
+	// are unknown, and the list is empty.
 	Initializers []string
 	// MaxName is the maximum length of a TrainJob's name, in characters.
 	MaxName int64
 	// Hostfile is HostfileConverted or HostfileUnreadable if mpirun of the runtime's image cannot read Trainer's hostfile.
-	// Hostfile is empty if neither HostfileConverted nor HostfileUnreadable applies to the runtime.
+	// Otherwise, Hostfile is empty.
 	Hostfile string
 }
 
@@ -150,7 +149,7 @@ func (r *parameterReader) runtime(name string) Runtime {
 	return runtime
 }
 
-// NoParametersError reports that a namespace has no rules, because it has no parameter ConfigMap.
+// NoParametersError reports that a namespace has no rules, because the platform has no parameter ConfigMap for it.
 type NoParametersError struct{ Tenant string }
 
 // Error returns a message that names the namespace.
@@ -158,9 +157,8 @@ func (e *NoParametersError) Error() string {
 	return fmt.Sprintf("namespace %s has no rules for TrainJobs", e.Tenant)
 }
 
-// FindParameters finds a tenant's parameters among the objects of a platform. FindParameters also returns a Reader,
-// which converts TrainJobs of the platform's Trainer version. The error is a *NoParametersError if the tenant has no
-// parameters.
+// FindParameters finds a tenant's parameters among the objects of a platform. FindParameters also returns the Reader
+// for the platform's version of Trainer. The error is a *NoParametersError if the tenant has no parameters.
 func FindParameters(objects []map[string]any, tenant string) (Parameters, Reader, error) {
 	for _, object := range objects {
 		v := value{content: object}
@@ -182,7 +180,7 @@ func FindParameters(objects []map[string]any, tenant string) (Parameters, Reader
 	return Parameters{}, Reader{}, &NoParametersError{tenant}
 }
 
-// runtimeLimits returns the limits for the given runtime, and whether the tenant may use this runtime.
+// runtimeLimits returns the limits of a runtime. The second result is false if the tenant may not use this runtime.
 func (p Parameters) runtimeLimits(ref RuntimeRef) (Runtime, bool) {
 	if ref.Group != v1alpha1.TrainerGroup {
 		return Runtime{}, false

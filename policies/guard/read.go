@@ -16,9 +16,8 @@ import (
 // Reader converts the TrainJobs of one minor version of Trainer.
 type Reader struct {
 	trainJob fieldSchema
-	// The field "replaces" is empty if Trainer merges a TrainJob's resources into the runtime's resources. If Trainer
-	// does not merge a TrainJob's resources into the runtime's resources, the field "replaces" holds the version of
-	// Trainer.
+	// The field "replaces" holds the version of Trainer if a TrainJob's resources replace the runtime's resources. If
+	// Trainer merges a TrainJob's resources into the runtime's resources, "replaces" is empty.
 	replaces string
 	// limitsItems reports whether the version of Trainer limits the number of items in lists.
 	limitsItems bool
@@ -26,11 +25,11 @@ type Reader struct {
 	findPatches func(spec value) patches
 }
 
-// patches holds three parts of the patches in a TrainJob. The field "metadata" holds the metadata of pods, Jobs and
-// the JobSet, "jobs" holds the patched ReplicatedJobs, and "pods" holds the pod specs.
+// patches holds three parts of all patches in a TrainJob. The field "metadata" holds the patched metadata of pods,
+// Jobs and the JobSet, "jobs" holds the patched ReplicatedJobs, and "pods" holds the patched pod specs.
 type patches struct{ metadata, jobs, pods []value }
 
-// readerByMinor lists the constructors of readers, by minor version of Trainer.
+// readerByMinor maps each supported minor version of Trainer to a function that returns the Reader.
 var readerByMinor = map[string]func() Reader{"2.1": trainer21, "2.2": trainer22, "2.3": trainer23}
 
 // ReaderFor returns the reader for a minor version of Trainer, such as 2.3.
@@ -43,8 +42,8 @@ func ReaderFor(version string) (Reader, error) {
 }
 
 // Read converts the decoded JSON of a TrainJob to a Job. Each error describes a value that the API server refuses before
-// it evaluates any rule, such as a value of a wrong type. The Job holds all values that could be read, even if there are
-// errors.
+// it evaluates any rule, such as a value of a wrong type. If there are errors, the Job still holds all values that Read
+// can convert.
 func (r Reader) Read(trainJob map[string]any) (Job, field.ErrorList) {
 	f := findings{limitsItems: r.limitsItems}
 	root := value{content: trainJob}
@@ -77,7 +76,7 @@ func (r Reader) Read(trainJob map[string]any) (Job, field.ErrorList) {
 	return job, f.typeErrors
 }
 
-// Lengths that the API server uses when it generates a name from generateName. Source:
+// Lengths in the names that the API server generates from generateName. Source:
 // k8s.io/apiserver/pkg/storage/names/generate.go.
 const (
 	suffixLength  = 5
@@ -92,7 +91,8 @@ func nameOf(metadata value) string {
 	return GeneratedName(generated)
 }
 
-// GeneratedName returns a name of the same length as a name that the API server generates from the given generateName.
+// GeneratedName returns a name that begins with the given prefix. The name is as long as the name that the API server
+// would generate if generateName were this prefix.
 func GeneratedName(prefix string) string {
 	return prefix[:min(len(prefix), maxNameLength-suffixLength)] + strings.Repeat("x", suffixLength)
 }
@@ -130,7 +130,7 @@ func (j *Job) readTrainer(trainer value) {
 	}
 }
 
-// readMetadata reads the labels for Kueue, and the metadata that only controllers may set.
+// readMetadata reads the labels and annotations of Kueue, and the metadata that only controllers may set.
 func (j *Job) readMetadata(metadata value) {
 	j.Queue, j.PriorityClass = metadata.get("labels", queueLabel).stringValue(), metadata.get("labels", priorityClassLabel).stringValue()
 	for _, key := range listKeys([]value{metadata.get("labels"), metadata.get("annotations")}) {
@@ -148,8 +148,8 @@ func (j *Job) readMetadata(metadata value) {
 	}
 }
 
-// numberOrWord converts a value to a number or a word. numberOrWord converts values of other types to words without
-// an error, because the schema has already reported the wrong type.
+// numberOrWord converts an integer to a number, and every other value to a word. numberOrWord returns no error for
+// wrong types, because the schema has already reported them.
 func numberOrWord(v any) *intstr.IntOrString {
 	if n, ok := wholeNumber(v); ok && isInt32(v) {
 		number := intstr.FromInt32(int32(n)) //nolint:gosec // isInt32 has checked the range
@@ -159,8 +159,8 @@ func numberOrWord(v any) *intstr.IntOrString {
 	return &word
 }
 
-// readAmounts returns the amounts in a mapping from resource names to amounts, and sets UnknownAmounts if it cannot parse an
-// amount.
+// readAmounts reads a mapping from resource names to amounts. If readAmounts cannot parse an amount, it sets
+// UnknownAmounts.
 func (j *Job) readAmounts(v value) map[string]resource.Quantity {
 	found := map[string]resource.Quantity{}
 	for _, name := range v.sortedKeys() {
@@ -176,8 +176,8 @@ func (j *Job) addTargets(kind string, targets []value) {
 	}
 }
 
-// readPods reads the patched pod specs. readPods also reads the names of the Secrets that the
-// trainer and the initializers use.
+// readPods reads the patched pod specs. readPods also collects the names of Secrets to which the
+// trainer and the initializers refer.
 func (j *Job) readPods(pods []value, spec value) {
 	j.NodeLabels = listKeys(lookUpEach(pods, "nodeSelector"))
 	volumes := itemsOf(lookUpEach(pods, "volumes"))

@@ -18,9 +18,9 @@ type Request struct {
 	NamespaceLabels map[string]string
 }
 
-// Check evaluates the rules for a request. Requests of exempt users are always allowed. For an update, Check evaluates only
-// rules about fields that the update changes, and ignores patches that the TrainJob already had. Check also returns each
-// error that Read returns for the new object.
+// Check evaluates the rules for a request. If the user is exempt, Check returns no denials and no errors. For an update,
+// Check returns only denials of rules that apply to the change (see changesField), and ignores patches that the TrainJob
+// already had. Check also returns each error that Read returns for the new object.
 func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList) {
 	if slices.Contains(p.Exempt, request.User) {
 		return nil, nil
@@ -47,7 +47,8 @@ func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList)
 	return denials, typeErrors
 }
 
-// keepsSetting reports whether an update leaves a label or annotation unchanged.
+// keepsSetting reports whether a request leaves a label or annotation unchanged. The creation of a TrainJob changes all
+// its labels and annotations.
 func (r Request) keepsSetting(setting Named) bool {
 	before, now := value{content: r.Before}.get("metadata"), value{content: r.TrainJob}.get("metadata")
 	for _, key := range []string{"labels", "annotations"} {
@@ -62,7 +63,8 @@ func ruleOrder(rule Rule) int {
 	return slices.IndexFunc(Rules(), func(d Definition) bool { return d.Rule == rule })
 }
 
-// changesField reports whether an update changes a field that a rule checks.
+// changesField reports whether a rule applies to an update. Most rules apply if the update changes a field of the spec
+// other than "suspend". The other rules apply if the update changes the labels or the metadata that they check.
 func (r Request) changesField(rule Rule, before, job Job) bool {
 	switch rule {
 	case RuleUnlistedQueue:
@@ -77,8 +79,8 @@ func (r Request) changesField(rule Rule, before, job Job) bool {
 	return !r.keepsSpec()
 }
 
-// keepsSize reports whether an update leaves the spec, labels, annotations and owners of the TrainJob unchanged.
-// RuleOversizedJob limits the size of the spec, labels, annotations and owners.
+// keepsSize reports whether an update changes none of the parts whose size RuleOversizedJob limits: the spec
+// (except the field "suspend"), labels, annotations and owners.
 func (r Request) keepsSize() bool {
 	if r.Before == nil || !r.keepsSpec() {
 		return false
@@ -86,8 +88,8 @@ func (r Request) keepsSize() bool {
 	return reflect.DeepEqual(sizedParts(r.Before)[1:], sizedParts(r.TrainJob)[1:]) // the first part is the spec
 }
 
-// keepsSpec reports whether an update keeps the spec as it was. keepsSpec ignores changes of the field
-// "suspend".
+// keepsSpec reports whether an update leaves the spec unchanged. keepsSpec ignores changes of the
+// field "suspend".
 func (r Request) keepsSpec() bool {
 	was, is := maps.Clone(specOf(r.Before)), maps.Clone(specOf(r.TrainJob))
 	delete(was, "suspend")
@@ -95,9 +97,9 @@ func (r Request) keepsSpec() bool {
 	return reflect.DeepEqual(was, is)
 }
 
-// withoutOldPatches replaces each patch that the TrainJob had before the update with an empty patch. The rules do not
-// apply to a patch that was already in the TrainJob before the update. An exempt controller such as Kueue can write
-// patches that users may not write.
+// withoutOldPatches returns the TrainJob with an empty patch in place of each patch that the TrainJob had before the
+// update. An exempt controller such as Kueue can write patches that users may not write. Without the replacement,
+// such a patch would make the rules refuse later updates by users.
 func (r Request) withoutOldPatches() map[string]any {
 	spec, was := maps.Clone(specOf(r.TrainJob)), specOf(r.Before)
 	for _, key := range []string{overridesKey, patchesKey} {

@@ -37,8 +37,8 @@ func unlistedRuntime(job Job, p Parameters) field.ErrorList {
 	return newViolation(path.Child("name"), "%s %s is not a runtime of this namespace: %s", printableName(job.Runtime.Kind), printableName(job.Runtime.Name), offer)
 }
 
-// missingInitializer denies initializers that the runtime does not have. Trainer's webhook also refuses unknown
-// initializers.
+// missingInitializer denies initializers that the runtime does not have. Trainer's webhook would also refuse
+// these initializers.
 func missingInitializer(job Job, runtime Runtime) field.ErrorList {
 	if runtime.Kind == "" { // a runtime that the tenant created
 		return nil
@@ -52,8 +52,9 @@ func missingInitializer(job Job, runtime Runtime) field.ErrorList {
 	return errs
 }
 
-// imageMismatch denies images other than the runtime's image. Up to Trainer 2.3, only the launcher runs the
-// TrainJob's image, and the nodes run the runtime's image.
+// imageMismatch denies images other than the runtime's image. With another image, the launcher and the
+// nodes would run different images: up to Trainer 2.3, only the launcher runs the TrainJob's image, and
+// the nodes run the runtime's image.
 func imageMismatch(job Job, runtime Runtime) field.ErrorList {
 	if runtime.Image == "" || job.Image == "" || job.Image == runtime.Image {
 		return nil
@@ -61,18 +62,18 @@ func imageMismatch(job Job, runtime Runtime) field.ErrorList {
 	return newViolation(trainerPath.Child("image"), "nodes would still run %s: leave it out, or use a runtime with %s", runtime.Image, printableName(job.Image))
 }
 
-// trainerHostfile is the path of the hostfile that Trainer writes, in the format of Open MPI. convertingPath is the
-// beginning of a PATH that selects trainyard's own mpirun. The mpirun of trainyard drops the option --hostfile.
-// Without the option --hostfile, Hydra reads a hostfile in its own format (runtimes/threads.cue). Hydra is the process
-// manager of MPICH and Intel MPI.
+// trainerHostfile is the path of the hostfile that Trainer writes, in the format of Open MPI. If PATH begins with
+// convertingPath, the command mpirun is trainyard's own script (runtimes/threads.cue). The script drops the option
+// --hostfile, and starts the mpirun of the image. Hydra, the process manager of MPICH and Intel MPI, then reads
+// another hostfile, which is in its own format.
 const (
 	trainerHostfile = "/etc/mpi/hostfile"
 	convertingPath  = "/mpi-run/bin:"
 )
 
-// unreadableHostfile denies TrainJobs that pass Trainer's hostfile to an mpirun that cannot read it. For Python functions,
-// the Kubeflow SDK creates TrainJobs that pass the hostfile of Trainer to mpirun. If the TrainJob sets PATH, its PATH
-// replaces the PATH of the runtime. The PATH of the TrainJob then decides which mpirun runs.
+// unreadableHostfile denies TrainJobs that pass Trainer's hostfile to an mpirun that cannot read it. The Kubeflow SDK
+// creates such TrainJobs for Python functions. PATH decides which mpirun runs. If the TrainJob sets PATH, this value
+// replaces the PATH of the runtime.
 func unreadableHostfile(job Job, runtime Runtime) field.ErrorList {
 	converts := runtime.Hostfile == HostfileConverted
 	if job.SearchPath != nil {
@@ -85,8 +86,8 @@ func unreadableHostfile(job Job, runtime Runtime) field.ErrorList {
 		"leave the option out, or set env.PATH of the runtime to %s and the PATH of the image, which functions of the Kubeflow SDK need", printableName(job.Runtime.Name), trainerHostfile, convertingPath)
 }
 
-// reservedVariables are the variables that only Trainer and the runtime may set. If a TrainJob changed a reserved
-// variable, all ranks could run in the launcher, or the number of ranks could exceed the limits.
+// reservedVariables lists environment variables that only Trainer and the runtime may set. If a TrainJob set one
+// of these variables, all ranks could run in the launcher, or the number of ranks could exceed the limits.
 var reservedVariables = []string{
 	"OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_orte_set_default_slots", "OMPI_MCA_plm_rsh_args",
 	"PRTE_MCA_prte_default_hostfile", "I_MPI_HYDRA_HOST_FILE", "I_MPI_PERHOST", "HYDRA_HOST_FILE",
@@ -107,7 +108,8 @@ func unknownManager(job Job, p Parameters) field.ErrorList {
 }
 
 // reservedMetadata denies finalizers and controlling owners. A finalizer can prevent the deletion of a TrainJob
-// forever, or orphan its pods. Kueue ignores a TrainJob that another object controls.
+// forever, or orphan its pods. With a controlling owner, a TrainJob could bypass quotas, because Kueue ignores
+// a TrainJob that another object controls.
 func reservedMetadata(job Job, _ Parameters) field.ErrorList {
 	var errs field.ErrorList
 	for _, reserved := range job.Reserved {

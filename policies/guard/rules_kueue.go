@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// The labels by which a TrainJob selects its queue and its priority in Kueue.
+// The labels with which a TrainJob selects its queue and its priority in Kueue.
 const (
 	queueLabel         = "kueue.x-k8s.io/queue-name"
 	priorityClassLabel = "kueue.x-k8s.io/priority-class"
@@ -17,7 +17,7 @@ const (
 // kueueLabels are the labels of Kueue that tenants may set on a TrainJob.
 var kueueLabels = []string{queueLabel, priorityClassLabel, "kueue.x-k8s.io/max-exec-time-seconds"}
 
-// isKueueSetting reports whether a key is a label or annotation of Kueue that tenants may not set.
+// isKueueSetting reports whether a key belongs to a label or annotation of Kueue that tenants may not set.
 func isKueueSetting(key string) bool {
 	domain, _, found := strings.Cut(key, "/")
 	return found && (domain == "kueue.x-k8s.io" || strings.HasSuffix(domain, ".kueue.x-k8s.io")) && !slices.Contains(kueueLabels, key)
@@ -30,13 +30,13 @@ func unlistedKueueSetting(job Job, _ Parameters) field.ErrorList {
 		"%s is not among the settings of Kueue that a TrainJob may have ("+strings.Join(kueueLabels, ", ")+"): leave it out")
 }
 
-// updatesOnly is the check function of all rules about updates. updatesOnly never finds a violation, because
-// Reader.Check itself evaluates the rules about updates.
+// updatesOnly is the check function of rules that apply only to updates. updatesOnly always returns nil,
+// because Reader.Check evaluates these rules itself.
 func updatesOnly(Job, Parameters) field.ErrorList { return nil }
 
 // removedQueuePatches returns a denial for each of Kueue's patches that an update changes or removes. Kueue's patches
-// contain the node selector of a flavor. Without the node selector of their flavor, pods could run on cluster nodes of
-// other flavors.
+// contain the node selector of the flavor from which the TrainJob gets its quota. Without this node selector, pods
+// could run on cluster nodes of other flavors.
 func (r Request) removedQueuePatches() []Denial {
 	var denials []Denial
 	for key, byKueue := range map[string]func(patch value) bool{
@@ -54,9 +54,9 @@ func (r Request) removedQueuePatches() []Denial {
 	return denials
 }
 
-// manualResume returns a denial if an update resumes a suspended TrainJob of a tenant with queues. If a user resumes a
-// suspended TrainJob of such a tenant, Kueue suspends the TrainJob again. However, a user who resumes a TrainJob again
-// and again would run pods without quota.
+// manualResume returns a denial if an update resumes a suspended TrainJob of a tenant with queues. Without quota,
+// Kueue would suspend the TrainJob again. However, pods would run without quota until then, and the user could resume
+// the TrainJob again and again.
 func (r Request) manualResume(p Parameters) []Denial {
 	was, is := specOf(r.Before)["suspend"], specOf(r.TrainJob)["suspend"]
 	if len(p.Queues) == 0 || was != true || is == true {
@@ -65,9 +65,9 @@ func (r Request) manualResume(p Parameters) []Denial {
 	return []Denial{{RuleManualResume, "spec.suspend", "only Kueue may resume a TrainJob of this namespace, when it has quota for the job: leave suspend out of manifests"}}
 }
 
-// Kueue's default queue and priority class. For new TrainJobs without a queue, Kueue's webhook selects the LocalQueue
-// with the name defaultQueue, if this LocalQueue exists. For new TrainJobs without a priority class, the webhook
-// selects the WorkloadPriorityClass with the name defaultPriorityClass, if this class exists.
+// Names of Kueue's default queue and priority class. If a LocalQueue named defaultQueue exists, Kueue's webhook
+// selects it for new TrainJobs without a queue. If a WorkloadPriorityClass named defaultPriorityClass exists, the
+// webhook selects it for new TrainJobs without a priority class.
 const (
 	defaultQueue         = "default"
 	defaultPriorityClass = "default"
@@ -75,8 +75,9 @@ const (
 
 var labelsPath = field.NewPath("metadata", "labels")
 
-// unlistedQueue denies queues that do not belong to the tenant. If the tenant has queues, unlistedQueue also denies
-// TrainJobs without a queue, because Kueue would neither queue such a TrainJob nor count its resources.
+// unlistedQueue denies queues that do not belong to the tenant, if the tenant has queues. unlistedQueue also denies
+// TrainJobs without a queue, because Kueue would neither queue such a TrainJob nor count its resources. However, a
+// new TrainJob needs no queue if the tenant has the queue defaultQueue.
 func unlistedQueue(job Job, p Parameters) field.ErrorList {
 	queue := job.Queue
 	if queue == "" && !job.Exists {
@@ -92,8 +93,8 @@ func unlistedQueue(job Job, p Parameters) field.ErrorList {
 	return newViolation(labelsPath, "label %s: want %s, got %s", queueLabel, strings.Join(p.Queues, " or "), got)
 }
 
-// unlistedPriorityClass denies priority classes that the tenant does not list. A job of a higher priority can preempt
-// the jobs of other tenants.
+// unlistedPriorityClass denies priority classes that the tenant does not list, except defaultPriorityClass. A job of
+// a higher priority can preempt the jobs of other tenants.
 func unlistedPriorityClass(job Job, p Parameters) field.ErrorList {
 	if job.PriorityClass == "" || job.PriorityClass == defaultPriorityClass || slices.Contains(p.PriorityClasses, job.PriorityClass) {
 		return nil
@@ -105,7 +106,8 @@ func unlistedPriorityClass(job Job, p Parameters) field.ErrorList {
 	return newViolation(labelsPath, "label %s: %s is not a priority class of this namespace: leave it out%s", priorityClassLabel, printableName(job.PriorityClass), offer)
 }
 
-// unmanagedNamespace denies TrainJobs in a namespace without the label that Red Hat's build of Kueue requires.
+// unmanagedNamespace denies TrainJobs in a namespace that lacks the label p.NamespaceLabel. Red Hat's build of Kueue
+// ignores the jobs of such a namespace.
 func unmanagedNamespace(job Job, p Parameters) field.ErrorList {
 	key, value, required := strings.Cut(p.NamespaceLabel, "=")
 	if got, found := job.NamespaceLabels[key]; !required || job.NamespaceLabels == nil || found && got == value {

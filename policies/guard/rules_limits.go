@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// jobNameLength denies names that are too long. Trainer accepts a longer name, but JobSet then cannot create the
-// pods, so the job never starts.
+// jobNameLength denies names that are longer than runtime.MaxName. Trainer accepts a longer name, but JobSet
+// then cannot create the pods, so the job never starts.
 func jobNameLength(job Job, runtime Runtime) field.ErrorList {
 	if got := int64(len(job.Name)); got > runtime.MaxName {
 		return newViolation(field.NewPath("metadata", "name"), "want at most %d characters, got %d, because the names of the pods begin with the name of the TrainJob", runtime.MaxName, got)
@@ -22,7 +22,8 @@ func jobNameLength(job Job, runtime Runtime) field.ErrorList {
 	return nil
 }
 
-// nodeLimit limits the number of nodes. Up to version 2.3, Trainer accepts any number of nodes.
+// nodeLimit denies numbers of nodes below 1 or above the limit of the runtime. Up to version 2.3, Trainer itself
+// accepts any number of nodes.
 func nodeLimit(job Job, runtime Runtime) field.ErrorList {
 	if job.Nodes == nil || *job.Nodes >= 1 && *job.Nodes <= runtime.MaxNodes {
 		return nil
@@ -30,10 +31,9 @@ func nodeLimit(job Job, runtime Runtime) field.ErrorList {
 	return newViolation(trainerPath.Child("numNodes"), "want 1 to %d, the limit of runtime %s, got %d", runtime.MaxNodes, printableName(job.Runtime.Name), *job.Nodes)
 }
 
-// processLimit limits the number of processes per node. processLimit also denies words such as auto, although Trainer 2.1
-// accepts these words for runtimes without MPI. Trainer starts one process for each GPU if the TrainJob sets no number of
-// processes and the runtime's number of processes is 1. If Trainer starts one process for each GPU, processLimit compares
-// the number of GPUs with the limit.
+// processLimit limits the number of processes per node. If the TrainJob sets no number, and the runtime's number is 1,
+// Trainer starts one process for each GPU. processLimit then compares the number of GPUs with the limit. processLimit
+// also denies words such as auto, although Trainer 2.1 accepts these words for runtimes without MPI.
 func processLimit(job Job, runtime Runtime) field.ErrorList {
 	path := trainerPath.Child("numProcPerNode")
 	want := fmt.Sprintf("want 1 to %d, the limit of runtime %s", runtime.MaxProcPerNode, printableName(job.Runtime.Name))
@@ -52,8 +52,9 @@ func processLimit(job Job, runtime Runtime) field.ErrorList {
 	return nil
 }
 
-// defaultProcesses returns the number of processes that Trainer starts on a node by default. If numProcPerNode of the
-// runtime is 1, Trainer starts one process for each GPU.
+// defaultProcesses returns the number of processes that Trainer starts on a node because of the TrainJob's GPUs. If
+// numProcPerNode of the runtime is 1, Trainer starts one process for each GPU. Otherwise, Trainer ignores the GPUs,
+// and the result is 0.
 func defaultProcesses(amounts map[string]resource.Quantity, runtime Runtime) resource.Quantity {
 	var most resource.Quantity
 	for name, amount := range amounts {
@@ -80,7 +81,8 @@ var gpuNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 
 // countGPUs counts the GPUs of a node. Since Trainer 2.3, a TrainJob's GPUs replace only the runtime's GPUs of the same
 // resource name. For each resource name that the TrainJob does not set, the node keeps the number of GPUs that the
-// runtime sets. Before Trainer 2.3, a TrainJob's GPUs replace all GPUs of the runtime.
+// runtime sets. Before Trainer 2.3, any resources of a TrainJob replace all GPUs of the runtime. The argument
+// "replaces" is then true.
 func countGPUs(amounts map[string]resource.Quantity, runtime Runtime, replaces bool) resource.Quantity {
 	var sum resource.Quantity
 	for name, amount := range amounts {
@@ -109,9 +111,9 @@ func largerAmount(job Job, of func(map[string]resource.Quantity) resource.Quanti
 	return requests
 }
 
-// missingResources denies TrainJobs that replace the runtime's resources and leave out CPU or memory. If a cluster node runs
-// out of resources, pods without CPU and memory requests are evicted first. A ResourceQuota on CPU or memory refuses pods
-// that have no request for the resource.
+// missingResources denies TrainJobs that replace the runtime's resources, but leave out the runtime's CPU or memory. Their
+// pods would have no request for this resource. If a cluster node runs out of resources, Kubernetes first evicts pods
+// without requests. A ResourceQuota on the resource refuses such pods.
 func missingResources(job Job, runtime Runtime) field.ErrorList {
 	if job.Replaces == "" {
 		return nil
@@ -131,8 +133,8 @@ func missingResources(job Job, runtime Runtime) field.ErrorList {
 		job.Replaces, strings.Join(missing, ", "))
 }
 
-// zeroAmount denies amounts of 0. Kubernetes treats a limit of 0 as no limit, and a ResourceQuota does not count a
-// request of 0.
+// zeroAmount denies amounts of 0 for CPU and memory. Kubernetes treats a limit of 0 as no limit, and a request of
+// 0 uses no quota of a ResourceQuota.
 func zeroAmount(job Job, _ Parameters) field.ErrorList {
 	if job.UnknownAmounts {
 		return nil
@@ -149,14 +151,14 @@ func zeroAmount(job Job, _ Parameters) field.ErrorList {
 	return errs
 }
 
-// rdmaNames matches the names of RDMA devices, such as rdma/hca_shared_devices_a, openshift.io/mlnx_ib,
-// vpc.amazonaws.com/efa.
+// rdmaNames matches the names of RDMA devices, such as rdma/hca_shared_devices_a, openshift.io/mlnx_ib
+// and vpc.amazonaws.com/efa.
 var rdmaNames = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)rdma|infiniband|(^|[/_.-])(ib|hca|efa|roce)([0-9_.-]|$)`)
 })
 
-// unencryptedRDMA denies RDMA devices if the network is encrypted. MPI uses all RDMA devices that it finds, and the
-// encryption does not cover RDMA traffic.
+// unencryptedRDMA denies RDMA devices if the network is encrypted. MPI would send data through the RDMA devices,
+// and the encryption of the pod network does not cover RDMA traffic.
 func unencryptedRDMA(job Job, p Parameters) field.ErrorList {
 	if p.Encryption == "none" {
 		return nil

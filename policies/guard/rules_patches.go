@@ -11,13 +11,13 @@ import (
 )
 
 // runtimeVolumes are the names of volumes that Trainer and the shipped runtimes use. A patch may not add a volume with
-// a name in runtimeVolumes, because the added volume would replace the runtime's volume.
+// one of these names, because the added volume would replace the runtime's volume.
 var runtimeVolumes = []string{"home", "initializer", "mpi-hostfile", "mpi-run", "mpi-ssh-auth", "shm", "tmp"}
 
-// storagePrefix is the prefix of the names of all storage volumes in runtimes.
+// storagePrefix is a reserved prefix: the name of every storage volume in a runtime begins with storagePrefix.
 const storagePrefix = "storage-"
 
-// isRuntimeVolume reports whether a runtime can have a volume with the given name.
+// isRuntimeVolume reports whether a name is reserved for volumes of runtimes.
 func isRuntimeVolume(volume string) bool {
 	return slices.Contains(runtimeVolumes, volume) || strings.HasPrefix(volume, storagePrefix)
 }
@@ -27,9 +27,9 @@ func disallowedVolume(job Job, p Parameters) field.ErrorList {
 		"%s is a name for volumes of the runtime: write a name other than "+strings.Join(runtimeVolumes, ", ")+" and "+storagePrefix+"*")...)
 }
 
-// patchTargets lists, for each kind of target, the names of the jobs or containers to which patches may refer. The jobs and
-// containers in patchTargets are part of the shipped runtimes. patchTargets has no entry for the kind "env of container".
-// Trainer refuses every patch that sets environment variables of a main container.
+// patchTargets maps each kind of target to the names that patches may use. The names are those of the jobs and containers
+// in the shipped runtimes. The kind "env of container" has no names, because Trainer refuses every patch that sets
+// environment variables of a main container.
 var patchTargets = map[string][]string{
 	"job":           {"dataset-initializer", "launcher", "model-initializer", "node"},
 	"container":     {"dataset-initializer", "model-initializer", "node"},
@@ -37,8 +37,8 @@ var patchTargets = map[string][]string{
 }
 
 // unknownPatchTarget denies patches of jobs and containers that the shipped runtimes do not have. Trainer 2.3
-// silently ignores a patch of a job that does not exist. unknownPatchTarget ignores TrainJobs that use a tenant's
-// own runtime, because this runtime can contain any names.
+// silently ignores a patch of a job that the runtime does not have. unknownPatchTarget does not check TrainJobs
+// that use a tenant's own runtime, because this runtime can contain any names.
 func unknownPatchTarget(job Job, p Parameters) field.ErrorList {
 	if listed, ok := p.Runtimes[job.Runtime.Name]; !ok || listed.Kind != job.Runtime.Kind || job.Runtime.Group != v1alpha1.TrainerGroup {
 		return nil
@@ -54,15 +54,14 @@ func unknownPatchTarget(job Job, p Parameters) field.ErrorList {
 	return errs
 }
 
-// runtimeVolumeMount denies mounts of the runtime's volumes. A runtime can mount only one folder of a volume, or
-// mount the volume read-only. If a TrainJob could mount a volume of the runtime, the new mount would bypass the
-// limits of the runtime's own mount.
+// runtimeVolumeMount denies mounts of the runtime's volumes. The runtime's own mount can be limited to one
+// folder of the volume, or can be read-only. A TrainJob that mounts the volume itself would bypass these limits.
 func runtimeVolumeMount(job Job, _ Parameters) field.ErrorList {
 	return forbidEach(job.Mounts, isRuntimeVolume, "%s is a volume of the runtime, which already mounts the part that jobs may use: leave this mount out, or mount another volume")
 }
 
-// unlistedLabel denies labels and annotations that the platform does not list, because network policies, sidecar injectors
-// and schedulers select pods by labels and annotations.
+// unlistedLabel denies labels and annotations that the platform does not list. Network policies, sidecar injectors and
+// schedulers select pods by labels and annotations, so an unlisted key could change how they treat the pods.
 func unlistedLabel(job Job, p Parameters) field.ErrorList {
 	return append(
 		unlisted(job.Labels, p.Labels, "the labels that this platform lets jobs set", "labels"),
@@ -70,8 +69,8 @@ func unlistedLabel(job Job, p Parameters) field.ErrorList {
 	)
 }
 
-// unlistedNodeLabel returns a denial for each node label that the platform does not list. A nodeSelector could move
-// jobs away from the cluster nodes that the runtime selects.
+// unlistedNodeLabel returns a denial for each node label that the platform does not list. With other labels in its
+// nodeSelector, a TrainJob could leave the cluster nodes that the runtime selects.
 func unlistedNodeLabel(job Job, p Parameters) field.ErrorList {
 	return unlisted(job.NodeLabels, p.NodeLabels, "the node labels that node selectors may use on this platform", "nodeLabels")
 }

@@ -15,15 +15,15 @@ const (
 	maxPatches = 16
 )
 
-// Size describes how large a part of a TrainJob is.
+// Size is the size of a part of a TrainJob.
 type Size struct {
 	Bytes  int // the number of bytes that the API server stores, or a few more
 	Fields int // the number of fields at all levels, plus the number of empty mappings
 }
 
-// oversizedJob denies large TrainJobs. The API server stores the spec several times: in the TrainJob, the JobSet, the Jobs
-// and the pods. The policy in the cluster also limits the size of managedFields. The package "guard" does not know the
-// managedFields of a TrainJob.
+// oversizedJob denies large TrainJobs, because the API server stores the spec several times: in the TrainJob, the JobSet,
+// the Jobs and the pods. Only the policy in the cluster limits the size of managedFields, because the package "guard" does
+// not know the managedFields of a TrainJob.
 func oversizedJob(job Job, _ Parameters) field.ErrorList {
 	if job.Size.Bytes <= maxBytes && job.Size.Fields <= maxFields && job.Overrides <= maxPatches {
 		return nil
@@ -32,7 +32,7 @@ func oversizedJob(job Job, _ Parameters) field.ErrorList {
 		maxBytes, maxFields, maxPatches, job.Size.Bytes, job.Size.Fields, job.Overrides)
 }
 
-// sizedParts returns the parts of a TrainJob that RuleOversizedJob counts.
+// sizedParts returns the parts of a TrainJob whose size RuleOversizedJob limits. The first part is the spec.
 func sizedParts(trainJob map[string]any) []any {
 	metadata := value{content: trainJob}.get("metadata")
 	parts := []any{value{content: trainJob}.get("spec").mappingEntries()}
@@ -46,9 +46,9 @@ func sizedParts(trainJob map[string]any) []any {
 	return parts
 }
 
-// computeSize returns the size of decoded JSON as policies/admission/rule_oversized_job.cue counts it. The rule in
-// rule_oversized_job.cue measures the text that CEL's function "format" writes. In the text from CEL's function "format",
-// mappings look like {"a":1, "b":2}, and lists look like [1, 2]. Source: github.com/google/cel-go, ext/formatting.go.
+// computeSize returns the size of decoded JSON. The result equals the size that policies/admission/rule_oversized_job.cue
+// computes in CEL. This rule converts the JSON to text with CEL's function "format". In this text, mappings look like
+// {"a":1, "b":2}, and lists look like [1, 2]. Source: github.com/google/cel-go, ext/formatting.go.
 func computeSize(content any) Size {
 	switch v := content.(type) {
 	case map[string]any:
@@ -74,10 +74,10 @@ func computeSize(content any) Size {
 	return Size{Bytes: len(fmt.Sprint(content))}
 }
 
-// textSize returns the size of one part of a text that CEL's function "format" has written. The API server stores each of
-// the characters <, > and &, and each control character, as six bytes. In the formatted text, a control character begins
-// with a backslash. Therefore textSize counts each backslash as six bytes. textSize counts fields as the admission policy
-// does: one field for each quote before a colon, and one field for each empty mapping.
+// textSize returns the size of a part of the text that CEL's function "format" would write. The API server stores each of
+// the characters <, > and &, and each control character, as six bytes. In the text, a control character begins with a
+// backslash, so textSize counts each backslash as six bytes. Like the admission policy, textSize counts one field
+// wherever a colon follows a quote, and one field for each empty mapping.
 func textSize(text string) Size {
 	escaped := 0
 	for _, char := range []string{"<", ">", "&", `\`} {

@@ -20,7 +20,7 @@ import (
 
 // fieldSchema describes the values that a field of a TrainJob can have.
 type fieldSchema interface {
-	// check adds the problems of a value to the findings.
+	// check adds each problem of the value v to the findings.
 	check(v value, f *findings)
 }
 
@@ -34,8 +34,8 @@ type findings struct {
 	disallowed  []DisallowedField // fields that violate a rule
 }
 
-// object is the schema of a mapping with a fixed set of fields. A mapping that contains an unknown field violates
-// the rule in the field "rule" of the schema.
+// object is the schema of a mapping with a fixed set of fields. An unknown field in the mapping violates the rule
+// that the field "rule" names.
 type object struct {
 	rule     Rule
 	fields   fields
@@ -74,7 +74,7 @@ func (o object) check(v value, f *findings) {
 	}
 }
 
-// adviseUnknown returns advice for a user who has set an unknown field.
+// adviseUnknown returns text that tells the user what to write instead of an unknown field.
 func (o object) adviseUnknown(key string) string {
 	if meant := message.Nearest(key, o.allowedNames()); meant != "" {
 		return "write " + meant + ", or leave it out"
@@ -88,7 +88,7 @@ func (o object) allowedNames() []string {
 }
 
 // forbiddenField describes a field of Trainer that must not be set. The text of a forbiddenField states why the
-// field is forbidden, and what to do instead.
+// field is forbidden, and what the user can do instead.
 type forbiddenField string
 
 func (forbiddenField) check(value, *findings) {}
@@ -187,7 +187,7 @@ func isInt32(v any) bool {
 	return ok && n >= math.MinInt32 && n <= math.MaxInt32
 }
 
-// isStorageURI reports whether Trainer's CRD accepts the URI of a dataset or model.
+// isStorageURI reports whether Trainer's CRD accepts a value as the URI of a dataset or model.
 func isStorageURI(v any) bool {
 	text, ok := v.(string)
 	scheme, rest, found := strings.Cut(text, "://")
@@ -197,7 +197,7 @@ func isStorageURI(v any) bool {
 // uriScheme matches the scheme of a URI. Source: Trainer's CRD.
 var uriScheme = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`) })
 
-// isManager reports whether Trainer's webhook accepts the manager of a patch.
+// isManager reports whether Trainer's webhook accepts a value as the manager of a patch.
 func isManager(v any) bool {
 	text, _ := v.(string)
 	return len(validation.IsDomainPrefixedPath(nil, text)) == 0
@@ -209,7 +209,8 @@ func isTimestamp(v any) bool {
 	return err == nil
 }
 
-// wholeNumber converts integers, and floats such as 2.0, to int64.
+// wholeNumber converts integers, and floats without a fraction such as 2.0, to int64. The second result is false for
+// other values.
 func wholeNumber(v any) (int64, bool) {
 	switch n := v.(type) {
 	case int64:
@@ -222,9 +223,9 @@ func wholeNumber(v any) (int64, bool) {
 	return 0, false
 }
 
-// Patterns of quantities. Every API server refuses a text that does not match kubernetesQuantity. A text that does
-// not match cheapQuantity can take minutes to parse. Sources: the pattern in Trainer's CRD, and
-// policies/admission/rule_invalid_quantity.cue.
+// Patterns of quantities. The API server refuses a text that does not match kubernetesQuantity, which is the
+// pattern in Trainer's CRD. The package "guard" parses only text that matches cheapQuantity, because other text
+// can take minutes to parse. cheapQuantity is the pattern in policies/admission/rule_invalid_quantity.cue.
 var (
 	cheapQuantity = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^\+?([0-9]{1,15}(\.[0-9]{0,9})?|\.[0-9]{1,9})([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,2})?$`)
@@ -250,8 +251,8 @@ func (amount) check(v value, f *findings) {
 	f.typeError(v, `a quantity such as 4 or "16Gi"`)
 }
 
-// parseQuantity parses only quantities that match cheapQuantity. If a value does not match
-// cheapQuantity, the second result of parseQuantity is false.
+// parseQuantity parses a quantity. The second result is false if the value does not match
+// cheapQuantity.
 func parseQuantity(v any) (resource.Quantity, bool) {
 	text, ok := quantityText(v)
 	if !ok || !cheapQuantity().MatchString(text) {
@@ -261,7 +262,7 @@ func parseQuantity(v any) (resource.Quantity, bool) {
 	return q, err == nil
 }
 
-// quantityText returns the text of a quantity, which can be a whole number.
+// quantityText returns a quantity as text. In JSON, a quantity is a string or a whole number.
 func quantityText(v any) (string, bool) {
 	if n, ok := wholeNumber(v); ok {
 		return strconv.FormatInt(n, 10), true

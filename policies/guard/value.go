@@ -11,14 +11,15 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// value is a value of decoded JSON with its path in the TrainJob. A lookup of a field returns a value without content if the
-// field is missing, or if its parent is not a mapping.
+// value is a value of decoded JSON with its path in the TrainJob. The content is nil if the TrainJob does not contain the
+// value.
 type value struct {
 	content any
 	path    *field.Path
 }
 
-// get returns the value at a path of keys.
+// get returns the value at a path of keys. If a field is missing, or its parent is not a mapping, the content of the
+// result is nil.
 func (v value) get(keys ...string) value {
 	for _, key := range keys {
 		v = value{v.mappingEntries()[key], v.childPath(key)}
@@ -26,8 +27,8 @@ func (v value) get(keys ...string) value {
 	return v
 }
 
-// childPath returns the path of a field. An unusual field name is quoted, because a field name in a TrainJob can
-// contain any characters.
+// childPath returns the path of a field. childPath puts an unusual field name in brackets, because a field name
+// in a TrainJob can contain any characters.
 func (v value) childPath(key string) *field.Path {
 	switch {
 	case !message.Plain(key):
@@ -50,7 +51,7 @@ func printableName(text string) string {
 	return message.Quote(text)
 }
 
-// isSet reports whether the value is set. The API server treats null as unset.
+// isSet reports whether the value exists and is not null. The API server treats a field with the value null as missing.
 func (v value) isSet() bool { return v.content != nil }
 
 // stringValue returns the text of a value, or "" if the value is not a string.
@@ -78,7 +79,7 @@ func (v value) mappingEntries() map[string]any {
 // sortedKeys returns the keys of a value in alphabetical order, or no keys if the value is not a mapping.
 func (v value) sortedKeys() []string { return slices.Sorted(maps.Keys(v.mappingEntries())) }
 
-// lookUpEach looks up a path of keys in several values, and returns the values that exist.
+// lookUpEach looks up the same path of keys in each of several values, and returns the values that it finds.
 func lookUpEach(in []value, keys ...string) []value {
 	var found []value
 	for _, v := range in {

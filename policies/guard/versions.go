@@ -1,7 +1,7 @@
 package guard
 
-// overridesKey and patchesKey are names of the field in a TrainJob's spec that contains patches. The name is
-// overridesKey up to Trainer 2.1, and patchesKey since Trainer 2.2.
+// overridesKey and patchesKey are names of fields. The patches of a TrainJob are in the spec's field
+// overridesKey up to Trainer 2.1, and in the field patchesKey since Trainer 2.2.
 const (
 	overridesKey = "podTemplateOverrides"
 	patchesKey   = "runtimePatches"
@@ -27,16 +27,17 @@ func trainer21() Reader {
 	}
 }
 
-// trainer22 returns the reader for Trainer 2.2, in which TrainJobs can patch the runtime at every level, from the JobSet to
-// containers. Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.2.
+// trainer22 returns the reader of TrainJobs for Trainer 2.2. In Trainer 2.2, TrainJobs can patch the runtime at every
+// level, from the JobSet to containers. Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.2.
 func trainer22() Reader {
 	return Reader{
 		replaces: "2.2", limitsItems: true, trainJob: patchedTrainJob(fields{"securityContext": runtimesSecurityContext}), findPatches: runtimePatches,
 	}
 }
 
-// trainer23 returns the reader of TrainJobs for Trainer 2.3. Compared with Trainer 2.2, patches have one more field,
-// terminationGracePeriodSeconds. Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.3.
+// trainer23 returns the reader of TrainJobs for Trainer 2.3. Unlike Trainer 2.2, Trainer 2.3 merges a TrainJob's
+// resources into the runtime's resources. Patches also have the new field terminationGracePeriodSeconds, which
+// the schema forbids. Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.3.
 func trainer23() Reader {
 	return Reader{
 		limitsItems: true,
@@ -51,7 +52,8 @@ func trainer23() Reader {
 const runtimesSecurityContext = forbiddenField("the security context of the runtime satisfies the namespace's Pod Security level" + orOtherRuntime)
 
 // patchedTrainJob returns the schema of TrainJobs for versions of Trainer that have the field runtimePatches. The
-// argument "podFields" contains those forbidden fields of the pod spec that exist only in some versions of Trainer.
+// argument "podFields" contains forbidden fields of the pod spec, namely the fields that exist only in some
+// versions of Trainer.
 func patchedTrainJob(podFields fields) fieldSchema {
 	pod := patchObject(fields{"metadata": patchMetadata(), "spec": podSpec(podFields)})
 	job := patchObject(fields{"metadata": patchMetadata(), "spec": patchObject(fields{"template": pod})})

@@ -10,12 +10,13 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// minCostRatio is the minimum ratio of the API server's cost limit to the cost of a large TrainJob.
+// minCostRatio is a safety factor. The CEL cost of the admission policy for a large TrainJob, multiplied by
+// minCostRatio, must not exceed the API server's CEL cost budget.
 const minCostRatio = 10
 
 // TestCostLeavesRoom evaluates the admission policy twice for a large TrainJob, each time with a different CEL cost
-// budget. With a tenth of the API server's CEL cost budget, the policy must admit the TrainJob. With a tiny CEL
-// cost budget, the policy must refuse the TrainJob.
+// budget. With a tenth of the API server's budget, the policy must admit the TrainJob. With a tiny budget, the
+// policy must refuse the TrainJob, which proves that the budget has an effect.
 func TestCostLeavesRoom(t *testing.T) {
 	policies, err := Compile(guardtest.Objects(t, "spec: {target: {trainer: \"2.3\", kueue: \"0.19\"}}"))
 	if err != nil {

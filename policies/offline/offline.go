@@ -32,7 +32,7 @@ type Request struct {
 	Resource string
 }
 
-// Denial is a message of a policy that denies a request.
+// Denial states that a policy denies a request. Message is the reason.
 type Denial struct {
 	Policy, Binding, Message string
 }
@@ -44,8 +44,8 @@ type Policies struct {
 	parameters map[string]*unstructured.Unstructured // ConfigMaps, by NAMESPACE/NAME
 }
 
-// Compile compiles the policies in a list of objects. Compile also uses the bindings and ConfigMaps in the list, and
-// ignores objects of all other kinds.
+// Compile compiles the policies in a list of objects. The result also contains the bindings and ConfigMaps in the
+// list. Compile ignores all other objects.
 func Compile(objects []map[string]any) (*Policies, error) {
 	all := &Policies{compiled: map[string]*policy{}, parameters: map[string]*unstructured.Unstructured{}}
 	for _, fields := range objects {
@@ -78,7 +78,7 @@ func (p *Policies) addPolicy(fields map[string]any) error {
 	return err
 }
 
-// Bound reports whether a policy is bound to a namespace.
+// Bound reports whether at least one policy is bound to a namespace.
 func (p *Policies) Bound(namespace string) bool {
 	for _, binding := range p.bindings {
 		if selected, err := selectsNamespace(binding, namespace); err == nil && selected {
@@ -111,7 +111,7 @@ func (p *Policies) Evaluate(ctx context.Context, r Request) ([]Denial, error) {
 	return denials, nil
 }
 
-// evaluate evaluates the policy of one binding.
+// evaluate evaluates the policy to which a binding refers, with the parameters to which the binding refers.
 func (p *Policies) evaluate(ctx context.Context, binding *admissionv1.ValidatingAdmissionPolicyBinding, attributes *admission.VersionedAttributes,
 	namespaceLabels map[string]string) ([]string, error) {
 	policy, found := p.compiled[binding.Spec.PolicyName]
@@ -136,7 +136,7 @@ func (p *Policies) evaluate(ctx context.Context, binding *admissionv1.Validating
 	return policy.evaluate(ctx, attributes, parameters, namespace), nil
 }
 
-// requiredLabels returns the namespace label that the parameters of a policy require.
+// requiredLabels returns the label that a namespace needs according to the parameters of a policy.
 func requiredLabels(parameters runtime.Object) map[string]string {
 	configMap, ok := parameters.(*unstructured.Unstructured)
 	if !ok {
@@ -147,9 +147,9 @@ func requiredLabels(parameters runtime.Object) map[string]string {
 	return map[string]string{key: value}
 }
 
-// selectsNamespace reports whether a binding selects a namespace. The labels of the namespace are unknown, except for
-// kubernetes.io/metadata.name, which contains the name of the namespace. selectsNamespace therefore lets the selector
-// of a binding match only the label kubernetes.io/metadata.name.
+// selectsNamespace reports whether a binding selects a namespace. selectsNamespace knows only the label
+// kubernetes.io/metadata.name, whose value is the name of the namespace. Therefore, a binding whose selector requires
+// another label selects no namespace.
 func selectsNamespace(binding *admissionv1.ValidatingAdmissionPolicyBinding, namespace string) (bool, error) {
 	if binding.Spec.MatchResources == nil {
 		return true, nil

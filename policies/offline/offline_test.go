@@ -33,8 +33,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// expect checks that the policy and the package "guard" both admit a case, or both refuse it by the
-// expected rules.
+// expect evaluates a case with the policy and with the package "guard". Both must give the result
+// that the case expects.
 func expect(t *testing.T, policies *offline.Policies, objects []map[string]any, c cases.Case) {
 	t.Helper()
 	outcome, err := policies.Run(t.Context(), c)
@@ -53,7 +53,8 @@ func expect(t *testing.T, policies *offline.Policies, objects []map[string]any, 
 	}
 }
 
-// TestRulesOfOtherPlatforms tests rules that no TrainJob can break on the unchanged example platform.
+// TestRulesOfOtherPlatforms tests rules with a changed platform of the example acme, which has an encrypted network
+// and no Kueue. On the unchanged platform, no TrainJob could break these rules.
 func TestRulesOfOtherPlatforms(t *testing.T) {
 	objects := guardtest.Objects(t, guardtest.WithoutKueue)
 	policies, err := offline.Compile(objects)

@@ -20,15 +20,15 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// tenantAuthorizer is an authorizer that grants no rights, because users of tenants have none of the rights that
-// the policy checks.
+// tenantAuthorizer answers the policy's questions about the rights of users. It grants no rights, because users
+// of tenants have none of the rights that the policy checks.
 var tenantAuthorizer = authorizer.AuthorizerFunc(func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
 	return authorizer.DecisionNoOpinion, "", nil
 })
 
-// policy is a ValidatingAdmissionPolicy with compiled expressions. A validation and its message have the same index
-// in their lists. trainyard does not use the API server's own type for compiled policies (plugin/policy/validating),
-// because this type would more than double the size of the program.
+// policy is a ValidatingAdmissionPolicy with compiled expressions. Each validation has the same index in the field
+// "validations" as its message in the field "messages". trainyard does not use the API server's own type for
+// compiled policies (plugin/policy/validating), because this type would more than double the size of the program.
 type policy struct {
 	source                            *admissionv1.ValidatingAdmissionPolicy
 	conditions, validations, messages cel.ConditionEvaluator
@@ -36,8 +36,8 @@ type policy struct {
 	budget int64
 }
 
-// expression is a CEL expression with its type. The field "name" is empty if the expression is a
-// validation or a message.
+// expression is a CEL expression and the type of its result. The field "name" is empty if the
+// expression is a validation or a message.
 type expression struct {
 	name, text string
 	returns    *celgo.Type
@@ -94,8 +94,8 @@ func (p *policy) appliesTo(attributes *admission.VersionedAttributes) bool {
 	})
 }
 
-// evaluate returns the messages of all validations that deny a request. A validation that cannot be evaluated also
-// denies the request, because the field failurePolicy of the policy has the value Fail.
+// evaluate returns the messages of all validations that deny a request. If the evaluation of a validation fails,
+// the validation also denies the request, because the policy has failurePolicy: Fail.
 func (p *policy) evaluate(ctx context.Context, attributes *admission.VersionedAttributes, parameters runtime.Object, namespace *corev1.Namespace) []string {
 	kind, resource := attributes.GetKind(), attributes.GetResource()
 	request := cel.CreateAdmissionRequest(attributes.Attributes, metav1.GroupVersionResource(resource), metav1.GroupVersionKind(kind))
@@ -136,8 +136,9 @@ func (p *policy) evaluate(ctx context.Context, attributes *admission.VersionedAt
 	return denials
 }
 
-// denialMessage returns the message of a validation. Like the API server, denialMessage ignores a message expression if
-// the result is empty, too long, or has several lines.
+// denialMessage returns the message of a validation: the result of its message expression. Like the API server,
+// denialMessage returns the fixed text in the field "message" instead if there is no result, or if the result is
+// empty, is too long, or has several lines.
 func (p *policy) denialMessage(i int, messages []cel.EvaluationResult) string {
 	if len(messages) > i && messages[i].Error == nil && messages[i].EvalResult != nil {
 		text, _ := messages[i].EvalResult.Value().(string)

@@ -13,7 +13,7 @@ import (
 )
 
 // Serve reads a cases.Request from the reader "in", and writes the cases.Response to the writer "out", both as JSON. If
-// the request fails, the response contains the error.
+// Serve cannot read the request or evaluate a case, the response contains the error.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	outcomes, err := evaluate(ctx, in)
 	response := cases.Response{Outcomes: outcomes}
@@ -65,7 +65,7 @@ func (p *Policies) Run(ctx context.Context, c cases.Case) (cases.Outcome, error)
 	return o, nil
 }
 
-// readRule returns the rule in a message such as "spec.trainer.numNodes: node-limit: want ...".
+// readRule returns the name of the rule in a message such as "spec.trainer.numNodes: node-limit: want ...".
 func readRule(message string) string {
 	if rest, found := strings.CutPrefix(message, "breaks the rule "); found { // the default message, which replaces a message that is too long
 		rule, _, _ := strings.Cut(rest, " ")

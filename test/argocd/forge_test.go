@@ -13,12 +13,13 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// forge is a Git server whose host name DNS cannot resolve. Clients reach the server through a proxy, and trust the
-// server's certificate. The setting url.BASE.insteadOf of Git cannot replace the proxy, because Argo CD lists branches
-// with a library that ignores this setting.
+// forge is a Git server with a host name that is not in DNS. Clients reach the server through a proxy, and trust the
+// server's certificate. Without the proxy, the clients would need Git's setting url.BASE.insteadOf, but Argo CD lists
+// branches with a library that ignores this setting.
 type forge struct{ proxy, certificate string }
 
-// newForge serves an empty repository as https://HOST/platform.git until the test ends.
+// newForge starts a forge that serves an empty repository at https://HOST/platform.git. The forge stops when the test
+// ends.
 func newForge(t *testing.T, host string) forge {
 	t.Helper()
 	public, private, err := cert.GenerateSelfSignedCertKey(host, nil, nil)

@@ -24,9 +24,9 @@ const personConfig = `[user]
 	proxy = %s
 `
 
-// TestNewcomerFollowsThePage runs the commands of docs/argocd.md as printed. Before the first command, the test starts
-// Argo CD and a control plane with Trainer, and serves an empty repository at the page's address. With -v, the test prints
-// how long the commands took.
+// TestNewcomerFollowsThePage runs the commands of docs/argocd.md without changes. Before the first command, the test
+// starts Argo CD and a control plane with Trainer, and serves an empty repository at the address that the commands use.
+// With -v, the test prints how long the commands took.
 func TestNewcomerFollowsThePage(t *testing.T) {
 	text, err := os.ReadFile(repo.Path(t, "docs/argocd.md"))
 	if err != nil {

@@ -8,15 +8,17 @@ import (
 	"github.com/trainyard/trainyard/test/attack"
 )
 
-// onboardings is the default number of rounds of TestNoTrainJobEscapesDuringOnboarding. A round is slow, because
-// Argo CD runs through all sync waves twice.
+// onboardings is the default number of rounds of TestNoTrainJobEscapesDuringOnboarding. The default is small,
+// because a round is slow: Argo CD applies all sync waves twice. In each round, the test adds and removes as
+// many tenants as tenantsPerRound says.
 const (
 	onboardings     = 2
 	tenantsPerRound = 5
 )
 
-// TestNoTrainJobEscapesDuringOnboarding adds and removes tenants through Git, several times. While tenants come and
-// go, an editor of each tenant submits TrainJobs with a runtime that the tenant does not list.
+// TestNoTrainJobEscapesDuringOnboarding adds and removes tenants through Git, several times. Meanwhile, an editor
+// of each tenant submits TrainJobs with a runtime that the tenant does not list. The test fails if one of these
+// TrainJobs is admitted.
 func TestNoTrainJobEscapesDuringOnboarding(t *testing.T) {
 	w := newWorld(t)
 	w.awaitCondition(t, "the platform is applied", w.inSync(w.headCommit(t)))

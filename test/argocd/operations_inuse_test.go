@@ -39,7 +39,8 @@ func (o *operator) expectSynced(t *testing.T) {
 	o.awaitCondition(t, "the platform equals the commit in Git", o.inSync(o.headCommit(t)))
 }
 
-// expectTerminating waits until the deletion of an object has begun and Argo CD's sync has ended.
+// expectTerminating waits until an object is being deleted, and Argo CD's sync has succeeded although the object still
+// exists.
 func (o *operator) expectTerminating(t *testing.T, kind schema.GroupVersionKind, name string) {
 	t.Helper()
 	object := &unstructured.Unstructured{}
@@ -83,8 +84,8 @@ func (o *operator) quota(t *testing.T) int64 {
 }
 
 // restoreRuntime adds an unused runtime to the document, and then removes it. Before anybody confirms the removal,
-// restoreRuntime adds the runtime again. As docs/operations.md says, Argo CD applies no newer commit while it waits
-// for the confirmation of a removal.
+// restoreRuntime adds the runtime again, and changes a quota. Argo CD must not apply these newer commits while it
+// waits for the confirmation (see docs/operations.md).
 func (o *operator) restoreRuntime(t *testing.T) {
 	const add = "s/^    mpi: \\(.*\\)/    mpi: \\1\\n    unused: \\1/"
 	o.changeDocument(t, add, "")
@@ -129,9 +130,9 @@ func (o *operator) removeRuntimeInUse(t *testing.T) {
 	o.expectGone(t, runtimeKind, client.ObjectKey{Name: "mpi"})
 }
 
-// changeImmutableField moves a LocalQueue to another ClusterQueue in the document. The API server refuses to change the
-// ClusterQueue of a LocalQueue. The old bundle is deleted first, because trainyard would refuse to move a LocalQueue of
-// an existing bundle.
+// changeImmutableField moves a LocalQueue to another ClusterQueue in the document. The API server must refuse this
+// change, because the ClusterQueue of a LocalQueue is immutable. trainyard also refuses the change if it finds the
+// LocalQueue in the old bundle, so changeImmutableField deletes the old bundle first.
 func (o *operator) changeImmutableField(t *testing.T) {
 	o.namespace = "team-alpha"
 	o.submit(t, "kept", "mpi")
@@ -150,8 +151,9 @@ func (o *operator) changeImmutableField(t *testing.T) {
 	o.expectRunning(t, "kept")
 }
 
-// expectRuntimeStays checks a runtime whose removal was confirmed. While Trainer's finalizer keeps the runtime, Argo CD must
-// apply no newer commit. The test then ends the waiting sync by hand, and Argo CD must apply the newer commit.
+// expectRuntimeStays checks a runtime that was removed with a confirmation, but that TrainJobs still use. While Trainer's
+// finalizer keeps the runtime, Argo CD must apply no newer commit. expectRuntimeStays then terminates the waiting sync with
+// kubectl. After that, Argo CD must apply the newer commit.
 func (o *operator) expectRuntimeStays(t *testing.T) {
 	t.Helper()
 	o.awaitCondition(t, "Argo CD waits for another confirmation", func(app *unstructured.Unstructured) error {

@@ -39,8 +39,8 @@ type operator struct {
 }
 
 // TestOperatorFollowsThePage runs the commands of docs/operations.md as printed, with the real Kueue. Before and after some
-// of the commands, the test submits TrainJobs, and checks which TrainJobs run. The test also checks which changes in the
-// cluster Argo CD keeps or reverts according to the page.
+// of the commands, the test submits TrainJobs, and checks which TrainJobs run. The page says which changes in the cluster
+// Argo CD keeps and which it reverts; the test also checks these statements.
 func TestOperatorFollowsThePage(t *testing.T) {
 	t.Run("Trainer 2.3", func(t *testing.T) { followOperations(t, strings.NewReplacer(), false) })
 	t.Run("Trainer 2.1", func(t *testing.T) {
@@ -80,15 +80,16 @@ func followOperations(t *testing.T, versions *strings.Replacer, keepsRuntimes bo
 	}
 }
 
-// check contains a function that runs before or after a command of docs/operations.md. Checks run in the order of
-// their list, and each check runs only once. A check runs at the first command that contains the text in the field
-// "command", after the previous check has run.
+// check contains a function that runs before or after a command of docs/operations.md. The field "when" is
+// "before" or "after", and the field "command" is a part of the command's text. Checks run in the order of their
+// list, and each check runs only once: at the first command with this text that follows the previous check.
 type check struct {
 	when, command string
 	check         func(t *testing.T)
 }
 
-// run executes the first check of a list if the check belongs to the given step, and returns the remaining checks.
+// run executes the first check of a list if this check must run before or after the given step, as the argument "when"
+// says. run returns the checks that have not run yet.
 func (o *operator) run(t *testing.T, checks []check, when string, step doctest.Step) []check {
 	t.Helper()
 	if len(checks) == 0 || checks[0].when != when || !strings.Contains(step.Command, checks[0].command) {
@@ -119,8 +120,8 @@ func (o *operator) checks() []check {
 		}},
 		{"after", release, func(t *testing.T) {
 			o.expectKept(t, "None")
-			// After the release of the queue, Kueue can start either of the two TrainJobs. The test
-			// deletes the second TrainJob, so that the first TrainJob runs.
+			// Both TrainJobs wait when the queue is released, and Kueue can start either of them.
+			// The test deletes the second TrainJob, so that Kueue starts the first.
 			o.remove(t, "second")
 			o.expectRunning(t, "first")
 			o.submit(t, "second", "mpi")
@@ -209,7 +210,8 @@ func (o *operator) submit(t *testing.T, name, runtime string) {
 	controlplane.Eventually(t, func(ctx context.Context) error { return o.Client().Create(ctx, o.job(name, runtime)) })
 }
 
-// remove deletes a TrainJob, because without a kubelet, no TrainJob ends.
+// remove deletes a TrainJob. Deletion is the only way to end a TrainJob here, because no TrainJob completes without a
+// kubelet.
 func (o *operator) remove(t *testing.T, name string) {
 	t.Helper()
 	delete(o.pods, name)
@@ -240,9 +242,9 @@ func (o *operator) expectPods(t *testing.T, name string, suspended bool, pods in
 	t.Helper()
 	all := &corev1.PodList{}
 	poll.Until(t, serverTimeout, func(context.Context) error {
-		// This code does not use the context that poll.Until passes, because that context ends at the timeout.
-		// If the requests used the context of poll.Until, they would fail after the timeout. With that
-		// context, the test could not report the state of the TrainJob after the timeout.
+		// The requests do not use the context that poll.Until passes, because that context is canceled at the
+		// timeout. A request that is running at the timeout would then fail, and the test would report this
+		// error instead of the state of the TrainJob.
 		ctx := t.Context()
 		live := &trainer.TrainJob{}
 		err := errors.Join(
@@ -262,8 +264,8 @@ func (o *operator) expectPods(t *testing.T, name string, suspended bool, pods in
 	return strings.Join(ids, " ")
 }
 
-// expectKept makes Argo CD compare Git and the cluster, and checks that Argo CD keeps the stop policy of the
-// ClusterQueue "research".
+// expectKept makes Argo CD compare Git and the cluster, and checks that the ClusterQueue "research" keeps
+// the given stop policy.
 func (o *operator) expectKept(t *testing.T, policy string) {
 	t.Helper()
 	o.expectRest(t)

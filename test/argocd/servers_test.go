@@ -27,7 +27,8 @@ type servers struct {
 	environment       []string
 }
 
-// startArgoCD starts Redis, the repo-server and the application-controller, with additional environment variables.
+// startArgoCD starts Redis, the repo-server and the application-controller. The argument "environment" contains
+// additional environment variables for the servers of Argo CD.
 func startArgoCD(t *testing.T, cp *controlplane.ControlPlane, environment ...string) servers {
 	t.Helper()
 	s := servers{cp: cp, logs: t.TempDir(), plugins: t.TempDir(), redis: freePort(t), repoServer: freePort(t), environment: environment}
@@ -59,8 +60,8 @@ func (s servers) startPlugin(t *testing.T, name, settings, programs string) {
 	s.serve(t, "plugin", address{"unix", filepath.Join(s.plugins, name+".sock")}, cmd)
 }
 
-// componentCommand sets ARGOCD_BINARY_NAME, because one program contains all servers of Argo CD and this variable
-// selects the server.
+// componentCommand returns a command that starts a server of Argo CD. One program contains all servers, and the
+// environment variable ARGOCD_BINARY_NAME selects the server.
 func (s servers) componentCommand(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(repo.Tool(t, "argocd"), args...)

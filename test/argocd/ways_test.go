@@ -22,10 +22,10 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// waysPlatform is a platform with a different way of delivery in each environment. Argo CD compares the objects with
-// the cluster but does not apply them, because the field "automated" is false. With different values of the field
-// "instance", trainyard assumes that each environment has its own Argo CD, although the test runs only one. Without
-// the field "instance", trainyard would refuse two environments in one cluster.
+// waysPlatform is a platform whose environments are delivered in different ways. Argo CD only compares the objects
+// with the cluster, and does not apply them, because the field "automated" is false. trainyard refuses a document in
+// which two environments deliver the same objects to one cluster. The environments therefore have different values
+// of the field "instance", as if each had an Argo CD in its own cluster, but the test runs only one Argo CD.
 const waysPlatform = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform
@@ -45,8 +45,8 @@ spec:
 // emptyTrainJob is the TrainJob that the test writes to each folder of a team's repository.
 const emptyTrainJob = "{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: a, namespace: b}, spec: {suspend: false}}"
 
-// newWays sets up one Argo CD, a repository with the bundles of all environments, and a repository with the
-// TrainJobs of a team.
+// newWays sets up one Argo CD, a repository with the bundles of all environments, a repository with the
+// TrainJobs of a team, and an OCI registry.
 func newWays(t *testing.T) (w *world, s servers, team repository, registry string) {
 	t.Helper()
 	cp := controlplane.Start(t, controlplane.CRDsOnly())
@@ -124,8 +124,8 @@ func TestArgoCDFindsEveryWay(t *testing.T) {
 // generatedApp contains the fields that an ApplicationSet sets in an Application.
 type generatedApp struct{ Project, Source, Path, Revision, Cluster, Namespace string }
 
-// expectSets checks the Applications that ApplicationSets create. Fields of an Application that grant rights must not
-// depend on the names of folders, because teams choose these names.
+// expectSets checks the Applications that ApplicationSets create. The fields that grant rights, such as the project
+// and the namespace, must not depend on the names of folders, because teams choose these names.
 func (w *world) expectSets(t *testing.T, team repository) {
 	t.Helper()
 	job := func(path string) generatedApp {
@@ -211,8 +211,8 @@ func (w *world) expectArtifact(t *testing.T, registry string) {
 
 const pluginFolder = "examples/argocd-plugin"
 
-// expectPlugin checks that the plugin renders the document, and that it fails for a document with problems. The
-// plugin must fail instead of printing only some objects, because Argo CD would delete the missing objects.
+// expectPlugin checks that the plugin renders the document, and that the plugin fails for a document with
+// problems. If the plugin printed only some objects instead, Argo CD would delete the missing objects.
 func (w *world) expectPlugin(t *testing.T, s servers) {
 	t.Helper()
 	s.startPlugin(t, "trainyard", repo.Path(t, pluginFolder), filepath.Dir(w.program))

@@ -27,8 +27,9 @@ import (
 
 const argocdNamespace = "argocd"
 
-// localLayer delivers the example acme to the cluster in which Argo CD runs, and adds a team with its
-// namespace.
+// localLayer is a layer for the example acme. With this layer, Argo CD delivers the environment
+// "prod" to the cluster in which Argo CD runs. The layer also adds a team whose namespace trainyard
+// generates.
 const localLayer = `
 spec:
   target: {openshift: false}
@@ -257,14 +258,15 @@ func (w *world) headCommit(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-// hasObject reports whether the cluster has an object that is not being deleted.
+// hasObject reports whether an object exists in the cluster and is not being deleted.
 func (w *world) hasObject(ctx context.Context, gvk schema.GroupVersionKind, key client.ObjectKey) bool {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(gvk)
 	return w.Client().Get(ctx, key, o) == nil && o.GetDeletionTimestamp() == nil
 }
 
-// objectFiles returns the number of objects in the bundle of an environment, in which each object has its own file.
+// objectFiles returns the number of object files in the bundle of an environment. This is also the number of objects,
+// because each object has its own file.
 func (w *world) objectFiles(t *testing.T, environment string) int {
 	t.Helper()
 	n := 0

@@ -29,14 +29,14 @@ const awaitTimeout = 3 * time.Minute
 // Attack submits TrainJobs as an editor, and counts how many TrainJobs the API server admits or
 // refuses.
 type Attack struct {
-	// Admitted is the number of TrainJobs that the admission policy admitted. The field Policy is the number of
-	// TrainJobs that the admission policy refused. Rights counts TrainJobs that the API server refuses because RBAC
-	// does not give the editor the right to create them.
+	// Admitted counts the TrainJobs that the admission policy admitted. Policy counts the TrainJobs that the
+	// admission policy refused. Rights counts the TrainJobs that the API server refused because the editor had no
+	// right to create them.
 	Admitted, Policy, Rights atomic.Int64
 }
 
-// Start submits TrainJobs with an unlisted runtime until the test ends. The TrainJobs come from an editor of the tenant: a
-// user in the group that has the same name as the tenant's namespace.
+// Start submits TrainJobs until the test ends. Each TrainJob refers to a runtime that the tenant does not list. Start
+// submits the TrainJobs as an editor of the tenant: a user in the group that has the same name as the tenant's namespace.
 func Start(t testing.TB, config *rest.Config, namespace string) *Attack {
 	t.Helper()
 	config = rest.CopyConfig(config)

@@ -10,9 +10,9 @@ import (
 )
 
 // streamPackage is the source of a file that is added to the CUE package generator/evaluate. With this file, CUE
-// evaluates every object completely. trainyard itself saves time: CUE evaluates each shape only once, and Go fills in
-// the parameters. (A shape is an object without the values of its parameters.) The file builds no RoleBindings,
-// because no tenant of workload W has editors or viewers.
+// alone evaluates every object completely. When trainyard generates objects, CUE evaluates each shape only once,
+// and Go fills in the parameters. (A shape is an object without the values of its parameters.) The file builds no
+// RoleBindings, because no tenant of workload W has editors or viewers.
 const streamPackage = `package evaluate
 
 import (
@@ -86,13 +86,13 @@ func (b *bench) export(environment, tenants int, output string) Command {
 	}
 }
 
-// resolvedPath returns the path of the document of one environment with the given number of tenants.
+// resolvedPath returns the path of the document that describes one environment with the given number of tenants.
 func (b *bench) resolvedPath(environment, tenants int) string {
 	return b.documentPath(fmt.Sprintf("resolved-%d-%d", environment, tenants))
 }
 
-// writeModule copies trainyard's CUE module, adds the file that generates all objects to the package generator/evaluate,
-// and writes the documents for this package.
+// writeModule copies trainyard's CUE module, and adds a file with the content streamPackage to the package
+// generator/evaluate. writeModule also writes the documents that this package reads.
 func (b *bench) writeModule() error {
 	err := fs.WalkDir(trainyard.CUE, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

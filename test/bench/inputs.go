@@ -55,8 +55,8 @@ func (b *bench) writeDocuments() error {
 	return b.revise()
 }
 
-// revise writes the document of workload W. Each call of revise changes one value in the document
-// of workload W.
+// revise writes the next revision of the document of workload W. Each revision differs from the
+// previous revision in one value.
 func (b *bench) revise() error {
 	b.revision++
 	text, err := workload.W.Document(b.revision)
@@ -67,8 +67,8 @@ func (b *bench) revise() error {
 }
 
 // moveAside renames a folder, if it exists. moveAside does not delete the folder, because deletions make later writes
-// slow. For minutes after a deletion, ext4 examines each deleted inode whenever it needs a new inode. In a measurement
-// with 2,600 files, the examination of deleted inodes took half of the time to write the files.
+// slow. For some minutes after a deletion, ext4 examines the deleted inodes whenever it allocates a new inode. In a
+// measurement with 2,600 files, the examination of deleted inodes took half of the time to write the files.
 func (b *bench) moveAside(dir string) error {
 	b.aside++
 	err := os.Rename(dir, b.path(fmt.Sprintf("aside-%d", b.aside)))

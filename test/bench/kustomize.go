@@ -11,9 +11,9 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// kustomizeCases returns the cases in which kustomize builds the objects of workload W. In each case, the files that
-// kustomize reads have a different layout. Each build covers only one environment. Objects of different environments
-// have the same names, and kustomize refuses a build with two objects of the same name.
+// kustomizeCases returns the cases in which kustomize builds the objects of workload W. The cases differ in the
+// layout of the files that kustomize reads. No build covers more than one environment, because objects of different
+// environments have the same names, and kustomize refuses a build with two objects of the same name.
 func (b *bench) kustomizeCases() []Case {
 	var flat, overlays []Command
 	for e := range workload.W.Environments {
@@ -124,8 +124,8 @@ func withoutTenant(file string) ([]byte, error) {
 	}
 	metadata := o["metadata"].(map[string]any)
 	subjects, _ := o["subjects"].([]any)
-	// In the base of an overlay, the subjects of a RoleBinding need no namespace. kustomize sets a subject's
-	// namespace if the build contains the subject's ServiceAccount.
+	// The base contains no namespace for subjects of a RoleBinding that are in the tenant's namespace. In
+	// each overlay, kustomize adds the namespace if the build contains the subject's ServiceAccount.
 	for _, subject := range subjects {
 		if s := subject.(map[string]any); s["namespace"] == metadata["namespace"] {
 			delete(s, "namespace")

@@ -14,15 +14,16 @@ type MPIReport struct {
 	Pairs   []MPIPair
 }
 
-// MPIFigure compares a TrainJob with plain mpirun in the same image and pods. Times are in microseconds.
+// MPIFigure holds the times of one measurement in microseconds. TrainJob holds the times of mpirun with the settings of
+// the runtime. Plain holds the times of mpirun without these settings, in the same pods.
 type MPIFigure struct {
 	MPI, Place, Name string
 	TrainJob, Plain  []float64
 }
 
-// MPIPair holds the times of a TrainJob in seconds. The times are measured in two situations: the TrainJob runs alone, or
-// an equal TrainJob runs at the same time on the same machine. PlainAlone and PlainTogether are the times of the same
-// programs in pods of the same runtime when plain mpirun starts the programs.
+// MPIPair holds the times of a TrainJob in seconds. Alone holds the times of a TrainJob that runs alone. Together holds
+// the longer time of two equal TrainJobs that run at the same time on the same machine. PlainAlone and PlainTogether
+// are the corresponding times of TrainJobs that start the same program with plain mpirun, in pods of the same runtime.
 type MPIPair struct {
 	MPI                       string
 	Ranks                     int

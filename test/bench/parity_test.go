@@ -43,7 +43,8 @@ func TestDiffersComparesObjectsNotText(t *testing.T) {
 }
 
 // TestCUEGeneratesTheSameObjects compares the objects that `cue export` and trainyard generate for one tenant. The
-// constant streamPackage contains names of fields of policies, so the test fails if these fields are renamed.
+// constant streamPackage refers to fields of trainyard's policies by name. If such a field is renamed only in the
+// policies, the test fails.
 func TestCUEGeneratesTheSameObjects(t *testing.T) {
 	starter, err := os.Executable()
 	if err != nil {

@@ -62,8 +62,8 @@ type Exponent struct {
 	WithoutStart float64 `json:"withoutStart"` // the exponent after the CPU time of startup (examples/minimal) is subtracted
 }
 
-// Exponents returns the exponents of the series of cases, one exponent for each series. A series is left out if one
-// of its cases was not measured.
+// Exponents returns an exponent for each series of cases, such as the series W/10, W and 5W. Exponents leaves out a
+// series if one of its cases or the startup time was not measured, or if the exponent is not a number.
 func (r *Report) Exponents() []Exponent {
 	var found []Exponent
 	for _, series := range []struct {
@@ -106,7 +106,8 @@ type Ratio struct {
 	Best  bool    `json:"best,omitempty"` // whether this is the ratio to kustomize with the faster of its two file layouts
 }
 
-// Ratios returns the ratio of each pair of cases, if both cases were measured.
+// Ratios returns a ratio for each pair of cases: a case of another program, and the case of trainyard with the same
+// objects. Ratios leaves out a pair if one of its cases was not measured.
 func (r *Report) Ratios() []Ratio {
 	var found []Ratio
 	best := -1 // the index of kustomize's faster layout in the list "found"

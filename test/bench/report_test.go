@@ -79,8 +79,8 @@ func TestSingleEnvironmentsAreCompared(t *testing.T) {
 	}
 }
 
-// TestReportIsReadableJSON checks a report in which an exponent is not a number (NaN), because JSON cannot represent
-// NaN.
+// TestReportIsReadableJSON writes and reads a report in which an exponent is not a number (NaN). JSON cannot
+// represent NaN, so the written report must not contain this exponent.
 func TestReportIsReadableJSON(t *testing.T) {
 	report := measuredReport(map[string]time.Duration{caseTenth: time.Second, casePlain: 2 * time.Second, caseFiveTimes: 3 * time.Second, caseMinimal: 5 * time.Second})
 	var b strings.Builder

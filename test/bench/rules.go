@@ -20,7 +20,7 @@ import (
 // RulesTenants is the number of tenants for which Prometheus evaluates rules.
 const RulesTenants = 100
 
-// RulesReport holds the time that Prometheus takes to evaluate all rules.
+// RulesReport holds the times that Prometheus takes to evaluate trainyard's rules.
 type RulesReport struct {
 	Date    string      `json:"date"`
 	Machine Machine     `json:"machine"`
@@ -63,9 +63,9 @@ func medianSeconds(seconds []float64) time.Duration {
 	return summarizeSamples(samples, wall).Median
 }
 
-// RunRules measures how long Prometheus takes to evaluate the rules that clusters without trainyard's controller use.
-// RunRules repeats the measurement for each number of TrainJobs per tenant in the argument "jobs". `make bench-rules`
-// builds the program that RunRules needs.
+// RunRules measures how long Prometheus takes to evaluate trainyard's rules for clusters without trainyard's
+// controller. The argument "jobs" lists numbers of TrainJobs per tenant. RunRules repeats the measurement for each of
+// these numbers. `make bench-rules` builds the program that RunRules needs.
 func RunRules(jobs []int, rounds int, progress io.Writer) (*RulesReport, error) {
 	g, err := grafanadata.Read("https://runbooks.example")
 	if err != nil {

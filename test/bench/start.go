@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// StartArgument is a command-line argument. A program whose first argument is StartArgument calls
-// Start.
+// StartArgument is the first argument of each process that the function "measure" starts. A program
+// with this first argument must call Start.
 const StartArgument = "start"
 
 // Command is one process to measure.
@@ -28,15 +28,16 @@ type Sample struct {
 	RSS  int64         `json:"rss"`  // peak memory of the largest process, in bytes; 0 if unknown
 }
 
-// add returns the cost of this sample plus the cost of a process that ran later.
+// add combines this sample with the sample of a process that ran later. The result contains the sum of the times,
+// and the larger peak memory.
 func (s Sample) add(other Sample) Sample {
 	return Sample{CPU: s.CPU + other.CPU, Wall: s.Wall + other.Wall, RSS: max(s.RSS, other.RSS)}
 }
 
-// measure starts a command from a small separate process. On Linux, the peak memory of a command includes the
-// memory of the process that starts the command. The process of the benchmarks itself is large, because it has
-// whole workloads in memory. The parameter "starter" is a program that calls Start if its first argument is
-// StartArgument.
+// measure starts a command from a small separate process, because on Linux, the peak memory of a command
+// includes the memory of the process that starts the command. The process of the benchmarks itself is too
+// large, because it has whole workloads in memory. The parameter "starter" is a program that calls Start if
+// its first argument is StartArgument.
 func measure(starter string, c Command) (Sample, error) {
 	text, err := json.Marshal(c)
 	if err != nil {

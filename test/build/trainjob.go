@@ -87,7 +87,7 @@ func (j *TrainJob) Resource(name corev1.ResourceName, quantity string) *TrainJob
 	return j
 }
 
-// Limit sets the limit of a resource in the field resourcesPerNode, but no request.
+// Limit sets the limit of a resource in the field resourcesPerNode, and removes all other limits and all requests.
 func (j *TrainJob) Limit(name corev1.ResourceName, quantity string) *TrainJob {
 	j.trainer().ResourcesPerNode = &corev1.ResourceRequirements{Limits: corev1.ResourceList{name: resource.MustParse(quantity)}}
 	return j

@@ -24,7 +24,8 @@ var clientSubjects = map[string]pkix.Name{
 	"dns":                {CommonName: "dns", Organization: []string{mastersGroup}},
 	"kwok":               {CommonName: "kwok", Organization: []string{mastersGroup}},
 
-	// Admission policies identify each controller by the service account of its standard installation.
+	// These clients have the names of service accounts, because admission policies identify each controller by the
+	// service account of its standard installation.
 	"jobset":                     {CommonName: "system:serviceaccount:jobset-system:jobset-controller-manager", Organization: []string{mastersGroup}},
 	"kueue":                      {CommonName: "system:serviceaccount:kueue-system:kueue-controller-manager", Organization: []string{mastersGroup}},
 	"trainer-controller-manager": {CommonName: "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager", Organization: []string{mastersGroup}},

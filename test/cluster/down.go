@@ -38,7 +38,7 @@ func Down(ctx context.Context, dir string, progress io.Writer) error {
 	}
 	began := time.Now()
 	var errs []error
-	// Every server stops before the servers on which it depends. The loop skips the server containerd:
+	// Every server stops before the servers on which it depends. The loop skips containerd, because
 	// removePods stops containerd later, after the pods.
 	for _, name := range slices.Backward(saved.listServers(dir)) {
 		if !strings.HasPrefix(name, "containerd-") {
@@ -74,9 +74,9 @@ func removePods(ctx context.Context, dir string, saved state) error {
 	return errors.Join(append(errs, ctx.Err())...)
 }
 
-// stopShims stops the shim processes that run containers for containerd, and kills shims that do not end
-// within the grace period. Shims outlive both the containers and containerd. A shim belongs to the node if
-// its arguments contain the socket of the node's containerd.
+// stopShims stops the shims of the node: the processes that run containers for containerd. stopShims kills
+// shims that do not end within the grace period. Shims outlive both the containers and containerd. A shim
+// belongs to the node if its arguments contain the socket of the node's containerd.
 func (n node) stopShims(gracePeriod time.Duration) error {
 	for deadline := time.Now().Add(gracePeriod); ; time.Sleep(50 * time.Millisecond) {
 		pids, err := n.shims()

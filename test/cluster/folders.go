@@ -11,9 +11,8 @@ import (
 	"strings"
 )
 
-// sharedFolders lists folders that a kubelet or a container runtime creates outside its own folder. Kubelets and
-// container runtimes have no setting that prevents the creation of the shared folders. Programs that do not belong to
-// the cluster can also have files in the shared folders.
+// sharedFolders lists folders that a kubelet or a container runtime creates outside the folder of the cluster. No
+// setting prevents this. Programs that do not belong to the cluster can also have files in the shared folders.
 var sharedFolders = []string{
 	"/var/log/containers", "/var/log/pods", "/var/lib/kubelet", "/var/lib/containerd", "/var/lib/cni",
 	"/run/containerd", "/run/netns", "/etc/cni", "/etc/kubernetes", "/usr/libexec/kubernetes", "/opt/containerd",
@@ -47,8 +46,9 @@ func removeLinks(dir string) error {
 	return errors.Join(errs...)
 }
 
-// removeNetworkResults removes the results that CNI plugins cached for this cluster's pods. On one machine, the CNI
-// plugins of all container runtimes cache their results in the same folder.
+// removeNetworkResults removes the results that CNI plugins cached for this cluster's pods. The folder of these
+// results can also contain results for other pods, because the CNI plugins of all container runtimes on a machine
+// use the same folder.
 func removeNetworkResults(dir string) error {
 	pods, err := filepath.Glob(filepath.Join(dir, "node*/containerd/root/io.containerd.grpc.v1.cri/sandboxes/*"))
 	if err != nil {
@@ -80,8 +80,8 @@ func removeEmpty(folder string) error {
 		case e.IsDir():
 			err = errors.Join(err, removeEmpty(path))
 		case e.Type()&fs.ModeSocket != 0:
-			// removeEmpty removes only folders that were created together with the cluster. If the folder contains
-			// a socket, the socket belongs to a server of the cluster that has already stopped.
+			// The socket belongs to a server of the cluster, because the folder did not exist before the cluster.
+			// The server has already stopped, so the socket can be removed.
 			err = errors.Join(err, os.Remove(path))
 		default:
 			return fmt.Errorf("folder %s was created together with the cluster, and contains %s: remove this file if it is not needed", folder, path)

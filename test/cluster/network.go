@@ -25,9 +25,8 @@ const (
 	services = "198.19.0.0/16" // addresses of services; they are unreachable, because no kube-proxy runs
 
 	// bridgeMAC is the fixed hardware address of the common bridge. By default, a bridge takes the hardware address
-	// of one of its members. If the members of the bridge change, the bridge's hardware address could therefore
-	// change too. After a change of the bridge's hardware address, pods could not reach the machine until they
-	// resolved the new address.
+	// of one of its members, so its address can change when its members change. After such a change, pods could not
+	// reach the machine until they resolved the new address.
 	bridgeMAC  = "02:74:72:61:69:6e"
 	cniPlugins = "/usr/lib/cni"
 )
@@ -86,10 +85,9 @@ func (n node) connect() error {
 	))
 }
 
-// disconnect cuts off a node and its pods, so that packets to them get no reply. disconnect also deletes the devices of
-// the pods. If disconnect did not delete the devices of the pods, the kernel would delete the devices together with the
-// network namespaces of the pods. However, the kernel deletes a network namespace only some time after the last process
-// of its pod has ended.
+// disconnect cuts off a node and its pods, so that packets to them get no reply. disconnect also deletes the network
+// devices of the pods. Otherwise the kernel would delete these devices later, together with the network namespaces of
+// the pods. The kernel deletes a network namespace only some time after the last process of its pod has ended.
 func (n node) disconnect() error {
 	if hasAddress(n.nodeAddress()) {
 		if err := ip("address", "delete", n.nodeAddress()+"/32", "dev", bridge); err != nil {

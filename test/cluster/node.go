@@ -21,7 +21,7 @@ import (
 
 // node is a Kubernetes node: a kubelet with its own containerd. Kubelets cannot share a containerd, because each
 // kubelet would kill the pods of the other kubelets. The node's addresses and the names of its network devices
-// contain the node's number.
+// depend on the node's number.
 type node struct {
 	name   string
 	number int    // from 1 to maxNodes

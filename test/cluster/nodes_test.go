@@ -25,8 +25,8 @@ import (
 	"github.com/trainyard/trainyard/test/process"
 )
 
-// expectNodeFailureIsContained checks that pods of two nodes reach each other. If one node fails, it must not affect
-// the other node, and Up must start it again.
+// expectNodeFailureIsContained checks that pods of two nodes reach each other, and then stops one node. The failure
+// must not affect the other node, and Up must start the stopped node again.
 func expectNodeFailureIsContained(t *testing.T, o Options) {
 	t.Helper()
 	c := newClient(t, o.Dir)
@@ -58,8 +58,8 @@ func expectNodeFailureIsContained(t *testing.T, o Options) {
 	awaitRestartedPod(t, c)
 }
 
-// dialFrom tries to connect from a pod on the node to a closed port. The port is closed, so a pod that can reach
-// the address gets the error "connection refused".
+// dialFrom tries to connect from a pod on the node to a closed port of the given address. The port is closed, so
+// the result is the error "connection refused" if the pod can reach the address.
 func dialFrom(t *testing.T, node, address string) error {
 	t.Helper()
 	pid, err := process.Oldest(cgroupRoot + "/" + node + "/")

@@ -58,9 +58,9 @@ type Options struct {
 	Progress io.Writer
 }
 
-// DefaultDir returns the default folder of a cluster. All clusters that root starts have the same default folder: a
-// cluster whose nodes run pods needs root, and only one such cluster can run on a machine. Each user other than
-// root has a separate default folder.
+// DefaultDir returns the default folder of a cluster. All clusters that root starts have the same default folder.
+// One folder is enough, because only one cluster whose nodes run pods can run on a machine, and other clusters do
+// not need root. Each user other than root has a separate default folder.
 func DefaultDir() (string, error) {
 	if os.Geteuid() == 0 {
 		return "/var/lib/trainyard-sandbox", nil
@@ -72,12 +72,11 @@ func DefaultDir() (string, error) {
 	return filepath.Join(cache, "trainyard-sandbox"), nil
 }
 
-// maxNodes is 9, so that the number in a node's addresses and device names has one digit. maxFakeNodes is the
-// maximum number of nodes that Kubernetes supports (see "Considerations for large clusters" in its
-// documentation).
+// maxNodes is 9, so that the number of a node has only one digit. maxFakeNodes is the maximum number of nodes
+// that Kubernetes supports (see "Considerations for large clusters" in its documentation).
 const maxNodes, maxFakeNodes = 9, 5000
 
-// setDefaults fills in defaults, except for the number of nodes.
+// setDefaults checks the options, and fills in all defaults except the number of nodes.
 func (o Options) setDefaults() (Options, error) {
 	if o.Level == "" {
 		o.Level = Pods
@@ -103,8 +102,9 @@ func (o Options) setDefaults() (Options, error) {
 		return o, fmt.Errorf("finding the folder of the cluster: %w", err)
 	}
 	o.Dir = dir
-	// The path of a socket has at most 107 bytes (see unix(7)). In the folder of a cluster, the sockets of containerd and
-	// the kubelet have the longest paths.
+	// The path of a socket has at most 107 bytes (see unix(7)). The sockets of containerd and the kubelet have the
+	// longest paths below the folder of a cluster. These paths stay within the limit if the path of the folder has at
+	// most 60 bytes.
 	if len(dir) > 60 {
 		return o, fmt.Errorf("the path %s is too long for the sockets below it: use a folder with a path of at most 60 bytes", dir)
 	}

@@ -97,7 +97,8 @@ func (c *cluster) startControllerManager(ctx context.Context) error {
 		"--bind-address="+c.state.loopback(), "--leader-elect=false", "--profiling=false", apiQPS, apiBurst,
 		"--root-ca-file="+c.pki("ca.crt"),
 		"--service-account-private-key-file="+c.pki("service-accounts.key"),
-		// By default, a quota on objects of a new CRD takes effect after five minutes.
+		// By default, a quota on objects of a new CRD takes effect only after five minutes. Tests cannot wait that
+		// long.
 		"--resource-quota-sync-period=10s",
 	), upstream.OK("https://"+c.state.loopback()+":10257/healthz"), c.admitsPods)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/moby/sys/mountinfo"
 )
 
-// snapshot is a map. snapshot maps a category, such as mounts, to the items of the category that exist on the
-// machine. The categories cover all traces that a cluster could leave behind on the machine.
+// snapshot maps each category, such as mounts, to the items of this category that exist on the machine. The
+// categories cover all traces that a cluster could leave behind on the machine.
 type snapshot map[string][]string
 
 func takeSnapshot(t *testing.T, dir string) snapshot {

@@ -43,8 +43,9 @@ func readState(dir string) (state, error) {
 	return s, nil
 }
 
-// claim reserves a folder for a cluster. The reservation also succeeds if the folder already has a
-// cluster with the same options.
+// claim writes the state of a new cluster to its folder, and returns this state. If the folder
+// already has a cluster that satisfies the options, claim returns the state of this cluster. claim
+// fails if the existing cluster does not satisfy the options.
 func claim(o Options) (state, error) {
 	found, err := readState(o.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,8 +107,8 @@ func (s state) loopback() string { return loopbackAddress(s.Host, 1) }
 
 func loopbackAddress(host, number int) string { return fmt.Sprintf("127.88.%d.%d", host, number) }
 
-// freeHost chooses the third number in the loopback addresses of a new cluster. No other cluster uses the number that
-// freeHost chooses. The search for a free number starts at a hash of the path of the cluster's folder. Therefore two
+// freeHost chooses the number N in the loopback addresses 127.88.N.M of a new cluster. No other running cluster uses
+// the same N. The search for a free number starts at a hash of the path of the cluster's folder. Therefore two
 // clusters that start at the same time rarely choose the same number.
 func freeHost(dir string) (int, error) {
 	const hosts = 256

@@ -43,9 +43,9 @@ func Status(dir string) ([]Server, error) {
 	return found, nil
 }
 
-// AddedServer returns a server that another program adds to a cluster. The folder "dir" contains the files of the
-// cluster. If the added server runs, the function Status lists it, and the function Down stops it before the servers of
-// the cluster.
+// AddedServer returns a daemon that its caller can start as an additional server of the cluster in the folder "dir".
+// While the additional server runs, the function Status lists it. The function Down stops it before the other servers
+// of the cluster.
 func AddedServer(dir, name string) process.Daemon { return newDaemon(dir, name) }
 
 // listServers lists the daemons of a cluster, each after the daemons on which it depends. Servers that other

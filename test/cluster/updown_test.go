@@ -25,8 +25,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// TestUpRunsPodsAndDownLeavesNothing starts a cluster, and lets a node and the scheduler fail. The test then starts
-// the node and the scheduler again with Up, and stops the cluster.
+// TestUpRunsPodsAndDownLeavesNothing starts a cluster, stops a node, and kills the scheduler. The test starts the
+// node and the scheduler again with Up. Finally, the test checks that Down leaves no traces on the machine.
 func TestUpRunsPodsAndDownLeavesNothing(t *testing.T) {
 	o := newClusterOptions(t)
 	before := takeSnapshot(t, o.Dir)
@@ -64,7 +64,8 @@ func TestUpRunsPodsAndDownLeavesNothing(t *testing.T) {
 	}
 }
 
-// newClusterOptions chooses a folder with a short path, because the paths of sockets have a maximum length.
+// newClusterOptions returns options for a cluster with two nodes. The folder of the cluster has a short path, because
+// the paths of sockets have a maximum length.
 func newClusterOptions(t *testing.T) Options {
 	t.Helper()
 	if os.Getenv("TRAINYARD_E2E") == "" {
@@ -126,7 +127,8 @@ func newClient(t *testing.T, dir string) client.Client {
 	return c
 }
 
-// runPod runs a pod with resource limits, which starts only if control groups, the network and images work.
+// runPod runs a pod with resource limits, and returns the pod's address. The pod starts only if control groups, the
+// network and images work.
 func runPod(t *testing.T, c client.Client, node string) string {
 	t.Helper()
 	limits := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceMemory: resource.MustParse("20Mi")}
@@ -149,7 +151,7 @@ func runPod(t *testing.T, c client.Client, node string) string {
 }
 
 // expectLocalAddressesOnly fails if a server listens on an address that other machines can reach, or if the
-// command ss shows no servers.
+// command ss shows fewer than 5 servers.
 func expectLocalAddressesOnly(t *testing.T) {
 	t.Helper()
 	servers := 0
@@ -159,7 +161,7 @@ func expectLocalAddressesOnly(t *testing.T) {
 		for _, name := range []string{
 			"containerd", "coredns", "kubelet", "trainer-controller-manager", "jobset", scheduler, controllerManager, apiServer, "etcd",
 		} {
-			// The kernel truncates process names to 15 bytes.
+			// The output of ss contains process names, which the kernel truncates to 15 bytes.
 			isServer = isServer || strings.Contains(line, fmt.Sprintf("((%q,", name[:min(15, len(name))]))
 		}
 		if isServer {

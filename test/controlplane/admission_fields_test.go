@@ -72,9 +72,9 @@ func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 	reader, parameters := e.guardFor(t, c.Tenant)
 	denials, typeErrors := reader.Check(guard.Request{User: c.User, TrainJob: c.TrainJob}, parameters)
 	if verdict == admitted {
-		// The test ignores errors of the package "guard" about missing fields. If a patch lacks a required string,
-		// Trainer's webhook writes an empty string. The API server admits a TrainJob with the empty string, and
-		// refuses only the pods of the TrainJob.
+		// If a patch lacks a required string, Trainer's webhook adds the field with an empty string. The API
+		// server then admits the TrainJob, and later refuses its pods. The package "guard" reports the missing
+		// field, so the test ignores errors about missing fields.
 		typeErrors = slices.DeleteFunc(typeErrors, func(err *field.Error) bool { return err.Type == field.ErrorTypeRequired })
 	}
 	if accepts := len(typeErrors)+len(denials) == 0; accepts != (verdict == admitted) {
@@ -96,8 +96,8 @@ func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 	return verdict
 }
 
-// readRule returns the name of the rule from the admission policy's message. If the message of a rule would be too
-// long, the API server uses the default message, which begins with "breaks the rule".
+// readRule returns the name of the rule that a message of the admission policy contains. If a rule's own message
+// is too long, the API server returns the rule's default message instead, which begins with "breaks the rule".
 func readRule(message string) string {
 	if rest, found := strings.CutPrefix(message, "breaks the rule "); found {
 		rule, _, _ := strings.Cut(rest, " ")
@@ -124,7 +124,7 @@ func fieldSamples(schema apiextensionsv1.JSONSchemaProps) func(yield func(fieldS
 
 type fieldWalker struct{ yield func(fieldSample) bool }
 
-// placement returns a spec in which one field has the given value.
+// placement returns a spec in which one field has the given value. Each field has its own placement.
 type placement func(any) any
 
 func (w fieldWalker) put(path string, value any, place placement) {
@@ -133,7 +133,8 @@ func (w fieldWalker) put(path string, value any, place placement) {
 	}
 }
 
-// walkFields walks through the fields of an object. The parameter "base" is an object with all required fields.
+// walkFields yields specs with valid and invalid values of each field of an object, and specs without a required field.
+// The parameter "base" is the object with only its required fields.
 func (w fieldWalker) walkFields(path string, schema apiextensionsv1.JSONSchemaProps, place placement, base map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(schema.Properties)) {
 		w.value(path+"."+key, schema.Properties[key], func(v any) any {
@@ -177,8 +178,8 @@ func (w fieldWalker) value(path string, schema apiextensionsv1.JSONSchemaProps, 
 	default:
 		values := []any{rightValue(path, schema), strings.Repeat("x", 5000), "", "a", int64(0), int64(7), int64(-7), int64(1) << 40, true, map[string]any{"a": "b"}}
 		if schema.Format == "" {
-			// The test does not use a list as the value of a time field, because an API server without Trainer's
-			// webhook accepts a list as a time.
+			// Fields with a format, such as times, do not get a list as a value, because an API server without
+			// Trainer's webhook accepts a list as a time.
 			values = append(values, []any{"a"})
 		}
 		for _, v := range values {

@@ -2,8 +2,8 @@ package controlplane_test
 
 import "strings"
 
-// randomPatches returns the field of a TrainJob's spec that contains patches, with random patches as its value. The
-// name and the form of the field for patches depend on the version of Trainer. Most patches violate no rule.
+// randomPatches returns random patches, as text of a field of a TrainJob's spec. The field is podTemplateOverrides
+// in Trainer 2.1, and runtimePatches in later versions. Most patches violate no rule.
 func (d dice) randomPatches() string {
 	if d.overrides {
 		return "podTemplateOverrides: [" + d.override("launcher") + d.of("", ", "+d.override("node")) + "]"
@@ -78,7 +78,7 @@ func (d dice) container() string {
 	return "{" + strings.Join(fields, ", ") + "}"
 }
 
-// mountOption returns a random option of a volume mount, but in most calls an empty string.
+// mountOption returns an empty string in most calls, and otherwise a random option of a volume mount.
 func (d dice) mountOption() string {
 	if d.usually() {
 		return ""

@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/guardtest"
 )
 
-// randomJobs is the number of TrainJobs submitted to each version of Trainer and each platform. minOutcome is the
-// minimum number of admitted TrainJobs, and also the minimum number of refused TrainJobs.
+// randomJobs is the number of TrainJobs that the test submits for each version of Trainer and each platform. At
+// least minOutcome of these TrainJobs must be admitted, and at least minOutcome must be refused.
 const (
 	randomJobs = 220
 	minOutcome = 20
@@ -92,7 +92,8 @@ type evaluators struct {
 	objects []map[string]any
 }
 
-// newEvaluators applies the example acme with the changes in the argument "layer", which can be empty.
+// newEvaluators merges a layer into the example acme, applies the result, and returns the inputs of the evaluators. The
+// layer can be empty.
 func newEvaluators(t *testing.T, cp *controlplane.ControlPlane, v version, layer string) evaluators {
 	t.Helper()
 	e := evaluators{cp: cp}
@@ -115,8 +116,8 @@ func (e evaluators) guardFor(t *testing.T, tenant string) (guard.Reader, guard.P
 	return reader, parameters
 }
 
-// expectSameRules submits the TrainJob of a case as an editor of its tenant, and returns the rules on which all
-// evaluators agree.
+// expectSameRules submits the TrainJob of a case as an editor of its tenant, checks that all evaluators agree,
+// and returns the rules that the TrainJob violates.
 func (e evaluators) expectSameRules(t *testing.T, c cases.Case) []string {
 	t.Helper()
 	text, _ := yaml.Marshal(c.TrainJob)

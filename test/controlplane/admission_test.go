@@ -58,8 +58,8 @@ func TestTrainJobsAreAdmittedOrRefused(t *testing.T) {
 	})
 }
 
-// listCases returns the cases for version v of Trainer. Cases without patches apply to all versions. If a case contains
-// patches, the patches have the form that version v supports.
+// listCases returns the cases for version v of Trainer: the cases without patches, and the cases whose patches have the
+// form that version v supports.
 func listCases(t *testing.T, v version) []cases.Case {
 	t.Helper()
 	const folder = "../../policies/testdata"
@@ -80,8 +80,8 @@ func listCases(t *testing.T, v version) []cases.Case {
 	return found
 }
 
-// applyPolicies applies the example acme until the test ends, and waits until its admission policies are in
-// force.
+// applyPolicies applies the example acme, and waits until its admission policies are in force. When the
+// test ends, the applied objects are deleted, except namespaces and other objects that must stay.
 func applyPolicies(t *testing.T, cp *controlplane.ControlPlane, v version) []client.Object {
 	t.Helper()
 	return applyPlatform(t, cp, v, "")
@@ -134,8 +134,9 @@ func trainJob(name, namespace, runtime string) map[string]any {
 	}
 }
 
-// submit submits the TrainJob of a case as a dry run, and returns the message of the policy, or nothing if the policy
-// does not refuse. The error can come from the policy or from another part of the API server.
+// submit submits the TrainJob of a case as a dry run, and returns the API server's error. If the admission policy
+// refuses the TrainJob, submit also returns the policy's message. The error can also come from another part of the
+// API server.
 func submit(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (string, error) {
 	t.Helper()
 	return submitAs(t, cp, c, "system:masters")
@@ -159,8 +160,8 @@ func submitAs(t *testing.T, cp *controlplane.ControlPlane, c cases.Case, groups 
 	return message, err
 }
 
-// update creates the TrainJob c.Before, and then sends the changes that the case makes to c.Before.
-// Only the update is a dry run.
+// update creates the TrainJob c.Before, and then updates it to the argument "job", the case's
+// TrainJob after the change. The creation is not a dry run, but the update is.
 func update(t *testing.T, cp *controlplane.ControlPlane, submitter client.Client, c cases.Case, job *unstructured.Unstructured) error {
 	t.Helper()
 	live := (&unstructured.Unstructured{Object: c.Before}).DeepCopy()
@@ -189,7 +190,8 @@ func update(t *testing.T, cp *controlplane.ControlPlane, submitter client.Client
 	}
 }
 
-// clientAs returns a client that impersonates a user. RBAC allows all requests of the group system:masters.
+// clientAs returns a client that impersonates a user. If the groups include system:masters, RBAC allows all requests,
+// so that only admission can refuse them.
 func clientAs(t *testing.T, cp *controlplane.ControlPlane, user string, groups ...string) client.Client {
 	t.Helper()
 	config := cp.Config()
@@ -202,8 +204,8 @@ func clientAs(t *testing.T, cp *controlplane.ControlPlane, user string, groups .
 }
 
 // TestTrainJobsAreRefusedWithoutParameters deletes the parameters of a tenant's policy. The API server must then
-// refuse all TrainJobs of the tenant, because it cannot check TrainJobs without the parameters. The deletion of
-// the parameters does not affect TrainJobs in other namespaces.
+// refuse all TrainJobs of the tenant, because it cannot check TrainJobs without the parameters. The deletion
+// must not affect TrainJobs in other namespaces.
 func TestTrainJobsAreRefusedWithoutParameters(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
@@ -237,8 +239,8 @@ func readFields(t *testing.T, obj client.Object) map[string]any {
 	return u.Object
 }
 
-// TestPolicyExpressionsTypeCheck checks the policy's expressions with Kubernetes' own type checker
-// and the types of each version of Trainer.
+// TestPolicyExpressionsTypeCheck checks the types in the policy's expressions with the type checker
+// of Kubernetes, against the CRDs of each version of Trainer.
 func TestPolicyExpressionsTypeCheck(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)

@@ -29,8 +29,8 @@ func (cp *ControlPlane) Apply(ctx context.Context, objs ...client.Object) error 
 	return nil
 }
 
-// ApplyAgain applies objects that were applied before, and returns a difference for each object that changes. A
-// second apply does not change the objects of a correct bundle.
+// ApplyAgain applies objects that were applied before. For each object that changes, ApplyAgain returns the
+// difference. A second apply must not change the objects of a correct bundle.
 func (cp *ControlPlane) ApplyAgain(ctx context.Context, objs ...client.Object) ([]string, error) {
 	var changes []string
 	for _, obj := range objs {
@@ -65,7 +65,8 @@ func (cp *ControlPlane) apply(ctx context.Context, obj client.Object) (*unstruct
 	return u, nil
 }
 
-// withoutServerFields returns an object without the fields that only the server sets.
+// withoutServerFields converts an object to an unstructured object, without the fields that only the server sets. An
+// object that is already unstructured is only copied.
 func (cp *ControlPlane) withoutServerFields(obj client.Object) (*unstructured.Unstructured, error) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		return u.DeepCopy(), nil

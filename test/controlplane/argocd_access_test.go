@@ -105,8 +105,8 @@ func applyAs(t *testing.T, c client.Client, obj client.Object) error {
 	return c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("argocd-controller"), client.ForceOwnership)
 }
 
-// TestArgoCDMayApplyEveryKind checks the rights of Argo CD with the API server's authorizer. Argo CD must not have
-// unexpected permissions.
+// TestArgoCDMayApplyEveryKind asks the API server for the permissions of Argo CD. Argo CD must be able to apply
+// and delete objects of every kind that trainyard can generate, and must not have unexpected permissions.
 func TestArgoCDMayApplyEveryKind(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Alone("TestArgoCDMayApplyThePlatform"))
 	installSCCs(t, cp)

@@ -21,7 +21,7 @@ import (
 )
 
 // startTimeout is the maximum duration of each wait during the start of a control plane. On a busy machine, a wait
-// can take almost as long as startTimeout.
+// can take almost two minutes.
 const startTimeout = 2 * time.Minute
 
 // ControlPlane is one running Kubernetes API server with Trainer and JobSet.
@@ -71,8 +71,8 @@ func launch(o options) (*ControlPlane, error) {
 	return cp, nil
 }
 
-// startAPI runs etcd and kube-apiserver. startAPI never uses an existing cluster. While the servers start, startAPI
-// reads the manifests to install.
+// startAPI runs etcd and kube-apiserver, even if USE_EXISTING_CLUSTER tells envtest to use an existing cluster.
+// While the servers start, startAPI reads the manifests to install.
 func (cp *ControlPlane) startAPI() error {
 	etcd, etcdErr := cp.prepare(cp.Tool("etcd"))
 	api, apiErr := cp.prepare(cp.Tool("kube-apiserver"))
@@ -161,8 +161,8 @@ func (cp *ControlPlane) installCRDs() error {
 	return nil
 }
 
-// startManagers runs the controllers that the options request (of JobSet, Trainer and Kueue), and waits until they are
-// ready.
+// startManagers runs the controllers of JobSet and Trainer, and with the option Queueing also Kueue's controller. It
+// then waits until the controllers are ready. With the option CRDsOnly, it does nothing.
 func (cp *ControlPlane) startManagers() error {
 	if cp.options.crdsOnly {
 		return nil
@@ -192,8 +192,8 @@ func (cp *ControlPlane) startManagers() error {
 	return nil
 }
 
-// stop stops every server. The method first stops the managers, because the API server waits until the connections
-// of the managers are closed.
+// stop stops every server. It stops the managers before the API server, because a stopping API server waits until
+// all managers have disconnected.
 func (cp *ControlPlane) stop() error {
 	var errs []error
 	for _, p := range cp.managers {

@@ -18,8 +18,9 @@
 //		...
 //	}
 //
-// The CRDs of Kueue and of monitoring operators are installed, but not the operators. Only with the option
-// Queueing, the control plane runs Kueue's controller. Package test/scale runs Kueue's controllers.
+// The control plane has the CRDs of Kueue and of monitoring operators, but runs no monitoring operators.
+// It runs Kueue's controller only with the option Queueing. Package test/scale tests trainyard with
+// Kueue's controllers and webhooks on another cluster.
 //
 // The option Trainer selects a version of Trainer other than the default version.
 package controlplane

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestDoctorReadsArgoCD checks that `trainyard doctor` reports the settings that Argo CD lacks. The report must
-// not depend on settings of Argo CD that trainyard does not need.
+// TestDoctorReadsArgoCD checks that `trainyard doctor` reports which required settings are missing in Argo CD.
+// Settings that trainyard does not need must not change the report.
 func TestDoctorReadsArgoCD(t *testing.T) {
 	cp := controlplane.Start(t)
 	program := repo.Build(t)

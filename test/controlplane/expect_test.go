@@ -22,8 +22,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// expectMPIJob checks every object and field on which an MPI job depends. The TrainJob must set a number of nodes, a
-// number of processes, an image and a command.
+// expectMPIJob checks every object and field on which an MPI job depends. Callers must pass a TrainJob that sets the
+// number of nodes, the number of processes, an image and a command.
 func expectMPIJob(t *testing.T, v version, runtime *trainer.ClusterTrainingRuntime, job *trainer.TrainJob, created *outcome) {
 	t.Helper()
 	asNode, nodes := *runtime.Spec.MLPolicy.MPI.RunLauncherAsNode, *job.Spec.Trainer.NumNodes
@@ -46,8 +46,8 @@ func expectMPIJob(t *testing.T, v version, runtime *trainer.ClusterTrainingRunti
 	}
 }
 
-// expectOwners checks the owner references by which Kubernetes deletes the objects when the TrainJob is
-// deleted.
+// expectOwners checks the owner references of the JobSet, its Jobs, the hostfile and the SSH keys.
+// When a TrainJob is deleted, Kubernetes follows these references to delete its objects.
 func expectOwners(t *testing.T, created *outcome) {
 	t.Helper()
 	trainJob := owner(&created.trainJob, trainer.GroupVersion.String(), trainer.TrainJobKind)
@@ -69,8 +69,8 @@ func owner(obj client.Object, apiVersion, kind string) metav1.OwnerReference {
 	}
 }
 
-// expectSize checks that a Job runs the given number of pods at once, and completes when all of its pods have
-// succeeded.
+// expectSize checks that a Job runs the given number of pods in parallel, and completes when all of its pods
+// have succeeded.
 func expectSize(t *testing.T, role string, job *batchv1.Job, pods int32) {
 	t.Helper()
 	want := [2]int32{pods, pods}
@@ -80,7 +80,8 @@ func expectSize(t *testing.T, role string, job *batchv1.Job, pods int32) {
 	}
 }
 
-// expectHostfile checks the hosts that mpirun uses: first the launcher, if it is also a node, and then the nodes.
+// expectHostfile checks the hostfile of mpirun. The hostfile must list the launcher first if the launcher is also a
+// node, and then the nodes.
 func expectHostfile(t *testing.T, created *outcome, asNode bool, nodes, slots int32) {
 	t.Helper()
 	job := created.trainJob.Name

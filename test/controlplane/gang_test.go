@@ -16,8 +16,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestCoschedulingWaitsForAllPods checks the PodGroup that Trainer creates for a TrainJob, and the label of the
-// PodGroup on the pods. The runtime of the TrainJob sets the scheduler of the pods.
+// TestCoschedulingWaitsForAllPods checks the PodGroup that Trainer creates for a TrainJob. The test also checks
+// the scheduler of the pods, and the pod label that names the PodGroup.
 func TestCoschedulingWaitsForAllPods(t *testing.T) {
 	expectGang(t, "coscheduling.yaml", gang{
 		group:     schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "PodGroup"},
@@ -27,9 +27,9 @@ func TestCoschedulingWaitsForAllPods(t *testing.T) {
 	})
 }
 
-// TestVolcanoWaitsForAllPodsWithStubCRD checks the PodGroup that Trainer creates for a TrainJob, and the annotation
-// of the PodGroup on the pods. The control plane has a minimal CRD for Volcano's PodGroup, which accepts all
-// fields.
+// TestVolcanoWaitsForAllPodsWithStubCRD checks the PodGroup that Trainer creates for a TrainJob. The test also
+// checks the scheduler of the pods, and the pod annotation that names the PodGroup. The control plane has a minimal
+// CRD of PodGroup, which accepts all fields.
 func TestVolcanoWaitsForAllPodsWithStubCRD(t *testing.T) {
 	expectGang(t, "volcano.yaml", gang{
 		group:     schema.GroupVersionKind{Group: "scheduling.volcano.sh", Version: "v1beta1", Kind: "PodGroup"},

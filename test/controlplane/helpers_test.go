@@ -43,8 +43,8 @@ func isMPIRuntime(obj client.Object) bool {
 	return mpi && (u.GetKind() == trainer.ClusterTrainingRuntimeKind || u.GetKind() == trainer.TrainingRuntimeKind)
 }
 
-// jobNamespace creates a namespace for TrainJobs. If the runtime is namespaced, jobNamespace moves the runtime to the
-// new namespace.
+// jobNamespace creates a namespace for TrainJobs. If the runtime is a TrainingRuntime, jobNamespace sets its
+// namespace to the new namespace.
 func jobNamespace(t *testing.T, cp *controlplane.ControlPlane, runtime client.Object) string {
 	t.Helper()
 	namespace := cp.Namespace(t)
@@ -62,10 +62,10 @@ func newJob(runtime client.Object, name, namespace string) *build.TrainJob {
 	return job.Runtime(runtime.GetName())
 }
 
-// apply creates or updates objects, and deletes them when the test ends, because several examples use the same
-// names. If an earlier object with the same name is still being deleted, the function first waits until the earlier
-// object is gone. The function does not delete Namespaces, because the control plane has no controller that
-// completes their deletion.
+// apply creates or updates objects. When the test ends, apply deletes the objects, because several examples use the
+// same names. If an earlier object with the same name is still being deleted, apply first waits until the earlier
+// object is gone. apply does not delete Namespaces, because the control plane has no controller that completes
+// their deletion.
 func apply(t *testing.T, cp *controlplane.ControlPlane, objs ...client.Object) {
 	t.Helper()
 	temporary := slices.DeleteFunc(slices.Clone(objs), isKept)

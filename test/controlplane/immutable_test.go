@@ -66,7 +66,8 @@ func TestLocalQueuesKeepTheirClusterQueue(t *testing.T) {
 	t.Run("another stop policy", func(t *testing.T) { expectSameDecision(t, cp, queue("research", "None"), queue("research", "Hold")) })
 }
 
-// runtimeVariant returns the runtime from testdata with a changed field, or without this field if the value is nil.
+// runtimeVariant returns the runtime from testdata with the given value in the field at the given path. If the value is
+// nil, runtimeVariant removes the field.
 func runtimeVariant(t *testing.T, value any, path []string) *unstructured.Unstructured {
 	t.Helper()
 	runtime := fixtureRuntime(t)
@@ -90,7 +91,8 @@ func runtimeVariant(t *testing.T, value any, path []string) *unstructured.Unstru
 	return runtime
 }
 
-// expectSameDecision replaces an object on the API server, and replaces the same object in a bundle.
+// expectSameDecision replaces an object on the API server and in a bundle. The API server and `trainyard generate` must
+// both accept or both refuse the replacement.
 func expectSameDecision(t *testing.T, cp *controlplane.ControlPlane, before, after *unstructured.Unstructured) {
 	t.Helper()
 	if err := cp.Client().DeleteAllOf(t.Context(), before.DeepCopy(), client.InNamespace(before.GetNamespace())); err != nil {

@@ -21,8 +21,10 @@ import (
 
 const jobsAccount = "system:serviceaccount:team-vision:trainyard-jobs"
 
-// TestControllerImpersonatesOnlyJobsAccounts authenticates with tokens that the API server issues, and requests a
-// SelfSubjectReview as the impersonated user.
+// TestControllerImpersonatesOnlyJobsAccounts checks that trainyard's controller can impersonate only the
+// ServiceAccounts trainyard-jobs of tenants, and that other accounts cannot impersonate these
+// ServiceAccounts. The test sends SelfSubjectReviews as the impersonated user, with tokens that the API
+// server issues.
 func TestControllerImpersonatesOnlyJobsAccounts(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyAcme(t, cp)
@@ -105,7 +107,8 @@ func TestJobsAccountOnlySubmitsTrainJobs(t *testing.T) {
 	}
 }
 
-// applyAcme applies the example acme, which has several teams, with the objects that trainyard's controller needs.
+// applyAcme applies the environment prod of the example acme, which has several teams. applyAcme also enables
+// trainyard's controller in the document, so that the objects of the controller are generated.
 func applyAcme(t *testing.T, cp *controlplane.ControlPlane) {
 	t.Helper()
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: []generator.Input{

@@ -45,8 +45,8 @@ func TestNonCanonicalQuantitiesConflictInTrainer21(t *testing.T) {
 	})
 }
 
-// useRuntimes applies each runtime with a TrainJob in a new namespace, and waits until Trainer has processed the
-// TrainJobs.
+// useRuntimes applies each runtime, and a TrainJob that uses the runtime in a new namespace. It waits until
+// Trainer has processed the TrainJobs.
 func useRuntimes(t *testing.T, cp *controlplane.ControlPlane, runtimes ...client.Object) {
 	t.Helper()
 	for _, runtime := range runtimes {
@@ -57,9 +57,9 @@ func useRuntimes(t *testing.T, cp *controlplane.ControlPlane, runtimes ...client
 	}
 }
 
-// expectInUse waits until Trainer has set its finalizer on a runtime, if this version sets one, and checks that
-// nothing else in the runtime has changed. The encoding of the runtime may differ, because Trainer decodes the
-// runtime into Go types and encodes it again.
+// expectInUse checks that a runtime has not changed while TrainJobs use it. Some versions of Trainer set a
+// finalizer on such a runtime. With these versions, expectInUse first waits for the finalizer, and allows a
+// different encoding of the runtime, because Trainer decodes the runtime into Go types and encodes it again.
 func expectInUse(t *testing.T, v version, cp *controlplane.ControlPlane, applied client.Object) {
 	t.Helper()
 	if v.finalizer == "" {

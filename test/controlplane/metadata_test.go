@@ -26,8 +26,8 @@ const (
 )
 
 // TestTenantsCannotSetMetadataOfControllers checks that editors cannot set finalizers or controlling owners on a
-// TrainJob. A finalizer could prevent the deletion of the TrainJob, and Kueue ignores a TrainJob with a controlling
-// owner.
+// TrainJob. A finalizer could prevent the deletion of the TrainJob. A TrainJob with a controlling owner would
+// bypass quotas, because Kueue ignores it.
 func TestTenantsCannotSetMetadataOfControllers(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
@@ -123,7 +123,7 @@ func createLeftover(t *testing.T, cp *controlplane.ControlPlane, owner *unstruct
 	return jobSet
 }
 
-// mergeMetadata returns a copy of an object as JSON, with the metadata fields that the patch contains.
+// mergeMetadata copies an object, sets the metadata fields that the patch contains, and returns the copy as JSON.
 func mergeMetadata(t *testing.T, obj *unstructured.Unstructured, patch string) string {
 	t.Helper()
 	var change unstructured.Unstructured
@@ -177,7 +177,8 @@ func TestTenantsCannotResumeQueuedTrainJobs(t *testing.T) {
 	})
 }
 
-// TestNamespacesNeedTheLabelOfKueue removes a label that Red Hat's build of Kueue requires on a namespace.
+// TestNamespacesNeedTheLabelOfKueue removes and restores a label that Red Hat's build of Kueue requires on a namespace.
+// While the label is missing, the rule unmanaged-namespace must refuse TrainJobs in this namespace.
 func TestNamespacesNeedTheLabelOfKueue(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
@@ -197,8 +198,9 @@ func setKueueLabel(t *testing.T, cp *controlplane.ControlPlane, namespace, value
 	}
 }
 
-// awaitRefusal waits until the given rule refuses a TrainJob, or until the API server admits the TrainJob if the rule
-// is empty. The API server reads the labels of namespaces from a cache, so it can use an old label for some time.
+// awaitRefusal waits until the given rule refuses a TrainJob. If the rule is empty, awaitRefusal waits until the API
+// server admits the TrainJob. The wait is necessary, because the API server reads the labels of namespaces from a
+// cache, which can be out of date.
 func awaitRefusal(t *testing.T, cp *controlplane.ControlPlane, tenant, runtime, rule string) {
 	t.Helper()
 	harmless := cases.Case{Tenant: tenant, TrainJob: trainJob("harmless", tenant, runtime)}
@@ -211,8 +213,8 @@ func awaitRefusal(t *testing.T, cp *controlplane.ControlPlane, tenant, runtime, 
 	})
 }
 
-// TestTenantsCannotEscapeQueues removes the queue of a TrainJob, and sets queues and priority classes that the
-// tenant may not use.
+// TestTenantsCannotEscapeQueues checks that an editor cannot remove the queue of a TrainJob, and cannot set a
+// queue or a priority class that the tenant may not use.
 func TestTenantsCannotEscapeQueues(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)

@@ -50,8 +50,8 @@ func TestRulesAreAppliedWithoutDrift(t *testing.T) {
 
 // TestFailedWebhookCallsAreCounted checks that the API server emits the metrics that the alert TrainyardWebhookFailing
 // queries. The API server counts a failed webhook call in two metrics: in the metric for all webhook calls, and in the
-// metric for rejections. The metric for rejections counts failed calls and denied requests under different error
-// types.
+// metric for rejections. The alert can distinguish failed calls from denied requests, because the metric for
+// rejections counts them under different error types.
 func TestFailedWebhookCallsAreCounted(t *testing.T) {
 	cp := controlplane.Start(t)
 	namespace, name := cp.Namespace(t), "trainyard.unreachable.example"

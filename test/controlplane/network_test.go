@@ -17,9 +17,9 @@ import (
 	"github.com/trainyard/trainyard/test/matrix"
 )
 
-// TestPolicyNamesAreInvalidTrainJobNames matters because other operators, such as Open Data Hub's operator, name
-// network policies after TrainJobs. A name that is invalid for a TrainJob never equals the name of another
-// operator's network policy.
+// TestPolicyNamesAreInvalidTrainJobNames checks that no TrainJob can have the name of a generated network
+// policy. Other operators, such as Open Data Hub's operator, name network policies after TrainJobs. Their
+// network policies can therefore never have the name of a generated one.
 func TestPolicyNamesAreInvalidTrainJobNames(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for name := range networkPolicies(t) {
@@ -32,7 +32,8 @@ func TestPolicyNamesAreInvalidTrainJobNames(t *testing.T) {
 	})
 }
 
-// JobSet sets the label by which network policies select pods.
+// TestNetworkPoliciesSelectPodsOfJobs checks that every generated network policy selects the launcher and the nodes of
+// TrainJobs. The policies select pods by a label that JobSet sets.
 func TestNetworkPoliciesSelectPodsOfJobs(t *testing.T) {
 	withJobPods(t, func(t *testing.T, pod metav1.ObjectMeta) {
 		for name, policy := range networkPolicies(t) {
@@ -44,9 +45,9 @@ func TestNetworkPoliciesSelectPodsOfJobs(t *testing.T) {
 	})
 }
 
-// TestExceptionsOfNetworksAreApplied checks that the API server accepts generated network policies that exclude
-// smaller networks from several networks. The API server would refuse an excluded network that is not inside the
-// network of the same ipBlock.
+// TestExceptionsOfNetworksAreApplied generates a network policy from several networks (cidrs) and several
+// excluded networks (except). The API server must accept the policy. It would refuse an excluded network that is
+// not inside the network of the same ipBlock.
 func TestExceptionsOfNetworksAreApplied(t *testing.T) {
 	cp := controlplane.Start(t)
 	objs := generateDocument(t, fmt.Sprintf(`{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: except}, spec: {
@@ -56,8 +57,8 @@ func TestExceptionsOfNetworksAreApplied(t *testing.T) {
 }
 
 // TestIstioServiceMeshConflicts checks the label and the annotation that keep Istio from injecting a proxy into pods
-// of jobs. The proxy would break SSH connections, and would continue to run after the other containers end. Newer
-// versions of Istio read the label, and older versions of Istio read the annotation.
+// of jobs. The proxy would break SSH connections, and would continue to run after the other containers have
+// completed. Newer versions of Istio read the label, and older versions of Istio read the annotation.
 func TestIstioServiceMeshConflicts(t *testing.T) {
 	withJobPods(t, func(t *testing.T, pod metav1.ObjectMeta) {
 		const inject = "sidecar.istio.io/inject"
@@ -86,8 +87,8 @@ func withJobPods(t *testing.T, test func(*testing.T, metav1.ObjectMeta)) {
 	})
 }
 
-// networkPolicies returns the network policies of the example acme, which has every network policy that trainyard can
-// generate.
+// networkPolicies returns the network policies of the example acme. The example contains every type of network policy
+// that trainyard can generate.
 func networkPolicies(t *testing.T) map[string]*networkingv1.NetworkPolicy {
 	t.Helper()
 	found := map[string]*networkingv1.NetworkPolicy{}

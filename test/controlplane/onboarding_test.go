@@ -19,8 +19,8 @@ import (
 const onboardingCount = 3
 
 // TestNoTrainJobEscapesDuringOnboarding adds and removes a tenant several times, as docs/tenants.md describes.
-// While the tenant comes and goes, an editor of the tenant submits TrainJobs with a runtime that the tenant
-// does not list.
+// Meanwhile, an editor of the tenant continuously submits TrainJobs with a runtime that the tenant does not
+// list. The API server must refuse all these TrainJobs.
 func TestNoTrainJobEscapesDuringOnboarding(t *testing.T) {
 	times := attack.Rounds(t, onboardingCount)
 	cp := controlplane.Start(t)

@@ -25,8 +25,9 @@ spec:
     NAME-team: {runtimes: [NAME-mpi], editors: {groups: [NAME-editors]}, viewers: {groups: [NAME-viewers]}}
 `
 
-// TestPlatformsShareACluster applies two platforms with different field managers. No platform takes ownership of
-// fields that belong to another platform. Objects that both platforms need remain when one platform is deleted.
+// TestPlatformsShareACluster applies two platforms with different field managers. Neither platform may take
+// ownership of fields that belong to the other platform. When one platform is deleted, all objects that the
+// other platform needs must remain.
 func TestPlatformsShareACluster(t *testing.T) {
 	cp := controlplane.Start(t)
 	north := platformNamed(t, "north")

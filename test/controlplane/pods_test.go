@@ -16,9 +16,9 @@ import (
 	"github.com/trainyard/trainyard/test/matrix"
 )
 
-// TestAllPodsAreCreated submits a TrainJob for each tenant, runtime and queue of every example. An editor of the
-// tenant submits the TrainJob, while all policies and quotas are in force. The pods stay Pending, because the
-// control plane has no cluster nodes.
+// TestAllPodsAreCreated submits TrainJobs for each tenant, runtime and queue of the examples acme and vanilla.
+// An editor of the tenant submits each TrainJob, while all policies and quotas are in force. All pods must be
+// created. They stay Pending, because the control plane has no cluster nodes.
 func TestAllPodsAreCreated(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods(), controlplane.Alone(t.Name()))
 	for _, example := range []string{"acme", "vanilla"} {
@@ -41,8 +41,8 @@ func TestAllPodsAreCreated(t *testing.T) {
 }
 
 // TestRepeatedAffinityKeysAreRefused uses a runtime whose affinity has the same key in labelSelector and in
-// matchLabelKeys. The API server must accept the runtime, but refuse the pods of the runtime. `trainyard vet` refuses
-// a document with a repeated key, because the API server would refuse only the pods.
+// matchLabelKeys. The API server must accept the runtime, but refuse the pods of the runtime. `trainyard vet`
+// therefore refuses documents with a repeated key, so that users notice the mistake before they submit a TrainJob.
 func TestRepeatedAffinityKeysAreRefused(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	runtime := generateDocument(t, `{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: affinity}, spec: {runtimes: {mpi: {

@@ -97,8 +97,8 @@ func TestQuantitiesAreCheap(t *testing.T) {
 	}
 }
 
-// expectTimeout fails if a new version of Trainer no longer times out. The constant hangingSpelling can then move
-// into the list costlySpellings.
+// expectTimeout fails the test if Trainer's webhook no longer times out, for example after an update of Trainer.
+// Move hangingSpelling into the list costlySpellings in this case.
 func expectTimeout(t *testing.T, err error) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), "context deadline exceeded") {
@@ -106,8 +106,8 @@ func expectTimeout(t *testing.T, err error) {
 	}
 }
 
-// expectCheap measures several times, and passes if one result is small enough, because the API server also
-// does other work.
+// expectCheap submits the TrainJob of a case up to ten times, and passes if one submission costs less CPU
+// time than maxCPU. One measurement is not enough, because the API server also does other work.
 func expectCheap(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (refused error) {
 	t.Helper()
 	var attempts []float64

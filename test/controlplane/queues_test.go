@@ -52,8 +52,9 @@ spec:
     queue-team: {queues: {default: plain, other: research}}
 `
 
-// TestQueuesAreAppliedWithoutDrift applies queues to API servers with the CRDs of three releases of Kueue, in both
-// versions of Kueue's API. The API server must accept every field and add no fields.
+// TestQueuesAreAppliedWithoutDrift applies queues to three API servers, which have the CRDs of different releases
+// of Kueue. The queues use v1beta1 or v1beta2 of Kueue's API, depending on the release. The API server must accept
+// every field and add no fields.
 func TestQueuesAreAppliedWithoutDrift(t *testing.T) {
 	for name, tc := range map[string]struct {
 		trainer, kueue, api string

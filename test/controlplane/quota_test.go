@@ -184,7 +184,8 @@ func expectQuotaExceeded(t *testing.T, cp *controlplane.ControlPlane, namespace 
 }
 
 // expectMissingPods waits until all Jobs in a namespace have started, and together lack the given number of pods. The
-// alert TrainyardPodsNotCreated depends on these fields of Jobs, which kube-state-metrics emits as metrics.
+// alert TrainyardPodsNotCreated computes missing pods from the same fields of Jobs, which kube-state-metrics emits as
+// metrics.
 func expectMissingPods(t *testing.T, cp *controlplane.ControlPlane, namespace string, want int) {
 	t.Helper()
 	controlplane.Eventually(t, func(ctx context.Context) error {
@@ -206,8 +207,8 @@ func expectMissingPods(t *testing.T, cp *controlplane.ControlPlane, namespace st
 	})
 }
 
-// startJob submits a TrainJob, completes its initializers, and returns the number of pods that the launcher and the
-// nodes need together.
+// startJob submits a TrainJob and completes its initializers. It returns the number of the TrainJob's other pods:
+// the launcher and the nodes.
 func startJob(t *testing.T, cp *controlplane.ControlPlane, namespace string, nodes int) int {
 	t.Helper()
 	runtime := &trainer.ClusterTrainingRuntime{}

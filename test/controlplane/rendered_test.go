@@ -56,8 +56,8 @@ func kubectl(t *testing.T, cp *controlplane.ControlPlane, args ...string) {
 	}
 }
 
-// findRenderings returns the files below bundles/rendered with the given name, by folder, in the form
-// EXAMPLE/FORMAT/ENVIRONMENT.
+// findRenderings returns the paths of the files below bundles/rendered that have the given name. The
+// keys of the result are the folders of the files, in the form EXAMPLE/FORMAT/ENVIRONMENT.
 func findRenderings(t *testing.T, name string) map[string]string {
 	t.Helper()
 	const root = "../../bundles/rendered"

@@ -76,8 +76,8 @@ func TestSCCsAreAppliedWithoutDrift(t *testing.T) {
 }
 
 // TestOnlyTenantAccountsUseTheSCC checks with the API server's authorizer that only the ServiceAccounts trainyard-mpi
-// may use the SCC. These ServiceAccounts may use the SCC only in namespaces of tenants whose runtimes have fixed user
-// ids.
+// may use the SCC. They may use the SCC only in their own namespaces, and only if the tenant lists a runtime with a
+// fixed user id.
 func TestOnlyTenantAccountsUseTheSCC(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyFixedUsers(t, cp)
@@ -112,9 +112,10 @@ func TestOnlyTenantAccountsUseTheSCC(t *testing.T) {
 	}
 }
 
-// TestPodsMatchTheSCC checks that the SCC allows the pods of runtimes with fixed user ids. OpenShift's admission
-// plugin also checks pods against SCCs, but the plugin is not available in the test. Pods without a user id must
-// not set a ServiceAccount, so that OpenShift uses the SCC restricted-v2 for these pods.
+// TestPodsMatchTheSCC checks that the SCC allows the pods of runtimes with fixed user ids. In OpenShift, an
+// admission plugin checks pods against SCCs. The plugin is not available in the test, so the test compares
+// fields of the pods with the SCC. Pods without a user id must not set a ServiceAccount, so that OpenShift uses
+// the SCC restricted-v2 for these pods.
 func TestPodsMatchTheSCC(t *testing.T) {
 	objs := generateObjects(t, generator.Input{Name: "fixed.yaml", Text: []byte(fixedUsers)})
 	var scc securityv1.SecurityContextConstraints
@@ -155,7 +156,8 @@ func TestPodsMatchTheSCC(t *testing.T) {
 	}
 }
 
-// volumeKind returns the name that SCCs use for the type of a volume, and knows only the types that runtimes use.
+// volumeKind returns the name that SCCs use for the type of a volume. It returns "another" for a type that no runtime
+// uses.
 func volumeKind(volume corev1.Volume) securityv1.FSType {
 	switch source := volume.VolumeSource; {
 	case source.ConfigMap != nil:

@@ -89,8 +89,9 @@ func memberClient(t *testing.T, cp *controlplane.ControlPlane, group string) cli
 	return clientAs(t, cp, "ann", group, "system:authenticated")
 }
 
-// TestTrainJobsOverTheirQuotaAreRefused checks a scenario of docs/scenarios.md. A TrainJob of 4 nodes with 3 GPUs
-// and 20Gi each exceeds the quota of 8 GPUs and 64Gi. `trainyard vet` must report this without a cluster.
+// TestTrainJobsOverTheirQuotaAreRefused checks a scenario of docs/scenarios.md. A TrainJob has 4 nodes with 3
+// GPUs and 20Gi of memory each, and exceeds the quota of 8 GPUs and 64Gi. `trainyard vet` must report this
+// without a cluster, and the API server must refuse the pods that exceed the quota.
 func TestTrainJobsOverTheirQuotaAreRefused(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	namespace := cp.Namespace(t)

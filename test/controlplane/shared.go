@@ -31,14 +31,15 @@ type options struct {
 // Option configures the control plane that the function Start returns.
 type Option func(*options)
 
-// Trainer returns the option for a folder below tools/, such as "trainer-2.3". The
-// selected folder pins the versions of Trainer and JobSet.
+// Trainer returns the option that selects a folder below tools/, such as "trainer-2.3". The folder
+// pins the versions of Trainer and JobSet.
 func Trainer(folder string) Option {
 	return func(o *options) { o.trainer = folder }
 }
 
-// CRDsOnly installs Trainer's CRDs, but neither JobSet nor Trainer's webhooks and controllers. The option CRDsOnly is
-// for tests that need no controllers, and for versions of Trainer whose controllers are not built from tools/.
+// CRDsOnly is the option to install Trainer's CRDs without Trainer's webhooks and controllers, and without JobSet.
+// The option CRDsOnly is for tests that need no controllers, and for versions of Trainer whose controllers are not
+// built from tools/.
 func CRDsOnly() Option {
 	return func(o *options) { o.crdsOnly = true }
 }
@@ -142,8 +143,8 @@ func startShared(o options) (*ControlPlane, error) {
 	return started.cp, started.err
 }
 
-// findOutcome returns the result of starting the control plane with the given options. The outcome is empty
-// until the control plane with the given options has started.
+// findOutcome returns the outcome for the given options. All calls with equal options return the same
+// outcome, which is empty until startShared has started the control plane.
 func findOutcome(o options) *outcome {
 	sharedPlanes.Lock()
 	defer sharedPlanes.Unlock()

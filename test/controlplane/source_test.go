@@ -29,9 +29,9 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// TestSource runs the scripts in testdata/source, which call `trainyard source`, with a real API server. Each script
-// has its own namespace with the name of the script. $KUBECONFIG selects this namespace. TRAINYARD_UPDATE=1 rewrites
-// the expected output.
+// TestSource runs the scripts in testdata/source, which call `trainyard source` against a real API server. Each
+// script has its own namespace with the name of the script. $KUBECONFIG selects this namespace. TRAINYARD_UPDATE=1
+// rewrites the expected output.
 func TestSource(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.CRDsOnly(), controlplane.Alone("TestSource"))
 	crd := installSources(t, cp)
@@ -106,7 +106,8 @@ func installSources(t *testing.T, cp *controlplane.ControlPlane) *apiextensionsv
 	return crd
 }
 
-// sourceCluster implements the additional commands of the scripts, such as "create".
+// sourceCluster implements the commands that the scripts in testdata/source use in addition to testscript's own
+// commands. An example is the command "create".
 type sourceCluster struct {
 	cp      *controlplane.ControlPlane
 	program string // the path of trainyard
@@ -165,8 +166,8 @@ func (c sourceCluster) writeKubeconfig(path, namespace, user string) error {
 	return clientcmd.WriteToFile(*config, path)
 }
 
-// create implements the script command "create", which creates the TrainJobSources in a file and
-// sets their status. Usage: create FILE
+// create implements the script command "create", which reads TrainJobSources from a file, creates
+// them on the API server, and sets their status. Usage: create FILE
 func (c sourceCluster) create(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: create FILE")
@@ -186,9 +187,10 @@ func (c sourceCluster) create(ts *testscript.TestScript, neg bool, args []string
 	}))
 }
 
-// runController acts as trainyard-controller in the background, and waits until somebody requests a fetch of the
-// TrainJobSource NAME. After the request, runController copies the status of the TrainJobSource OTHER to NAME.
-// Usage: controller NAME OTHER
+// runController implements the script command "controller", which acts as trainyard-controller in the
+// background. It waits until somebody requests a fetch of the TrainJobSource NAME. After the request,
+// runController copies the status of the TrainJobSource OTHER to NAME, and sets status.lastSync to the time in
+// the request. Usage: controller NAME OTHER
 func (c sourceCluster) runController(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: controller NAME OTHER")
@@ -219,7 +221,8 @@ func (c sourceCluster) handleSync(namespace, name, before string, result v1alpha
 	return fmt.Errorf("nobody requested a fetch of %s/%s", namespace, name)
 }
 
-// checkAnnotation checks that an annotation of a TrainJobSource is a time. Usage: annotated NAME KEY
+// checkAnnotation implements the script command "annotated", which checks that an annotation of a TrainJobSource is a
+// time. Usage: annotated NAME KEY
 func (c sourceCluster) checkAnnotation(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: [!] annotated NAME KEY")

@@ -89,7 +89,7 @@ var sourceFields = map[string]struct {
 }
 
 // TestSourcesHaveTheLimitsOfTheCRD checks that the document refuses the same values as the API server. If the
-// generator accepted a value that the API server refuses, users would not notice the mistake before they apply the
+// generator accepted a value that the API server refuses, users would notice the mistake only when they apply the
 // bundle.
 func TestSourcesHaveTheLimitsOfTheCRD(t *testing.T) {
 	cp := controlplane.Start(t)

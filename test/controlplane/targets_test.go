@@ -17,13 +17,13 @@ import (
 )
 
 // gangLayers lists layers that select a gang scheduler. TestEveryTargetIsApplied merges two layers over an example: a
-// layer for a Trainer version, and a layer from gangLayers. An empty entry stands for the layer of the Trainer
-// version alone, which selects Kueue.
+// layer for a Trainer version, and a layer from gangLayers. For the empty entry, the test merges only the layer for
+// the Trainer version. This layer selects Kueue.
 var gangLayers = []string{"", "volcano.yaml", "coscheduling.yaml"}
 
-// expectedRefusals lists pairs of an example and a layer from gangLayers for which `trainyard generate` must
-// report an error. Each entry contains the expected error message, and a layer that fixes the error. The examples
-// acme and vanilla fetch data with initializers, which PodGroups do not support.
+// expectedRefusals lists the combinations of an example and a gang layer that `trainyard generate` must refuse.
+// Each entry contains the expected error message, and a layer that fixes the error. The examples acme and vanilla
+// fetch data with initializers, which PodGroups do not support.
 var expectedRefusals = map[string]struct{ message, fix string }{
 	"vanilla/volcano.yaml":      {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang volcano", noInitializers("mpi-horovod-cpu")},
 	"vanilla/coscheduling.yaml": {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang coscheduling", noInitializers("mpi-horovod-cpu")},

@@ -132,8 +132,9 @@ func isAllowed(t *testing.T, cp *controlplane.ControlPlane, user, group, namespa
 	return review.Status.Allowed
 }
 
-// TestContainersGetDefaultRequests checks that containers get the default requests of the tenant, so that a quota does
-// not refuse their pods. A container can request more than the default request, and needs no limit.
+// TestContainersGetDefaultRequests checks that containers without requests get the default requests of the tenant.
+// Without requests, the quota would refuse their pods. A container can also request more than the default, and needs
+// no limit.
 func TestContainersGetDefaultRequests(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	namespace := cp.Namespace(t)

@@ -107,8 +107,8 @@ func roleDependencies(js *jobset.JobSet) []string {
 	return roles
 }
 
-// completeJob sets the status of a Job as the Job controller does after the pod of the Job has succeeded. The
-// tests run a control plane without a Job controller and without pods.
+// completeJob sets the status of a Job as the Job controller does after the pod of the Job has succeeded. In
+// these tests, the control plane has no Job controller and no pods.
 func completeJob(t *testing.T, cp *controlplane.ControlPlane, key client.ObjectKey) {
 	t.Helper()
 	now := metav1.Now()
@@ -154,9 +154,9 @@ func TestHundredNodes(t *testing.T) {
 	})
 }
 
-// TestTrainJobsConfigureInitializers submits a TrainJob that sets the addresses of a dataset and a model. Since
-// version 2.3, Trainer's webhook refuses such a TrainJob unless the runtime's initializers mount a volume with
-// the name initializer.
+// TestTrainJobsConfigureInitializers submits a TrainJob that sets the addresses of a dataset and a model. The
+// API server must admit the TrainJob. Since version 2.3, Trainer's webhook refuses such a TrainJob unless the
+// runtime's initializers mount a volume with the name initializer.
 func TestTrainJobsConfigureInitializers(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)

@@ -21,16 +21,16 @@ type version struct {
 	trainer     string // folder below tools/
 	controllers bool   // whether tools/ builds Trainer's controllers; if not, tests use only the CRDs
 
-	// torchFields lists the fields of spec.mlPolicy.torch in the CRD of runtimes, which differ between versions of
-	// Trainer.
+	// torchFields lists the fields of spec.mlPolicy.torch in the CRD of runtimes. These fields differ between
+	// versions of Trainer.
 	torchFields []string
 	// sshKeys is the volume for the SSH keys of a job. The name of the Secret is empty, because the
 	// function expectVolumes sets the name for each job.
 	sshKeys corev1.SecretVolumeSource
 	// applyOverride applies a TrainJob's resourcesPerNode to a container's resources.
 	applyOverride func(into, from *corev1.ResourceRequirements)
-	// refusesReserved reports whether Trainer reserves its own environment variables, and refuses TrainJobs that set
-	// these variables.
+	// refusesReserved reports whether Trainer refuses TrainJobs that set an environment variable which Trainer
+	// itself sets.
 	refusesReserved bool
 	// finalizer is the finalizer that Trainer sets on a runtime while TrainJobs use the runtime. To add the finalizer,
 	// Trainer 2.1 writes the whole runtime. The field finalizer is empty for Trainer 2.2, because the tests run no
@@ -67,7 +67,8 @@ func keyVolume(mode int32, private, public *int32) corev1.SecretVolumeSource {
 	}}
 }
 
-// mergeResources replaces the resources that the TrainJob sets, and keeps the other resources of the runtime.
+// mergeResources replaces the resources that the TrainJob sets, and keeps the other resources of the runtime, as
+// Trainer does since 2.3.
 func mergeResources(into, from *corev1.ResourceRequirements) {
 	for _, list := range []struct{ into, from *corev1.ResourceList }{
 		{&into.Limits, &from.Limits}, {&into.Requests, &from.Requests},
@@ -91,7 +92,8 @@ func (v version) start(t *testing.T) *controlplane.ControlPlane {
 	return controlplane.Start(t, options...)
 }
 
-// onEveryVersion runs a test once with each tested version of Trainer, possibly in parallel.
+// onEveryVersion runs a test once with each tested version of Trainer, in parallel. It skips older versions unless
+// TRAINYARD_TRAINERS is set.
 func onEveryVersion(t *testing.T, test func(*testing.T, version, *controlplane.ControlPlane)) {
 	t.Helper()
 	on(t, testedVersions, test)

@@ -22,7 +22,8 @@ spec:
   FIELD
 `
 
-// TestVetReadsYAMLLikeKubectl checks values such as `yes`, which have different types in different versions of YAML.
+// TestVetReadsYAMLLikeKubectl checks that `trainyard vet` admits exactly the TrainJobs that kubectl can create. The
+// test uses values such as `yes`, which have different types in different versions of YAML.
 func TestVetReadsYAMLLikeKubectl(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.CRDsOnly())
 	text := strings.ReplaceAll(onePlatform, "NAME", "north")

@@ -37,8 +37,8 @@ func mountDisk(t *testing.T, options string) string {
 	return at
 }
 
-// runFailing runs a child process with the instructions in o, and checks that the process fails, prints one line, and
-// changes nothing.
+// runFailing runs a child process with the instructions in o. The process must fail, change nothing, and print one
+// line, which contains the text "want".
 func (o order) runFailing(t *testing.T, as *syscall.Credential, want string) {
 	t.Helper()
 	before, err := findTree(o.Dir, o.Files, 0, 1)
@@ -100,7 +100,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	}
 }
 
-// upToDate checks that a folder contains exactly the tree with the number n, with a Writer that only reads.
+// upToDate checks that a folder contains exactly the files of tree number n. It uses a read-only Writer.
 func upToDate(t *testing.T, dir string, n int) {
 	t.Helper()
 	w := &bundles.Writer{ReadOnly: true}
@@ -114,8 +114,8 @@ func upToDate(t *testing.T, dir string, n int) {
 	}
 }
 
-// TestPermissions writes bundles as a user without privileges. In each case, one file or folder has an unusual mode,
-// and the write must succeed or fail as the case says.
+// TestPermissions writes bundles as a user without privileges. In each test case, one file or folder has an unusual
+// mode. If the field "want" is empty, the write must succeed. Otherwise, it must fail with the error in "want".
 func TestPermissions(t *testing.T) {
 	skipUnlessRequested(t)
 	nobody := &syscall.Credential{Uid: 65534, Gid: 65534, NoSetGroups: true}
@@ -259,8 +259,8 @@ func TestMounts(t *testing.T) {
 	}
 }
 
-// TestOverlay writes to a folder in an overlay's lower layer, such as a folder of a container image. The write to
-// the lower layer of the overlay must fail, but writes to a new folder must succeed.
+// TestOverlay writes to an overlay file system, such as the file system of a container. The replacement of a
+// folder from the lower layer (the image of a container) must fail, but writes to a new folder must succeed.
 func TestOverlay(t *testing.T) {
 	skipUnlessRequested(t)
 	base := t.TempDir()

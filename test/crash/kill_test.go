@@ -22,8 +22,9 @@ import (
 
 const manyFiles = 3000
 
-// swapMethods contains the two ways in which a writer replaces the old folder by the new folder. With the value true,
-// the writer cannot exchange the folders in one atomic step, and must rename both (see order.Renaming).
+// swapMethods contains the two methods by which a writer replaces the old folder by the new folder. Each entry
+// contains the value of order.Renaming. If the value is true, the writer cannot exchange the folders in one atomic
+// step, and must rename both.
 var swapMethods = map[string]bool{"exchange": false, "rename": true}
 
 // killCount is the number of processes that TestKill kills for each entry of swapMethods.
@@ -48,8 +49,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// killWriter kills one process that writes a folder, checks the recovery of the folder, and writes the folder
-// once more.
+// killWriter kills one process that writes a folder, and checks the recovery of the folder. It then writes
+// the folder once more, which must succeed.
 func (o order) killWriter(t *testing.T, found map[string]int) {
 	t.Helper()
 	endless := o
@@ -70,8 +71,8 @@ func (o order) killWriter(t *testing.T, found map[string]int) {
 	expectTree(t, o.Dir, o.Files, 0)
 }
 
-// checkRecovery lets a read-only Writer recover a folder, and checks the folder before and after the recovery. The map
-// "found" contains the number of times that each outcome has occurred.
+// checkRecovery recovers a folder as `trainyard generate --check` does, and checks the folder before and after the
+// recovery. The map "found" contains the number of times that each outcome has occurred.
 func (o order) checkRecovery(t *testing.T, existed bool, found map[string]int) {
 	t.Helper()
 	before, err := findTree(o.Dir, o.Files, 0, 1)
@@ -110,8 +111,8 @@ var changingCalls = []string{
 // fewFiles is the number of generated files in a folder that a test replaces very often.
 const fewFiles = 6
 
-// startSituations contains functions that prepare the folder, and the files next to the folder, before a
-// process starts.
+// startSituations contains functions that prepare the folder before a process starts. One of them also
+// leaves a staging folder next to the folder.
 var startSituations = map[string]func(*testing.T, order){
 	"no folder": func(*testing.T, order) {},
 	"a folder": func(t *testing.T, o order) {
@@ -199,9 +200,9 @@ func TestFailEachStep(t *testing.T) {
 	}
 }
 
-// eachStep runs many processes, injects a signal or an error into a different system call of each process, and then
-// calls "check". For each name in changingCalls, the nth process is hit at its nth call, until a process makes
-// fewer than n calls.
+// eachStep runs many processes. It injects a signal or an error into a different system call of each process, and
+// then calls "check". For each name in changingCalls, eachStep injects the signal or error into the first call of
+// the first process, the second call of the second process, and so on, until a process makes too few calls.
 func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injectedOutcome)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
@@ -222,8 +223,8 @@ func eachStep(t *testing.T, what string, found []string, check func(*testing.T, 
 	}
 }
 
-// eachTime runs one process, with a signal or an error in its nth call with the given name, and then calls "check".
-// eachTime returns false if the process makes fewer than n calls.
+// eachTime runs one process, injects a signal or an error into its nth system call with the given name, and then
+// calls "check". It returns false if the process makes fewer than n calls with this name.
 func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, what string, nth int, check func(*testing.T, order, injectedOutcome)) bool {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "base")

@@ -13,9 +13,9 @@ import (
 
 const writesPerProcess = 200
 
-// TestConcurrentWriters lets two processes write the same folder at the same time. Each time a process reads the
-// folder, it must find one of the two trees that the writers write. Without atomic exchanges, the folder may be
-// missing for a moment.
+// TestConcurrentWriters lets two processes write the same folder at the same time. Meanwhile, the test reads the
+// folder, and must always find one of the two trees that the processes write. Without atomic exchanges, the
+// folder may be missing for a moment.
 func TestConcurrentWriters(t *testing.T) {
 	skipUnlessRequested(t)
 	for name, renaming := range swapMethods {

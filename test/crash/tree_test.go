@@ -24,8 +24,8 @@ func skipUnlessRequested(t *testing.T) {
 	}
 }
 
-// filesOfTree makes one third of the files equal in all trees, one third different in content, and one third
-// different in name.
+// filesOfTree returns the files of tree number n. One third of the files is equal in all trees. Another
+// third has different content in each tree, and the last third has different names in each tree.
 func filesOfTree(n, count int) []bundles.File {
 	var all []bundles.File
 	for i := range count {
@@ -118,8 +118,8 @@ func listSiblings(t *testing.T, dir string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return name == filepath.Base(dir) })
 }
 
-// expectTree checks that a folder contains one of the given trees, and that its parent folder contains no other
-// files.
+// expectTree checks that a folder contains one of the given trees, and that there are no other files or folders
+// next to the folder.
 func expectTree(t *testing.T, dir string, count int, trees ...int) {
 	t.Helper()
 	if _, err := findTree(dir, count, trees...); err != nil {

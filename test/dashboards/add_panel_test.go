@@ -41,9 +41,9 @@ func TestPanelIsOneStruct(t *testing.T) {
 	}
 	for rule, check := range dashboardRules {
 		for _, f := range check("waste", waste) {
-			// A query over a whole day violates the rule "target-rate-interval", which docs/dashboards.md explains.
-			// If the query violates a rule other than "target-rate-interval", the file grafana/.lint must contain
-			// an exclusion.
+			// The panel's query covers a whole day, so it violates the rule "target-rate-interval".
+			// docs/dashboards.md explains this. If the panel violates another rule, the file grafana/.lint must
+			// contain an exclusion.
 			excluded := rule == "target-rate-interval" || slices.ContainsFunc(readExclusions(t)[rule], func(e exclusion) bool { return e.covers("waste", f) })
 			if f.panel == title && !excluded {
 				t.Errorf("%s: %s", rule, f.message)

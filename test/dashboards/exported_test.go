@@ -37,7 +37,7 @@ func TestExportedIsCurrent(t *testing.T) {
 	}
 }
 
-// TestExportedHasAllQueries also checks that panels.json has no unknown fields.
+// TestExportedHasAllQueries checks that panels.json contains all queries of the dashboards, and no unknown fields.
 func TestExportedHasAllQueries(t *testing.T) {
 	all, err := panels.All()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard"
 )
 
-// renderedDashboards holds the dashboards of each viewer, by name.
+// renderedDashboards holds the dashboards for each viewer (Grafana, the OpenShift console and Perses), by name.
 type renderedDashboards struct {
 	grafana   map[string]board
 	openshift map[string]console
@@ -94,8 +94,8 @@ type boardPanel struct {
 	} `json:"transformations"`
 }
 
-// override is an entry of a panel that selects series or table columns by their names, and changes
-// their properties.
+// override is a part of a panel's configuration. It selects series or table columns by their names,
+// and changes their properties.
 type override struct {
 	Matcher struct {
 		Options string `json:"options"`

@@ -10,8 +10,8 @@ import (
 // finding is a violation of a rule in a panel, or in the dashboard itself if the field "panel" is empty.
 type finding struct{ panel, message string }
 
-// dashboardRules holds the rules of Grafana's dashboard-linter, under the linter's names without the suffix
-// "-rule", and additional rules.
+// dashboardRules holds the rules of Grafana's dashboard-linter, and additional rules. The names of the
+// linter's rules lack the suffix "-rule" here.
 var dashboardRules = map[string]func(name string, b board) []finding{
 	"template-datasource": func(_ string, b board) []finding {
 		v, found := b.variable("datasource")

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// outcomes contains, for each label, the value for a failed TrainJob and the value for a successful
-// TrainJob.
+// outcomes contains the labels that show the outcome of a TrainJob. For each label, it contains the
+// value for failed TrainJobs and the value for successful TrainJobs.
 var outcomes = map[string][]string{"phase": {"Failed", "Succeeded"}, "outcome": {"failed", "succeeded"}}
 
 var roles = []string{"launcher", "node", "dataset-initializer", "model-initializer"}
@@ -83,8 +83,8 @@ func checkDecimals(_ board, p boardPanel) string {
 	return messageUnless(d.Unit != "short" || d.Decimals != nil && *d.Decimals == 0, "want 0 decimal places, because values with the unit short are counts")
 }
 
-// checkJobNamed checks that a panel about single TrainJobs names the TrainJob of each value: in the legend, in a
-// column, or in the variable above the panel.
+// checkJobNamed checks that a panel about single TrainJobs names the TrainJob of each value. The name must be in
+// the legend, in a column, or in the visible variable "trainjob" of the dashboard.
 func checkJobNamed(b board, p boardPanel) string {
 	for _, t := range p.Targets {
 		if strings.Contains(t.Expr, `trainjob="$trainjob"`) {
@@ -105,8 +105,8 @@ func checkJobNamed(b board, p boardPanel) string {
 	return ""
 }
 
-// shows reports whether a panel displays a label of a query. A table must display the label in a
-// column with a title, and every other panel must display it in its legend.
+// shows reports whether a panel displays a label of a query. In a table, the label must be a column
+// with a title. In every other panel, the legend must contain the label.
 func (p boardPanel) shows(t target, label string) bool {
 	if p.Type != "table" {
 		return strings.Contains(t.LegendFormat, "{{"+label+"}}")

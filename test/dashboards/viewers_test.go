@@ -34,8 +34,8 @@ func (b board) panelQueries(skip map[string]string) (all []string) {
 	return all
 }
 
-// withFixedIntervals returns a copy of the dashboard in which the interval of the panel replaces $__rate_interval,
-// as for the OpenShift console.
+// withFixedIntervals returns a copy of the dashboard. In the copy, the interval of each panel replaces
+// $__rate_interval, as in the generated dashboards for the OpenShift console.
 func (b board) withFixedIntervals() board {
 	b.Panels = slices.Clone(b.Panels)
 	for i, p := range b.Panels {
@@ -85,7 +85,8 @@ func TestConsoleMatchesGrafana(t *testing.T) {
 // space after the comma of label_values.
 var labelValues = regexp.MustCompile(`^label_values\((.*), (.*)\)$`)
 
-// The OpenShift console does not replace variables in braces.
+// openBrace matches the beginning of a variable in braces, such as ${namespace}. The OpenShift console does not replace
+// these variables.
 var openBrace = regexp.MustCompile(`\$\{`)
 
 func checkConsolePanel(t *testing.T, name string, p consolePanel) {

@@ -2,9 +2,9 @@
 //
 // The steps of one Markdown file run one after the other, in one copy of the repository. Package doctest describes
 // which code fences are steps. If a file uses kubectl, its steps run against a real control plane with Trainer and
-// JobSet. There is no kubelet. If the steps of a file use cue, kustomize or helm, PATH contains the programs cue,
-// kustomize and helm. Fences marked "shell" are not run, because they need services that tests do not have, such
-// as a registry.
+// JobSet. The control plane has no kubelet, so no pods run. If the steps of a file use cue, kustomize or helm,
+// PATH contains this program. Fences marked "shell" are not run, because they need services that tests do not
+// have, such as a registry.
 package docs
 
 import (
@@ -20,8 +20,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// elsewhere is the list of the pages that TestPagesOfGitOps runs, because the steps of the pages need trainyard's
-// controller and a Git server.
+// elsewhere lists the pages whose steps need trainyard's controller and a Git server.
+// TestDocumentedCommandsWork skips these steps, and TestPagesOfGitOps (package test/gitops/cmd/gitops) runs
+// them.
 var elsewhere = []string{"docs/gitops.md", "examples/gitops/README.md"}
 
 func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
@@ -63,8 +64,8 @@ func TestDocumentedCommandsWork(t *testing.T) {
 
 type reader struct{ *doctest.Reader }
 
-// useCluster deletes the TrainJobs and runtimes after the last step of a Markdown file, because all Markdown files
-// share the cluster.
+// useCluster gives the reader's commands access to a control plane, and to kubectl. All Markdown files share the
+// control plane, so useCluster deletes the TrainJobs and runtimes after the last step of a file.
 func (r reader) useCluster(t *testing.T) {
 	t.Helper()
 	cp := controlplane.Start(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// objectName is the kind and the name of an object, or of a row in docs/objects.md. In a row of docs/objects.md,
-// the name can end with NAME, which stands for a name from the document.
+// objectName is the kind and the name of an object, or of a row in docs/objects.md. The name in a row can end
+// with NAME, which stands for any name that the author of a platform document chooses.
 type objectName struct{ kind, name string }
 
 func TestObjectsPageListsAllObjects(t *testing.T) {
@@ -43,7 +43,8 @@ func (o objectName) matches(row objectName) bool {
 
 var rowPattern = regexp.MustCompile(`(?m)^\| ([A-Z][A-Za-z, ]*) \| ([A-Za-z.-]+) \|`)
 
-// listedObjects puts rows with exact names before rows that end with NAME, because an object can match both.
+// listedObjects returns the rows of docs/objects.md. Rows with exact names come before rows with names that end with
+// NAME, because an object can match both types of rows, and the test uses the first match.
 func listedObjects(t *testing.T) []objectName {
 	t.Helper()
 	page, err := os.ReadFile(repo.Path(t, "docs/objects.md"))

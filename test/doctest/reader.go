@@ -37,8 +37,8 @@ func NewReader(t testing.TB, folder string) *Reader {
 	return &Reader{copy: folder, tmp: t.TempDir()}
 }
 
-// Follow executes a step. Follow is the method that creates the file of a step, or runs the command of a step and
-// checks that the command prints the expected output.
+// Follow creates the file of a step, or runs the command of a step and checks that the command prints the
+// expected output. If a make command is the step, Follow only checks that the make target exists.
 func (r Reader) Follow(t testing.TB, s Step) {
 	t.Helper()
 	if s.File != "" {

@@ -59,7 +59,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// runOnCluster takes the cluster down at the end, unless the cluster was already up at the start.
+// runOnCluster brings up the cluster, runs all tests, and takes the cluster down. If the cluster was already up before
+// the tests, runOnCluster leaves it up.
 func runOnCluster(m *testing.M) (int, error) {
 	ctx := context.Background()
 	dir, err := cluster.DefaultDir()
@@ -97,8 +98,8 @@ func runOnCluster(m *testing.M) (int, error) {
 	return code, cluster.Down(ctx, dir, os.Stderr)
 }
 
-// loadImages loads only the images that exist in .tools/images, because each make target builds only the images
-// that its tests use.
+// loadImages loads images into the cluster. It skips images that do not exist in .tools/images, because each
+// make target builds only the images that its tests use.
 func loadImages(ctx context.Context, dir string) error {
 	root, err := repo.Root()
 	if err != nil {
@@ -172,7 +173,8 @@ func (s *sandbox) applyPlatform(ctx context.Context) error {
 	return nil
 }
 
-// generate also merges the layer for an older version of Trainer if the tests run with this version.
+// generate returns the objects that `trainyard generate` prints for a document and layers. If the tests run with an
+// older version of Trainer, generate also merges the layer for this version.
 func (s *sandbox) generate(ctx context.Context, document string, layers ...string) (string, error) {
 	root, err := repo.Root()
 	if err != nil {
@@ -191,8 +193,8 @@ func (s *sandbox) generate(ctx context.Context, document string, layers ...strin
 	return string(generated), err
 }
 
-// trainerTools returns the name of the folder in tools/ that pins the version of Trainer for all tests. testdata must
-// contain a layer with the same name. An empty string means the default version of Trainer.
+// trainerTools returns the name of the folder in tools/ that pins an older version of Trainer for all tests. testdata
+// must contain a layer with the same name. An empty string means the default version of Trainer.
 func trainerTools() string { return os.Getenv("TRAINYARD_E2E_TRAINER") }
 
 func (s *sandbox) runKubectl(stdin string, args ...string) (string, error) {

@@ -24,7 +24,7 @@ import (
 	"github.com/trainyard/trainyard/test/poll"
 )
 
-// smallQueue is a queue in the given namespace. Its quota is enough for two pods.
+// smallQueue is a format string for a queue with quota for two pods. %[1]s stands for the namespace of the queue.
 const smallQueue = `
 apiVersion: kueue.x-k8s.io/v1beta1
 kind: ResourceFlavor
@@ -50,9 +50,9 @@ spec: {clusterQueue: %[1]s}
 // wantsKueue reports whether the cluster of the tests must have Kueue.
 func wantsKueue() bool { return os.Getenv("TRAINYARD_KUEUE") != "" }
 
-// TestEdgeCaseConcurrentSubmissions submits three TrainJobs at the same time, while another TrainJob uses the whole quota of
-// their queue. Each of the three TrainJobs must report another position in the queue. When the quota is free again, the
-// first TrainJob of the queue must run, and the positions of the other TrainJobs must change.
+// TestEdgeCaseConcurrentSubmissions submits three TrainJobs at the same time, while another TrainJob uses the whole quota
+// of their queue. Each of the three TrainJobs must report a different position in the queue. When the quota is free again,
+// the first TrainJob of the queue must run, and the other two must each move up one position.
 func TestEdgeCaseConcurrentSubmissions(t *testing.T) {
 	t.Parallel()
 	if !wantsKueue() {
@@ -108,8 +108,8 @@ func (s *sandbox) createQueue(t *testing.T, namespace string) {
 
 var aheadPattern = regexp.MustCompile(`^Waiting in queue small; (\d) jobs? ahead`)
 
-// queueOrder waits until TrainJobs have all positions from 0 in the queue "small", and returns their names in the order of
-// the queue. The annotations and the metrics must agree about the positions.
+// queueOrder waits until the given TrainJobs have the first positions in the queue "small", and returns their names in the
+// order of the queue. The annotations and the metrics must agree about the positions.
 func (s *sandbox) queueOrder(t *testing.T, namespace string, names []string) []string {
 	t.Helper()
 	inOrder := make([]string, len(names))

@@ -69,8 +69,8 @@ func TestControllerFollowsTrainJobs(t *testing.T) {
 }
 
 // TestJobsAreIsolated checks that network policies allow connections only between the pods of the same TrainJob. The
-// test does not run in parallel with other tests, because the function enforcePolicies enforces the network policies
-// of all tests.
+// test does not run in parallel with other tests, because the function enforcePolicies would also enforce network
+// policies on the pods of the other tests.
 func TestJobsAreIsolated(t *testing.T) {
 	s := useController(t)
 	const first, second = "isolated-a", "isolated-b"

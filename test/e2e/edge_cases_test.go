@@ -96,9 +96,9 @@ func (s *sandbox) withQuota(t *testing.T, hard corev1.ResourceList) (namespace s
 	return namespace
 }
 
-// TestEdgeCaseGangSchedulingTimeout runs a TrainJob with three pods that need the same port of their cluster node, but
-// only two cluster nodes admit these pods. After the timeout in the runtime, the TrainJob must be suspended and keep
-// its settings.
+// TestEdgeCaseGangSchedulingTimeout runs a TrainJob with a launcher and three other pods. Each of these three pods
+// needs the same port of its cluster node, and only two cluster nodes accept these pods. After the timeout in the
+// runtime, the TrainJob must be suspended and keep its settings.
 func TestEdgeCaseGangSchedulingTimeout(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -145,8 +145,9 @@ time.sleep(600)
 	})
 }
 
-// TestEdgeCaseNetworkPolicyConflicts does not run in parallel with other tests, because enforcePolicies enforces the
-// network policies of all tests.
+// TestEdgeCaseNetworkPolicyConflicts checks that trainyard reports a network policy that blocks SSH. The test does
+// not run in parallel with other tests, because enforcePolicies would also enforce network policies on the pods of
+// the other tests.
 func TestEdgeCaseNetworkPolicyConflicts(t *testing.T) {
 	s := useController(t)
 	namespace := s.makeNamespace(t)
@@ -172,9 +173,9 @@ func TestEdgeCaseImagePullFailures(t *testing.T) {
 	s.expectDiagnosis(t, namespace, "pull", report{jobs.Initializing, "RegistryUnreachable", "127.0.0.1:9/nowhere", scheduled})
 }
 
-// TestEdgeCaseServiceMeshConflicts checks that trainyard reports a container that does not end. The container takes
-// the place of a service mesh's proxy, because the cluster has no Istio. The test also checks that generated runtimes
-// switch Istio's proxy off.
+// TestEdgeCaseServiceMeshConflicts checks that trainyard reports a container that still runs after the training has
+// completed. The container takes the place of a service mesh's proxy, because the cluster has no Istio. The test also
+// checks that generated runtimes switch Istio's proxy off.
 func TestEdgeCaseServiceMeshConflicts(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -242,7 +243,8 @@ func TestEdgeCaseLauncherPodTermination(t *testing.T) {
 	})
 }
 
-// TestEdgeCaseSSHKeyGenerationFailure forbids Secrets by a quota, so that Trainer cannot store the SSH keys.
+// TestEdgeCaseSSHKeyGenerationFailure sets a quota that forbids Secrets, so that Trainer cannot store the SSH keys.
+// trainyard must report this cause.
 func TestEdgeCaseSSHKeyGenerationFailure(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -262,8 +264,8 @@ func TestEdgeCaseSSHKeyGenerationFailure(t *testing.T) {
 	})
 }
 
-// TestEdgeCaseSlotConfigurationMismatch starts more ranks in each pod than the pod has CPUs. The cluster has no GPUs,
-// but the preflight check counts CPUs and GPUs in the same way.
+// TestEdgeCaseSlotConfigurationMismatch requests more ranks for each pod than the pod has CPUs. The test uses CPUs,
+// because the cluster has no GPUs. The preflight check counts CPUs and GPUs in the same way.
 func TestEdgeCaseSlotConfigurationMismatch(t *testing.T) {
 	t.Parallel()
 	s := useController(t)

@@ -17,7 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/build"
 )
 
-// The last rank of leavingRank executes the statement that replaces the word LEAVE.
+// leavingRank is a program for four ranks. Tests replace the word LEAVE by a statement, with which the last rank ends
+// before the other ranks.
 const leavingRank = `
 import os, signal, sys
 from mpi4py import MPI
@@ -29,12 +30,12 @@ if world.rank == 3:
 world.barrier()
 `
 
-// A job that does not hang ends within a few seconds.
+// hangTime is the time after which a test decides that a job hangs. A job that does not hang ends within a few seconds.
 const hangTime = 25 * time.Second
 
-// TestRanksThatLeaveEndTheJob checks whether a job fails or hangs after one rank has ended before the others.
-// docs/checkpoints.md contains a table of the expected results. With MPICH, a job sometimes hangs after a rank calls
-// os._exit, so the test skips this case.
+// TestRanksThatLeaveEndTheJob checks whether a job fails or hangs after one rank has ended before the others. The
+// table in docs/checkpoints.md contains the expected results. With MPICH, a job sometimes hangs after a rank calls
+// os._exit, so the test skips this combination.
 func TestRanksThatLeaveEndTheJob(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -68,7 +69,7 @@ func TestRanksThatLeaveEndTheJob(t *testing.T) {
 	}
 }
 
-// exitCode returns an empty string if the job hangs.
+// exitCode runs a job, and returns the exit code of mpirun. If the job hangs, exitCode returns an empty string.
 func (s *sandbox) exitCode(t *testing.T, job *build.TrainJob) string {
 	t.Helper()
 	obj := job.Obj()

@@ -15,7 +15,7 @@ const gpuResource = "nvidia.com/gpu"
 
 var needsGPUs = map[string]bool{"openmpi-gpu": true, "horovod": true, "deepspeed-mpi": true}
 
-// advertiseGPUs makes the cluster nodes advertise GPUs, which do not exist. See "Advertise Extended Resources for a Node"
+// advertiseGPUs makes the cluster nodes advertise GPUs that do not exist. See "Advertise Extended Resources for a Node"
 // in the documentation of Kubernetes.
 func (s *sandbox) advertiseGPUs(t *testing.T) {
 	t.Helper()
@@ -34,9 +34,9 @@ echo "GPU 0: Sandbox (UUID: GPU-0)"
 echo "GPU 1: Sandbox (UUID: GPU-1)"
 `
 
-// addNvidiaSMI returns the name of a copy of a runtime whose containers contain the script nvidiaSMI under the
-// name nvidia-smi. The preflight check calls nvidia-smi. On machines with GPUs, NVIDIA's container toolkit adds
-// nvidia-smi to each container.
+// addNvidiaSMI copies a runtime, and returns the name of the copy. The containers of the copy contain the
+// script nvidiaSMI under the name nvidia-smi, because the preflight check calls nvidia-smi. On machines with
+// GPUs, NVIDIA's container toolkit adds nvidia-smi to each container.
 func (s *sandbox) addNvidiaSMI(t *testing.T, runtime, namespace string) string {
 	t.Helper()
 	const name = "nvidia-smi"

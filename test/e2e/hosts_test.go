@@ -17,7 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/build"
 )
 
-// On two cores, a job with 100 hosts takes nine minutes.
+// manyHostsTimeout is the maximum duration of a job in TestManyHosts. On two cores, a job with 100 hosts takes nine
+// minutes.
 const manyHostsTimeout = 15 * time.Minute
 
 // TestManyHosts runs a job with one rank on each of TRAINYARD_HOSTS hosts, for each MPI implementation.

@@ -21,7 +21,7 @@ import (
 	"github.com/trainyard/trainyard/test/poll"
 )
 
-// On an idle machine, a job takes about ten seconds.
+// jobTimeout is the maximum duration of a job. On an idle machine, a job takes about ten seconds.
 const jobTimeout = 3 * time.Minute
 
 func (s *sandbox) makeNamespace(t testing.TB) string {
@@ -70,7 +70,7 @@ func (s *sandbox) run(t testing.TB, job *build.TrainJob) outcome {
 	return s.runWithin(t, jobTimeout, job)
 }
 
-// runWithin runs a job like the method run, but with the timeout in the argument "timeout".
+// runWithin runs a job like the method run, but with the given timeout instead of jobTimeout.
 func (s *sandbox) runWithin(t testing.TB, timeout time.Duration, job *build.TrainJob) outcome {
 	t.Helper()
 	obj := job.Obj()

@@ -49,7 +49,7 @@ func (s *sandbox) whenNodesRun(t *testing.T, namespace, job string, act func(nod
 	})
 }
 
-// closePort drops packets to a node's sshd, as a network policy does.
+// closePort makes a node drop all packets to its sshd, as if a network policy denied the connection.
 func closePort(ctx context.Context, node jobs.Pod) error {
 	rules := "table inet closed { chain input { type filter hook input priority 0; tcp dport 2222 drop; }; }"
 	cmd, err := inNetworkOf(ctx, node, "nft", rules)
@@ -62,10 +62,10 @@ func closePort(ctx context.Context, node jobs.Pod) error {
 	return nil
 }
 
-// inNetworkOf returns a command that runs a program of this machine in the network namespace of a pod. inNetworkOf uses
-// the oldest process of the pod, because other processes can end before the command opens the namespace.
+// inNetworkOf returns a command that runs a program of this machine in the network namespace of a pod. The command
+// finds the namespace by the oldest process of the pod. Other processes of the pod could end before the command starts.
 func inNetworkOf(ctx context.Context, pod jobs.Pod, args ...string) (*exec.Cmd, error) {
-	// The path of a pod's control group contains the UID of the pod.
+	// Oldest finds the processes of a pod by the path of their control group, which contains the pod's UID.
 	pid, err := process.Oldest("pod" + string(pod.UID))
 	if err != nil {
 		return nil, fmt.Errorf("entering the network of pod %s: %w", pod.Name, err)

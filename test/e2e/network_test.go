@@ -24,8 +24,9 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// TestNetworkPoliciesIsolatePods enforces the network policies of a tenant. The test does not run in parallel with
-// other tests, because the network policies would affect these tests.
+// TestNetworkPoliciesIsolatePods checks that the network policies of a tenant allow connections within a TrainJob,
+// and deny connections between its pods and other namespaces. The test does not run in parallel with other tests,
+// because the network policies would affect these tests.
 func TestNetworkPoliciesIsolatePods(t *testing.T) {
 	s := useCluster(t)
 	s.enforcePolicies(t)
@@ -58,8 +59,8 @@ func TestNetworkPoliciesIsolatePods(t *testing.T) {
 const portsTenant = "ports"
 
 // TestRanksUseOnlyThePinnedPorts runs jobs while network policies allow only the ports of network.mpi.ports and the port
-// of SSH. With a runtime that does not pin the ports of MPI, the ranks must not reach each other. The test does not run
-// in parallel with other tests, because the network policies would affect these tests.
+// of SSH. With a runtime that does not pin the ports of MPI, the ranks must fail to reach each other. The test does not
+// run in parallel with other tests, because the network policies would affect these tests.
 func TestRanksUseOnlyThePinnedPorts(t *testing.T) {
 	s := useCluster(t)
 	if err := s.client.Create(t.Context(), restrictedNamespace(portsTenant)); client.IgnoreAlreadyExists(err) != nil {

@@ -22,12 +22,13 @@ const (
 	// hosts.
 	shortTimeout     = "openmpi-short-timeout"
 	preflightTimeout = 20 * time.Second
-	// podTimeout is the maximum time in which the cluster starts pods and notices their end. An idle machine needs 5
-	// to 10 seconds, but a busy machine needs longer.
+	// podTimeout is the maximum time that the cluster needs to start pods, or to notice that pods have ended. An
+	// idle machine needs 5 to 10 seconds, but a busy machine needs longer.
 	podTimeout = 60 * time.Second
 )
 
-// TestPreflightNamesHostAndCause requires that the job fails within the sum of preflightTimeout and podTimeout.
+// TestPreflightNamesHostAndCause checks that the preflight verdict contains the failed hosts, and the cause of the
+// failure. Each job must fail within the sum of preflightTimeout and podTimeout.
 func TestPreflightNamesHostAndCause(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -143,8 +144,8 @@ func TestNodePodFailureDuringStartFailsTheJob(t *testing.T) {
 	}
 }
 
-// TestClusterNodeFailureIsReportedByPreflight stops a cluster node abruptly. Kubernetes notices the failure of a
-// cluster node only after almost a minute.
+// TestClusterNodeFailureIsReportedByPreflight stops a cluster node abruptly, and expects that preflight reports
+// the lost hosts. Preflight must find the failure, because Kubernetes notices it only after almost a minute.
 func TestClusterNodeFailureIsReportedByPreflight(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

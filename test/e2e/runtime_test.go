@@ -36,7 +36,8 @@ func (s *sandbox) changedRuntime(t testing.TB, base string, change func(*trainer
 	return changed.Name
 }
 
-// cacheDelay is the time after which the cache of Trainer's webhook contains a new runtime.
+// cacheDelay is how long tests wait after they create a runtime. By then, the cache of Trainer's webhook contains the
+// runtime.
 const cacheDelay = 500 * time.Millisecond
 
 func podSpec(spec *trainer.TrainingRuntimeSpec, role jobs.Role) *corev1.PodSpec {
@@ -75,7 +76,8 @@ func setEnv(c *corev1.Container, name, value string) {
 	c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
 }
 
-// rewrite requires a command of the form sh -c SCRIPT NAME, in which SCRIPT contains the argument "old".
+// rewrite replaces a text in the script of a container. The container's command must have the form sh -c SCRIPT NAME,
+// and SCRIPT must contain the argument "old".
 func rewrite(t *testing.T, c *corev1.Container, old, replacement string) {
 	t.Helper()
 	if len(c.Command) < 3 || !strings.Contains(c.Command[2], old) {

@@ -42,14 +42,15 @@ type sdkResult struct {
 	Deleted   bool     // whether the job is gone after delete_job
 }
 
-// The runtimes with "strict" in their names use a user id that is not in the image, and a read-only root file system.
+// sdkRuntimes lists the runtimes with which the SDK is tested. The runtimes with "strict" in their names use a user id
+// that is not in the image, and a read-only root file system.
 var sdkRuntimes = []string{
 	"openmpi", "openmpi-strict", "openmpi5", "openmpi5-strict", "mpich-sdk", "mpich-sdk-strict", "intel-sdk", "intel-sdk-strict",
 	"openmpi-gpu", "horovod-gpu", "horovod-openmpi", "deepspeed",
 }
 
-// TestSDKTrainsAFunction passes a Python function to TrainerClient.train of the Kubeflow SDK, with variables, resources and
-// one additional package.
+// TestSDKTrainsAFunction passes a Python function to TrainerClient.train of the Kubeflow SDK. The call also sets
+// environment variables, resources and one additional package.
 func TestSDKTrainsAFunction(t *testing.T) {
 	t.Parallel()
 	s := useSDK(t)
@@ -197,7 +198,8 @@ func useSDK(t *testing.T) *sandbox {
 
 var sdkPython = os.Getenv("TRAINYARD_SDK")
 
-// trainWithSDK keeps only the lines that ranks print in the log of the results.
+// trainWithSDK runs testdata/sdk.py, and returns its result. The log in the result contains only the lines that ranks
+// print, in sorted order.
 func (s *sandbox) trainWithSDK(t *testing.T, namespace, runtime string, resources map[string]string, index string) sdkResult {
 	t.Helper()
 	perNode, err := json.Marshal(resources)

@@ -27,8 +27,8 @@ world.allreduce(1)
 print(f"rank {world.rank} can use {len(os.sched_getaffinity(0))} CPUs", flush=True)
 `
 
-// TestRanksAreNotBoundToCores also runs a changed runtime that makes MPI bind each rank to one CPU, for comparison. MPICH
-// is not tested, because it does not bind ranks by default.
+// TestRanksAreNotBoundToCores checks that each rank can use all CPUs. For comparison, the test also runs a changed
+// runtime that makes MPI bind each rank to one CPU. MPICH is not tested, because it does not bind ranks by default.
 func TestRanksAreNotBoundToCores(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -83,8 +83,9 @@ for _ in range(20):
     world.sendrecv(bytes(1 << 20), dest=world.rank ^ 1, source=world.rank ^ 1)
 `
 
-// TestLargeMessagesPrintNoErrors also runs a changed runtime that turns on cross-memory attach (CMA), for comparison. With
-// CMA, Open MPI 4 prints an error for each message, because the seccomp profile forbids the system call process_vm_readv.
+// TestLargeMessagesPrintNoErrors checks that Open MPI 4 prints no errors for large messages. For comparison, the test also
+// runs a changed runtime that turns on cross-memory attach (CMA). With CMA, Open MPI 4 prints an error for each message,
+// because the seccomp profile forbids the system call process_vm_readv.
 func TestLargeMessagesPrintNoErrors(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -111,9 +112,9 @@ func TestLargeMessagesPrintNoErrors(t *testing.T) {
 }
 
 // TestOpenMPI5StartsAllHosts starts ranks on five hosts. By default, a job of Open MPI 5 fails if it has more than 65
-// hosts, because the daemons then start further daemons. With the setting PRTE_MCA_plm_ssh_no_tree_spawn=1, the daemons
-// start no further daemons. The test reduces PRTE_MCA_routed_radix from 64 to 2, so that the daemons of only five hosts
-// start further daemons.
+// hosts, because daemons on some hosts must then start the daemons on other hosts. With
+// PRTE_MCA_plm_ssh_no_tree_spawn=1, mpirun starts all daemons itself. The test reduces PRTE_MCA_routed_radix from 64 to
+// 2, so that the failure occurs with only five hosts.
 func TestOpenMPI5StartsAllHosts(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -132,8 +133,8 @@ func TestOpenMPI5StartsAllHosts(t *testing.T) {
 	}
 }
 
-// TestRanksNeedTheStopHook removes the preStop hook, which sends SIGTERM to ranks. When a job is suspended without the hook,
-// the ranks of the node must get no signal.
+// TestRanksNeedTheStopHook removes the preStop hook, which sends SIGTERM to ranks. The test then suspends a job. The
+// ranks on the node must get no signal, and no rank may save a checkpoint.
 func TestRanksNeedTheStopHook(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

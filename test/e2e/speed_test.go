@@ -18,7 +18,7 @@ import (
 	"github.com/trainyard/trainyard/test/build"
 )
 
-// speedProgram measures the time of messages between two ranks.
+// speedProgram measures how long messages between two ranks take.
 //
 //go:embed testdata/speed.py
 var speedProgram string
@@ -50,7 +50,8 @@ var plainCommands = map[string][2]string{
 	},
 }
 
-// onlyImageVariables is the beginning of a shell command that gets the variables of the image, but not of the runtime.
+// onlyImageVariables is the beginning of a shell command. The command gets the environment variables that the image
+// sets, but not the variables that the runtime sets.
 const onlyImageVariables = `env -i PATH="$PATH" HOME="$HOME" LD_LIBRARY_PATH="$LD_LIBRARY_PATH" PYTHONPATH="$PYTHONPATH" I_MPI_ROOT="$I_MPI_ROOT"`
 
 // speedRounds is how often BenchmarkMPI measures a TrainJob and plain mpirun. pairRounds is how often BenchmarkMPI
@@ -92,8 +93,8 @@ func BenchmarkMPI(b *testing.B) {
 	}
 }
 
-// measureMessages runs a TrainJob whose launcher measures mpirun with the settings of the runtime and plain
-// mpirun in turn.
+// measureMessages runs one TrainJob. The launcher of the TrainJob alternately measures mpirun with the
+// settings of the runtime, and the command in "plain", which does not use these settings.
 func (s *sandbox) measureMessages(b *testing.B, mpi, place, runtime string, nodes, procs int32, plain string) []bench.MPIFigure {
 	b.Helper()
 	const script = `
@@ -171,10 +172,9 @@ if world.rank == 0:
 `
 
 // measurePairs measures a TrainJob alone, and together with a second TrainJob, on a machine with two cores. In the first
-// measurements, each TrainJob has one node with one rank, so that each rank has a core of its own. In the measurements
-// with two pods for each TrainJob, each TrainJob has two ranks. If both TrainJobs run at the same time, they have four
-// ranks in total, and these four ranks share the two cores. If ranks share a core, they use a runtime with the setting
-// "oversubscribe".
+// measurements, each TrainJob has one pod with one rank, so that each rank has a core of its own. In the other
+// measurements, each TrainJob has two pods with one rank each. If both TrainJobs run at the same time, their four ranks
+// share the two cores. In these measurements, the runtime has the setting "oversubscribe".
 //
 // measurePairs repeats each measurement with plain mpirun, in pods of the same runtime. If a second job also slows
 // down plain mpirun, the runtime's variables are not the cause of the slowdown. The control plane can also slow down
@@ -206,8 +206,9 @@ func (s *sandbox) measurePairs(b *testing.B, mpi string) []bench.MPIPair {
 // Intel MPI sets the second variable.
 const yieldVariables = "OMPI_MCA_mpi_yield_when_idle=1 I_MPI_THREAD_YIELD=2 "
 
-// measureSteps runs TrainJobs at the same time, each with the given number of ranks, and returns the longest time in
-// seconds. If the argument "plain" is not empty, the TrainJobs run this command of plain mpirun.
+// measureSteps runs stepsProgram in several TrainJobs at the same time, each with the given number of ranks. It
+// returns the duration in seconds of the slowest TrainJob. If the argument "plain" is not empty, the TrainJobs run
+// this mpirun command without the variables of the runtime.
 func (s *sandbox) measureSteps(b *testing.B, runtime, plain string, ranks int, names ...string) float64 {
 	b.Helper()
 	namespace := s.makeNamespace(b)

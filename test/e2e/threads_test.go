@@ -14,7 +14,7 @@ import (
 	"github.com/trainyard/trainyard/test/build"
 )
 
-// OMP_NUM_THREADS is the number of threads that libraries start.
+// printThreads prints OMP_NUM_THREADS, which is the number of threads that libraries start in a rank.
 const printThreads = `
 import os
 from mpi4py import MPI
@@ -23,8 +23,8 @@ world.allreduce(1)
 print("rank", world.rank, "gets", os.environ.get("OMP_NUM_THREADS"), "threads", flush=True)
 `
 
-// launchVariables lists, for each MPI, the variables that make mpirun start the ranks in the launcher with a
-// script.
+// launchVariables lists, for each MPI implementation, the variables that make mpirun start the ranks in the
+// launcher through a script of the runtime. The script sets OMP_NUM_THREADS.
 var launchVariables = map[string][]string{
 	"openmpi":  {"OMPI_MCA_orte_fork_agent"},
 	"openmpi5": {"OMPI_PRTERUN"},

@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/images"
 )
 
-// TestFourRanksTrainLikeOneProcess gets equal results only if every step uses the gradients of all ranks (requirement
-// SC-007).
+// TestFourRanksTrainLikeOneProcess checks that a training with four ranks has the same results as a training with one
+// rank. The results are equal only if every step uses the gradients of all ranks (requirement SC-007).
 func TestFourRanksTrainLikeOneProcess(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

@@ -74,8 +74,8 @@ func TestRuntimeTestPassesWorkingRuntimes(t *testing.T) {
 }
 
 // TestRuntimeTestPrintsTheDocumentedOutput checks that the command prints the output in docs/trying.md, apart from times,
-// progress, the number of cluster nodes and the room on hosts. The output may lack the details of a passed check. The
-// command does not know the details of each check if several checks pass between two requests to the API server.
+// progress, the number of cluster nodes and the room on hosts. The output may lack the details of a passed check, because
+// the command does not know these details if several checks pass between two of its requests to the API server.
 func TestRuntimeTestPrintsTheDocumentedOutput(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -242,7 +242,8 @@ func setImage(spec *trainer.TrainingRuntimeSpec, image string, policy corev1.Pul
 	}
 }
 
-// setUser does not change the seccomp profile, which the Pod Security level "restricted" requires.
+// setUser replaces the security contexts of the pods. It keeps only the seccomp profile, which the Pod Security level
+// "restricted" requires.
 func setUser(spec *trainer.TrainingRuntimeSpec, user *corev1.PodSecurityContext) {
 	for _, p := range podSpecs(spec) {
 		profile := p.SecurityContext.SeccompProfile

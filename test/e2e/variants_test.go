@@ -69,7 +69,7 @@ func TestSuspendedJobsRunAfterResume(t *testing.T) {
 	})
 }
 
-// afterCreation calls the function "act" repeatedly in the background, from the creation of the job until the function
+// afterCreation calls the function "act" repeatedly in the background, from the creation of the job until "act"
 // returns nil.
 func (s *sandbox) afterCreation(t *testing.T, key client.ObjectKey, act func(jobs.Snapshot) error) {
 	t.Helper()

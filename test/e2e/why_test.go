@@ -32,7 +32,8 @@ func (s *sandbox) why(ctx context.Context, namespace, job string) (found jobs.Ex
 	return found, errors.Join(err, json.Unmarshal(out, &found))
 }
 
-// killItself runs Python and not a shell script with $$, because Kubernetes replaces $$ in commands with $.
+// killItself returns a command with which each rank sends a signal to itself. The command runs Python and not a shell
+// script with $$, because Kubernetes replaces $$ in commands by $.
 func killItself(signal int) []string {
 	return []string{"mpirun", "python3", "-c", fmt.Sprintf("import os; os.kill(os.getpid(), %d)", signal)}
 }
@@ -85,8 +86,8 @@ func TestWhyExplainsFailures(t *testing.T) {
 	}
 }
 
-// TestWhyShowsTheEndOfTheLog checks a failure that trainyard does not know. `trainyard why` must show the end of the log,
-// without secrets.
+// TestWhyShowsTheEndOfTheLog runs a job that fails with a cause that trainyard does not know. `trainyard why` must then
+// show the end of the log, without secrets.
 func TestWhyShowsTheEndOfTheLog(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

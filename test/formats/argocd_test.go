@@ -24,7 +24,8 @@ type project struct {
 
 type kind struct{ Group, Kind string }
 
-// TestProjectsAllowTheirObjects is necessary, because Argo CD silently ignores objects that an AppProject forbids.
+// TestProjectsAllowTheirObjects checks that each AppProject allows the objects of its bundle. A mistake would
+// otherwise remain unnoticed, because Argo CD silently ignores objects that an AppProject forbids.
 func TestProjectsAllowTheirObjects(t *testing.T) {
 	for name, file := range findExamples(t) {
 		for environment, bundle := range generateBundles(t, read(t, file)) {
@@ -75,9 +76,9 @@ func (p project) permitsNamespace(t *testing.T, namespace string) bool {
 	return permitted
 }
 
-// expectAllowed checks that the AppProject allows the namespace and the kind of each object, and forbids namespaces of the
-// system. Kinds of cluster-scoped objects must be in clusterResourceWhitelist, and kinds of namespaced objects must be in
-// namespaceResourceWhitelist.
+// expectAllowed checks that the AppProject allows the namespace and the kind of each object, and forbids system namespaces
+// such as kube-system. Kinds of cluster-scoped objects must be in clusterResourceWhitelist, and kinds of namespaced
+// objects must be in namespaceResourceWhitelist.
 func expectAllowed(t *testing.T, p project, bundle bundles.Bundle) {
 	t.Helper()
 	forbidden := []string{"kube-system", "kube-public", "argocd"}

@@ -35,8 +35,8 @@ func TestSurroundingsDoNotMatter(t *testing.T) {
 				continue
 			}
 			t.Run(name+"/"+format.Name(), func(t *testing.T) {
-				// Files in binary formats are not committed, so the first output is compared with the later
-				// outputs.
+				// Files in binary formats are not committed. For these formats, the test compares the first
+				// output with the later outputs.
 				var want map[string]string
 				if !binary {
 					want = readFolder(t, repo.Path(t, "bundles", "rendered", name, format.Name()))

@@ -10,16 +10,15 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// decidedSettings contains settings of tenants that only the author of the document decides. The value of each map
-// entry lists the keys of a setting in the document. The description of a chart's schema contains the names of the
-// settings in decidedSettings.
+// decidedSettings contains the settings of tenants that only the author of the document decides. The key of each
+// entry is the name that the description of a chart's schema uses for the setting. The value lists the
+// corresponding fields of the document.
 var decidedSettings = map[string][]string{
 	"namespaces": {"namespace"}, "isolation": {"isolation"}, "the runtimes of a tenant": {"runtimes"}, "quotas of GPUs and pods": {"nvidia.com/gpu", "pods"},
 }
 
 // TestSchemaNamesWhoDecides checks that the description of a chart's values schema names the settings that only the
-// author of the document decides. The chart must not have values for the settings that the author of the document
-// decides.
+// author of the document decides. The chart must not have values for these settings.
 func TestSchemaNamesWhoDecides(t *testing.T) {
 	eachChart(t, func(t *testing.T, _, dir string, bundle bundles.Bundle) {
 		text, err := os.ReadFile(filepath.Join(dir, "values.schema.json"))

@@ -28,8 +28,8 @@ func keepsBounds(t *testing.T, file string, bundle bundles.Bundle, values map[st
 
 // TestSchemaHasTheBoundsOfRuntimes checks that a chart's values schema and the rules for documents allow the same
 // values of the field numProcPerNode. The maximum of numProcPerNode is the runtime's field limits.maxProcPerNode.
-// Some runtimes with several GPUs must not set numProcPerNode to 1, because Trainer would replace 1 by the number
-// of GPUs.
+// Some runtimes with several GPUs must not set numProcPerNode to 1, because Trainer would replace the 1 by the
+// number of GPUs.
 func TestSchemaHasTheBoundsOfRuntimes(t *testing.T) {
 	refused := 0
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
@@ -68,7 +68,8 @@ func valueAt(values map[string]any, steps []string) any {
 	return values[steps[len(steps)-1]]
 }
 
-// Each test case in amountCases sets all quotas of tenants, all requests of runtimes, or both.
+// amountCases lists changes of a document. Each change sets one resource in the quotas of all tenants, in the requests
+// of all runtimes, or in both.
 var amountCases = []map[string]any{
 	{"quota.cpu": "1m"}, {"quota.cpu": 16}, {"quota.cpu": 31.5}, {"quota.cpu": "31999m"}, {"quota.cpu": 32}, {"quota.cpu": "1k"}, {"resources.cpu": 999},
 	{"quota.cpu": 1.9, "resources.cpu": 1}, {"quota.cpu": 2, "resources.cpu": 1}, {"quota.cpu": "1500m", "resources.cpu": "0.751"}, {"quota.cpu": 1.5, "resources.cpu": 0.75},
@@ -77,7 +78,7 @@ var amountCases = []map[string]any{
 }
 
 // TestAmountsFitTogether compares each chart with a document that has the same values. Rendering the chart must fail
-// if the document has a runtime that can never run within a quota.
+// exactly if the document has a runtime that can never run within a quota.
 func TestAmountsFitTogether(t *testing.T) {
 	verdicts := map[bool]int{}
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {

@@ -86,9 +86,9 @@ func TestChartsAreClean(t *testing.T) {
 	})
 }
 
-// TestValuesEqualTheDocument changes every parameter in the Helm values of a chart, except for numProcPerNode of
-// runtimes with GPUs, and makes the same changes in the document. The chart must render the same objects as the
-// changed document.
+// TestValuesEqualTheDocument changes parameters in the Helm values of a chart, and makes the same changes in the
+// document. The chart must render the same objects as the changed document. The test changes all parameters,
+// except for numProcPerNode of runtimes with GPUs.
 func TestValuesEqualTheDocument(t *testing.T) {
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
 		values := changeParameters(t, bundle)
@@ -109,15 +109,15 @@ func TestValuesEqualTheDocument(t *testing.T) {
 	})
 }
 
-// unusualValues are values that most parameters refuse.
+// unusualValues are values that are invalid for most parameters.
 var unusualValues = []any{
 	-1, 0, 1, 1.5, 0.0001, 7, 1024, 1025, 1e9, 1e10, "", " ", "a b", "Always", "always", "UPPER/case:1", "quay.io/acme/mpi:1", "mpi", "1", "0", "-1", "1500m", "0.5",
 	"1Gi", "1G", "1gb", "1Ei", "10x", "1e3", "99999999999Gi", "true", true, false, []any{}, []any{"a"}, map[string]any{}, map[string]any{"a": 1}, "a\nb", "é", "a\u202eb", "a\u0000b", strings.Repeat("a", 3000),
 }
 
 // TestSchemaRefusesInvalidValues checks that a chart's values schema and the CUE schema admit the same values for
-// every parameter. In the document, the test gives the same unusual value to all parameters at once, and therefore
-// ignores most rules that compare several fields.
+// every parameter. The test sets all parameters of the document to the same unusual value at once. This also
+// breaks rules that compare several fields, and the test ignores most of these rules.
 func TestSchemaRefusesInvalidValues(t *testing.T) {
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
 		text, err := os.ReadFile(filepath.Join(dir, "values.schema.json"))
@@ -148,10 +148,10 @@ func TestSchemaRefusesInvalidValues(t *testing.T) {
 	})
 }
 
-// refusedParameters sets every parameter of a document to the same value, and returns the parameters whose fields
-// refuse the value. If trainyard refuses the value of one parameter, it skips some rules and can miss other
-// problems. Therefore refusedParameters runs trainyard again, and sets only the parameters that the first run did
-// not refuse.
+// refusedParameters sets every parameter of a document to the same value, and returns the parameters for which
+// trainyard refuses the value. After a refused value, trainyard skips some rules and can miss other refused
+// values. Therefore refusedParameters runs trainyard a second time, and sets only the parameters that the first
+// run did not report.
 func refusedParameters(t *testing.T, file string, bundle bundles.Bundle, value any) map[string]bool {
 	t.Helper()
 	values := map[string]any{}
@@ -342,7 +342,8 @@ func TestChartsRefuseWrongValues(t *testing.T) {
 	}
 }
 
-// TestChartsAreDependencies checks a parent chart that uses a generated chart under another name.
+// TestChartsAreDependencies checks a parent chart that has a generated chart as a dependency, with an alias and a
+// condition.
 func TestChartsAreDependencies(t *testing.T) {
 	above := t.TempDir()
 	writeAcmeChart(t, filepath.Join(above, "charts", "acme-prod"))

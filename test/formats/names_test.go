@@ -11,8 +11,9 @@ import (
 	"github.com/trainyard/trainyard/generator"
 )
 
-// similarNames contains two pairs of names that give the same text if a dash joins them: the environment "prod" with the
-// team "eu-vision", and the environment "prod-eu" with the team "vision".
+// similarNames is a platform document in which two different pairs of an environment and a team have the same joined
+// name. The environment "prod" and the team "eu-vision" give "prod-eu-vision", and so do the environment "prod-eu"
+// and the team "vision".
 const similarNames = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform

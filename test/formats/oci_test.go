@@ -64,8 +64,8 @@ func unpackArtifact(t *testing.T, image v1.Image) []byte {
 	return readArchive(t, tar.NewReader(unpacked))
 }
 
-// readArchive also checks that the files are sorted by name, and that they have neither an owner nor a modification
-// time.
+// readArchive returns the YAML files of an archive as one stream. It also checks that the files are sorted by name,
+// and that they have neither an owner nor a modification time.
 func readArchive(t *testing.T, archive *tar.Reader) []byte {
 	t.Helper()
 	var all []byte

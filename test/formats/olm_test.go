@@ -60,8 +60,8 @@ func unpackedByOperator(t *testing.T, dir string) []byte {
 	return append(all, joinParts(t, parts)...)
 }
 
-// joinParts also checks the three annotations of the payload: the number of parts, the digest, and the number of
-// objects.
+// joinParts returns the objects of a payload, which is divided into parts. It also checks the three annotations
+// of the payload: the number of parts, the digest, and the number of objects.
 func joinParts(t *testing.T, parts map[string]corev1.ConfigMap) []byte {
 	t.Helper()
 	var stream []byte

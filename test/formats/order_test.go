@@ -88,8 +88,8 @@ func readApplied(t *testing.T, format bundles.Format, bundle bundles.Bundle) (al
 	return all
 }
 
-// expectRightsLast also checks that only RoleBindings and ClusterRoleBindings have the label
-// v1alpha1.AccessLabel.
+// expectRightsLast checks that no other object follows a RoleBinding or ClusterRoleBinding. It also
+// checks that exactly the RoleBindings and ClusterRoleBindings have the label v1alpha1.AccessLabel.
 func expectRightsLast(t *testing.T, all []unstructured.Unstructured) {
 	t.Helper()
 	granted := ""
@@ -107,7 +107,8 @@ func expectRightsLast(t *testing.T, all []unstructured.Unstructured) {
 }
 
 // TestRightsArePrunedFirst checks that Argo CD deletes the RoleBindings of a removed tenant before the tenant's other
-// objects. All objects except RoleBindings must therefore have the sync option PruneLast or Prune=false.
+// objects. All objects except RoleBindings must therefore have the sync option PruneLast or Prune=false, and
+// RoleBindings must have neither.
 func TestRightsArePrunedFirst(t *testing.T) {
 	for name, file := range findExamples(t) {
 		for environment, bundle := range generateBundles(t, read(t, file)) {

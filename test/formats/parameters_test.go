@@ -19,18 +19,18 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// otherValues lists new values for parameters. A parameter is a scalar of a generated object whose value is copied from a
-// field of the document. The key of a parameter is the path of the document's field from which the value is copied. The
-// keys of otherValues are suffixes of parameter keys. Each parameter gets the first value in otherValues that the
-// parameter's schema allows and that differs from the current value. Quotas get large values and requests get small
-// values, so that the requests fit into the quotas.
+// otherValues lists new values for parameters. A parameter is a scalar of a generated object, whose value is copied from
+// a field of the document. The path of this field is the key of the parameter. The values for "quota.cpu" are for all
+// parameters whose key ends with ".quota.cpu", and the values for "" are for parameters without an entry of their own. A
+// parameter gets the first value that its schema allows and that differs from its current value. Quotas get large values
+// and requests get small values, so that the requests fit into the quotas.
 var otherValues = map[string][]any{
 	"quota.cpu":    {900001}, // 900000 would become 900k in objects
 	"quota.memory": {"900Ti"},
 	"":             {"registry.example/other@sha256:" + strings.Repeat("0f", 32), "Never", "Always", 3, 2, "2Gi", "3Gi", true, false, "another-name", 1500},
 }
 
-// changeParameters chooses a new value for each parameter of a bundle, except for numProcPerNode of runtimes with GPUs.
+// changeParameters returns a new value for each parameter of a bundle, except for numProcPerNode of runtimes with GPUs.
 func changeParameters(t *testing.T, bundle bundles.Bundle) map[string]any {
 	t.Helper()
 	values := map[string]any{}
@@ -111,7 +111,7 @@ func contents(set object.Set, of func(object.Object) map[string]any) map[string]
 	return all
 }
 
-// setAt converts the new value to a string if the old value is a string.
+// setAt sets the value at a path. If the old value is a string, setAt converts the new value to a string.
 func setAt(root any, path []any, value any) {
 	holder, last := object.At(root, path[:len(path)-1]), path[len(path)-1]
 	if _, isText := object.At(root, path).(string); isText {

@@ -28,10 +28,11 @@ type result struct {
 }
 
 // BenchmarkTrainJobsFromGit measures trainyard-controller and Flux with the workload "typical", and trainyard-controller
-// also with the workload "large". The benchmark creates objects that tell trainyard-controller or Flux to apply the
-// repositories, and waits until all TrainJobs exist. The benchmark then measures the steady state, in which nothing changes
-// in Git. At the end of the workload "typical", the benchmark pushes TrainJobs. After each push, the benchmark requests a
-// fetch, as a webhook does. If GITBENCH_DOCS names a Markdown file, the benchmark replaces the results in this file.
+// also with the workload "large". The benchmark creates Git repositories with TrainJobs, tells trainyard-controller or Flux
+// to apply the repositories, and waits until all TrainJobs exist. The benchmark then measures the steady state, in which
+// nothing changes in Git. At the end of the workload "typical", the benchmark pushes further TrainJobs, and measures the
+// time until they exist. After each push, the benchmark requests a fetch, as a webhook does. If GITBENCH_DOCS names a
+// Markdown file, the benchmark replaces the results in this file.
 func BenchmarkTrainJobsFromGit(b *testing.B) {
 	c := newCluster(b)
 	c.installFluxCRDs(b)
@@ -49,8 +50,8 @@ func BenchmarkTrainJobsFromGit(b *testing.B) {
 	}
 }
 
-// measure deletes, at the end, the objects that make the system apply the repositories, and the objects that the
-// system has created.
+// measure runs the workload w with the system s, and returns the measured values. At the end, measure deletes
+// the objects that tell the system to apply the repositories, and the objects that the system has created.
 func (c *cluster) measure(t testing.TB, s system, w workload) result {
 	t.Helper()
 	progress("%s: creating %d repositories for %s", w.name, w.countRepositories(), s.name)

@@ -128,8 +128,8 @@ func newTrainJobs() *metav1.PartialObjectMetadataList {
 	return list
 }
 
-// awaitTrainJobs lists only one TrainJob in each request, so that the API server spends little time on the request. The
-// response to a list request also contains the number of TrainJobs that the response does not list.
+// awaitTrainJobs waits until the cluster has exactly "want" TrainJobs. Each response of the API server contains only
+// one TrainJob and the number of remaining TrainJobs, so that the API server spends little time on the requests.
 func (c *cluster) awaitTrainJobs(t testing.TB, want int, timeout time.Duration) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(200 * time.Millisecond) {

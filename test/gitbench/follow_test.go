@@ -30,7 +30,8 @@ const (
 	changeCount     = 500 // the number of TrainJobs that end
 )
 
-// jobCounts lists the numbers of TrainJobs at which the benchmark measures the controller's memory.
+// jobCounts lists the numbers of TrainJobs at which the benchmark measures the controller's memory, CPU time and
+// requests.
 var jobCounts = []int{1000, 2000, 4000}
 
 type followed struct {
@@ -39,9 +40,9 @@ type followed struct {
 }
 
 // BenchmarkFollowTrainJobs measures trainyard-controller with thousands of running TrainJobs. The pods of the TrainJobs
-// exist only as objects in the API server. The benchmark then ends 20 TrainJobs in each second, and measures the time
-// until the annotations of each TrainJob contain the new phase. If GITBENCH_DOCS names a Markdown file, the benchmark
-// replaces the results in this file.
+// exist only as objects in the API server. At the end, the benchmark completes 20 TrainJobs per second, and measures
+// the time until the annotations of each completed TrainJob contain the new phase. If GITBENCH_DOCS names a Markdown
+// file, the benchmark replaces the results in this file.
 func BenchmarkFollowTrainJobs(b *testing.B) {
 	c := newCluster(b)
 	c.installJobSetCRD(b)
@@ -152,7 +153,7 @@ func makeJobSet(key client.ObjectKey) *jobset.JobSet {
 	}
 }
 
-// podSpec returns a pod that the Pod Security level of tenants allows.
+// podSpec returns the spec of a pod that the Pod Security level of tenants allows.
 func podSpec() corev1.PodSpec {
 	return corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever,
@@ -191,8 +192,8 @@ func (c *cluster) awaitPhase(t testing.TB, phase jobs.Phase, want int) {
 	}
 }
 
-// measureChanges returns, for each ended TrainJob, the time from the end until the annotations contain the phase
-// Succeeded.
+// measureChanges completes TrainJobs, and returns for each of them the time until its annotations contain the
+// phase Succeeded.
 func (c *cluster) measureChanges(t testing.TB) []time.Duration {
 	t.Helper()
 	watching, err := client.NewWithWatch(c.cp.Config(), client.Options{Scheme: c.client.Scheme(), Mapper: c.client.RESTMapper()})

@@ -55,8 +55,8 @@ type usage struct {
 	peak     float64 // the highest resident memory in bytes
 }
 
-// since subtracts the CPU time and the numbers of requests in an earlier reading from the values in this
-// reading. The memory values in the result come from the later of the two readings.
+// since returns the CPU time and the numbers of requests between an earlier reading and this reading.
+// The memory values in the result are the values of this reading.
 func (u usage) since(earlier usage) usage {
 	u.cpu -= earlier.cpu
 	u.requests -= earlier.requests
@@ -81,8 +81,9 @@ func readUsage(t testing.TB, programs []*program) usage {
 	return sum
 }
 
-// readMetrics returns the sum of the series of each metric. readMetrics also sums the requests to the API server by HTTP
-// method. For example, the sum for the method GET has the name "rest_client_requests_total GET".
+// readMetrics returns one value for each metric: the sum of its series. For a metric with the label "method",
+// readMetrics also returns the sum for each HTTP method. For example, "rest_client_requests_total GET" is the number of
+// GET requests to the API server.
 func (p *program) readMetrics(t testing.TB) map[string]float64 {
 	t.Helper()
 	response, err := http.Get(p.metrics)

@@ -34,7 +34,7 @@ func writeRow(text *strings.Builder, cells []string) {
 	fmt.Fprintf(text, "| %s |\n", strings.Join(cells, " | "))
 }
 
-// row reports the memory at the end of the steady state in the cell "memory".
+// row returns the cells of a table row. The cell "memory" contains the memory at the end of the steady state.
 func (r result) row() []string {
 	push := "–"
 	if len(r.pushes) > 0 {

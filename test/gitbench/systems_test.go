@@ -31,7 +31,7 @@ type system struct {
 	// declare returns the objects that tell the programs of the system to apply a repository.
 	declare func(repository) []client.Object
 	// syncAnnotation is the key of an annotation on the first object that the function "declare" returns. A
-	// new value of syncAnnotation makes the system fetch the repository.
+	// new value of this annotation makes the system fetch the repository.
 	syncAnnotation string
 }
 

@@ -34,8 +34,8 @@ type repository struct {
 	git                  *gitserver.Repository
 }
 
-// create adds the workload's Git repositories to the Git server, for one of the
-// compared systems.
+// create creates the workload's repositories on the Git server. Their names begin with the name of
+// the system, so that each compared system has its own repositories.
 func (w workload) create(t testing.TB, server *gitserver.Server, system string) []repository {
 	t.Helper()
 	var all []repository

@@ -82,7 +82,8 @@ func (g *GitOps) Up(ctx context.Context) error {
 	return nil
 }
 
-// requireSandbox checks that all servers of the sandbox run.
+// requireSandbox checks that all servers of the sandbox run. It ignores the Git server and the controller, because Up
+// starts both.
 func (g *GitOps) requireSandbox() error {
 	servers, err := cluster.Status(g.Dir)
 	if err != nil {

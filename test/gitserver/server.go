@@ -62,10 +62,10 @@ type Options struct {
 	Password string
 }
 
-// Start starts a server for the repositories in a folder, with default settings. The caller closes it.
+// Start starts a server with default settings for the repositories in a folder. The caller must close the server.
 func Start(dir string) (*Server, error) { return StartWith(dir, Options{}) }
 
-// StartWith starts a server for the repositories in a folder. The caller closes it.
+// StartWith starts a server for the repositories in a folder. The caller must close the server.
 func StartWith(dir string, o Options) (*Server, error) {
 	backend, err := backendPath()
 	if err != nil {
@@ -146,8 +146,9 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 // maxPush is the maximum size, in bytes, of a push that Git sends without a Content-Length.
 const maxPush = 64 << 20
 
-// withLength adds a Content-Length to requests without a Content-Length, because CGI programs need it. To find the
-// length of a request, withLength reads the whole body. Git sends no Content-Length for a push of more than 1 MiB.
+// withLength adds the header Content-Length to requests that lack it, because CGI programs need this header. To
+// find the length of a request, withLength reads the whole body. Git sends no Content-Length for a push of more
+// than 1 MiB.
 func withLength(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength < 0 {

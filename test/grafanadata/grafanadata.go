@@ -89,7 +89,7 @@ type Alert struct {
 	}
 }
 
-// Case holds the input series of a test case and the time of evaluation.
+// Case is a test case of an alert: input series in promtool's notation, and the time of evaluation.
 type Case struct {
 	Series map[string]string
 	At     string

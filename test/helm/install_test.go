@@ -130,8 +130,8 @@ func (r release) live(t *testing.T) {
 	r.run(t, "uninstall")
 }
 
-// expectImage also checks the parameters of the admission policy, which compares the images of TrainJobs with these
-// parameters.
+// expectImage checks the image in the runtime and in the parameters of the admission policy. The policy compares
+// the images of TrainJobs with these parameters.
 func (r release) expectImage(t *testing.T, want string) {
 	t.Helper()
 	text, err := (&unstructured.Unstructured{Object: r.getObject(t, runtimes, "", "mpi")}).MarshalJSON()

@@ -61,8 +61,8 @@ var Slow = map[string]Image{
 	},
 }
 
-// torchPackages lists the Debian packages of Open MPI and PyTorch. Images with the same packages share a root file
-// system.
+// torchPackages lists the Debian packages of Open MPI and PyTorch. The images "training" and "horovod" share a
+// root file system, because both use exactly these packages.
 var torchPackages = withCommon("openmpi-bin", "python3-mpi4py", "python3-torch")
 
 // withCommon returns the given packages together with the packages that every image contains: SSH, and the programs python

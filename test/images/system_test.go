@@ -23,7 +23,8 @@ type system struct {
 	environment []string
 }
 
-// unpackImage needs root, because running programs in the unpacked image requires chroot.
+// unpackImage skips the test unless TRAINYARD_E2E is set, because programs run in the unpacked image with chroot, which
+// needs root.
 func unpackImage(t *testing.T, name string) system {
 	t.Helper()
 	if os.Getenv("TRAINYARD_E2E") == "" {
@@ -58,7 +59,8 @@ func (s system) unpack(t *testing.T, image v1.Image) {
 	}
 }
 
-// The mounts of enterScript exist only in a mount namespace, which disappears when the process ends.
+// enterScript runs a command in an unpacked image. Its mounts exist only in a new mount namespace, which disappears
+// when the command ends.
 const enterScript = `
 set -eu
 root=$1

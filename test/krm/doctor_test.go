@@ -99,8 +99,9 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestInit checks that kustomize builds the objects of `trainyard generate` from the files that `trainyard init` writes,
-// also as the base of an overlay. Without the flags that permit KRM functions, `kustomize build` must fail.
+// TestInit checks that `kustomize build` produces the same objects as `trainyard generate` from the folder that
+// `trainyard init` writes. The test builds this folder, and an overlay that has this folder as its base. Without the
+// flags that permit KRM functions, `kustomize build` must fail.
 func TestInit(t *testing.T) {
 	w := newWorkspace(t)
 	document := filepath.Join(w.dir, "base", "platform.yaml")

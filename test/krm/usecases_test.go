@@ -102,7 +102,7 @@ func (w workspace) generateObjects(t *testing.T, file string) map[string]any {
 }
 
 // TestUseCases builds each use case directly, and as the base of an overlay. Without the flags that permit KRM
-// functions, `kustomize build` fails.
+// functions, `kustomize build` must fail.
 func TestUseCases(t *testing.T) {
 	all := useCases()
 	programs := newWorkspace(t)
@@ -138,8 +138,8 @@ func newQuota(spec, manager string) string {
 	return "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: team, labels: {app.kubernetes.io/managed-by: " + manager + "}}\nspec: " + spec + "\n"
 }
 
-// TestValidatorAcceptsUnknownFields: the validator must accept unknown kinds and unknown fields, because a newer
-// cluster may have them. This holds only for objects that trainyard has not generated.
+// TestValidatorAcceptsUnknownFields: if trainyard has not generated an object, the object may have an
+// unknown kind or unknown fields, because a newer cluster may support them.
 func TestValidatorAcceptsUnknownFields(t *testing.T) {
 	w := newWorkspace(t)
 	files := useCases()["validator"].files
@@ -190,8 +190,9 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestMisplacedValidator: if the field "transformers" lists a validator by mistake, kustomize prints the validator's
-// output and nothing else. The validator's output must be an object that every cluster refuses.
+// TestMisplacedValidator: if the field "transformers" lists a validator by mistake, kustomize prints only the
+// validator's output, without the user's objects. The validator's output must be an object that every cluster
+// refuses, so that nobody can apply the output by mistake.
 func TestMisplacedValidator(t *testing.T) {
 	w := newWorkspace(t)
 	for file, text := range useCases()["validator"].files {

@@ -33,7 +33,8 @@ func newWorkspace(t *testing.T) workspace {
 	return workspace{dir: t.TempDir(), trainyard: filepath.Join(programs, "trainyard"), path: programs}
 }
 
-// TestMain removes the folder programFolder after the tests.
+// programFolder is the folder of the compiled programs, or empty if no test has compiled them. TestMain removes the
+// folder after the tests.
 var programFolder string
 
 func TestMain(m *testing.M) {

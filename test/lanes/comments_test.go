@@ -2,8 +2,8 @@ package lanes
 
 import "testing"
 
-// TestCommentsAreNoInput checks that a changed comment in a Go file makes only the lanes stale that read the whole
-// repository. If code or a directive changes, all lanes become stale.
+// TestCommentsAreNoInput checks that a changed comment in a Go file makes a lane stale only if the lane's input is
+// the whole repository. If code or a directive changes, every lane with the file as an input must become stale.
 func TestCommentsAreNoInput(t *testing.T) {
 	const file = "//go:build linux\n\npackage a\n\n// A is one.\nconst A = 1 // one\n"
 	for name, test := range map[string]struct {

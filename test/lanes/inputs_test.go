@@ -28,7 +28,7 @@ type excuse struct {
 	reason string
 }
 
-// e2eLanes lists the lanes that run tests, but no benchmarks, of test/e2e.
+// e2eLanes lists the lanes that run tests of test/e2e, but not its benchmarks.
 var e2eLanes = []string{"smoke", "e2e", "hosts", "sdk", "e2e-horovod"}
 
 // excuses lists packages that lanes import, although the packages are not inputs of these lanes. The packages in
@@ -49,9 +49,9 @@ var excuses = []excuse{
 	{"test/grafanadata", []string{"bench"}, "only `bench rules` uses this package, and the lane runs `bench run`"},
 }
 
-// byRendered lists packages of the generator whose output is in bundles/rendered. If bundles/rendered is an input of a
-// lane, the packages in byRendered need not be inputs. `make test` checks that bundles/rendered contains the
-// generator's output. Every change of the output therefore also changes bundles/rendered.
+// byRendered lists packages that affect the generator's output, which is in bundles/rendered. If bundles/rendered is
+// an input of a lane, the packages in byRendered need not be inputs: `make test` checks that bundles/rendered contains
+// the generator's output, so every change of the output also changes bundles/rendered and makes the lane stale.
 var byRendered = []string{
 	".", "generator", "generator/evaluate", "generator/internal/document", "generator/internal/values", "generator/internal/wording",
 	"generator/load", "generator/object", "generator/problem", "generator/sandbox",
@@ -100,7 +100,8 @@ func listPackages(t *testing.T) map[string]pkg {
 	}
 }
 
-// covers accepts embed.go as an input for the root package, which contains only this file.
+// covers reports whether the inputs of a lane contain a folder, and the exceptions of the lane do not contain it.
+// The input embed.go contains the root package, because the root package consists only of this file.
 func (l Lane) covers(folder string) bool {
 	contains := func(input string) bool {
 		return isWithin(folder, input) || folder == "." && input == "embed.go"
@@ -108,8 +109,8 @@ func (l Lane) covers(folder string) bool {
 	return slices.ContainsFunc(l.Inputs, contains) && !slices.ContainsFunc(l.Except, contains)
 }
 
-// walk returns the packages of a lane, and all packages that they import directly or indirectly.
-// walk does not follow the imports of excused packages.
+// walk returns the packages in "start", and all packages that these packages or their tests import
+// directly or indirectly. walk does not follow the imports of excused packages.
 func walk(all map[string]pkg, start []string, isExcused func(folder string) bool) []string {
 	reached := map[string]bool{}
 	var queue []string
@@ -156,8 +157,8 @@ func packagesOf(t *testing.T, all map[string]pkg, lane, command string) []string
 }
 
 // TestInputsCoverImports checks that the inputs of each lane contain the folders of all packages that the lane's tests
-// import. If an imported package is missing from the inputs of a lane, a change of the package does not make the lane
-// stale.
+// import, except for excused packages. If an imported package is missing from the inputs of a lane, a change of the
+// package does not make the lane stale.
 func TestInputsCoverImports(t *testing.T) {
 	all, used := listPackages(t), make([]bool, len(excuses))
 	for _, m := range lanePattern.FindAllStringSubmatch(read(t, "Makefile"), -1) {

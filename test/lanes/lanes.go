@@ -85,17 +85,17 @@ func All() []Lane {
 	return lanes
 }
 
-// diagnosis is the path of the folder with the catalogue of failures. The lanes in the variable "diagnosing" have the folder
-// api/jobs/diagnosis as an input. The lanes outside the list "diagnosing" do not diagnose any TrainJob. In the lanes smoke,
-// hosts, sdk, e2e-horovod, scale and bench-mpi, no test checks a diagnosis. The lane bench runs no TrainJobs. The lane
-// bench-gitops measures only the controller of TrainJobSources.
+// diagnosis is the path of the folder with the catalogue of failures. Only lanes in the list "diagnosing" have this folder
+// as an input, because diagnoses cannot change the results of the other lanes. In the lanes smoke, hosts, sdk, e2e-horovod,
+// scale and bench-mpi, no test checks a diagnosis. The lane bench runs no TrainJobs. The lane bench-gitops measures only
+// the controller of TrainJobSources.
 const diagnosis = "api/jobs/diagnosis"
 
 var diagnosing = []string{"test", "e2e", "kueue", "gitops", "race", "fuzz", "bench-jobs"}
 
-// sources is the path of the folder with the controller of TrainJobSources. The lanes in withoutSources also start the
-// controller of TrainJobSources. In the lanes of the list withoutSources, no TrainJobSource exists, so only the setup
-// of the controller runs.
+// sources is the path of the folder with the controller of TrainJobSources. The lanes in withoutSources start this
+// controller together with the controller of TrainJobs, but do not have this folder as an input. In these lanes, no
+// TrainJobSource exists, so only the setup of the controller runs.
 const sources = "controller/trainjobsource"
 
 var withoutSources = []string{"e2e", "kueue", "bench-jobs"}

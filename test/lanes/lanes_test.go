@@ -222,13 +222,14 @@ func TestLanesAreTargets(t *testing.T) {
 	}
 }
 
-// Without requiredLanes, the removal of a lane and its target could go unnoticed.
+// requiredLanes lists lanes that must exist. Without this list, no test would fail if a lane and its target were
+// removed.
 var requiredLanes = []string{
 	"argocd", "bench", "crash", "e2e", "e2e-horovod", "fuzz", "gitops", "kueue", "packets", "race", "scale", "sdk", "smoke", "test", "trainers",
 }
 
-// TestTargetsAreLanes checks that each command that the Makefile runs with $(LANE), which records the result, belongs to a
-// lane. The test also fails if a lane in requiredLanes is missing.
+// TestTargetsAreLanes checks that All returns each lane that the Makefile runs with $(LANE), which records the result of
+// the lane. The test also fails if a lane in requiredLanes is missing.
 func TestTargetsAreLanes(t *testing.T) {
 	names := map[string]bool{}
 	for _, lane := range All() {

@@ -60,9 +60,9 @@ var (
 	testPattern      = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)\(`)
 )
 
-// TestLanesSelectExistingTests checks that each alternative of a pattern for -run or -bench in the Makefile's commands of
-// lanes matches a test or benchmark. Without this check, a lane could be recorded as passed although a renamed test did
-// not run, because `go test` succeeds if no test matches the pattern.
+// TestLanesSelectExistingTests checks the patterns with which lanes select tests (-run) and benchmarks (-bench) in the
+// Makefile. Each alternative of a pattern must match a test or benchmark. Without this check, a lane could be recorded as
+// passed although a renamed test did not run, because `go test` succeeds if no test matches the pattern.
 func TestLanesSelectExistingTests(t *testing.T) {
 	makefile := read(t, "Makefile")
 	names := map[string][]string{} // by folder

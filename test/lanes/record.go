@@ -71,8 +71,8 @@ func (r Repository) keepsInputs(ctx context.Context, lane Lane, before, after st
 	return r.keepsModules(ctx, before, after)
 }
 
-// changedInputs lists the inputs of a lane that differ between two commits: first Go files whose comments the lane does not read, then all
-// other files.
+// changedInputs lists the inputs of a lane that differ between two commits. The list goFiles contains the changed Go files
+// if their comments are no input of the lane. The list "others" contains the other changed inputs.
 func (r Repository) changedInputs(ctx context.Context, lane Lane, before, after string) (goFiles, others []string, err error) {
 	text, err := r.git(ctx, append([]string{"diff", "--name-only", "--no-renames", before, after, "--"}, lane.Inputs...)...)
 	for path := range strings.Lines(text) {

@@ -11,7 +11,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// runWithPrograms replaces programs such as go with the shell scripts in the map "programs".
+// runWithPrograms runs a command, and returns its standard output. The shell scripts in the map "programs" run in place
+// of programs such as go.
 func runWithPrograms(t *testing.T, dir string, programs map[string]string, command ...string) (string, error) {
 	t.Helper()
 	bin := t.TempDir()
@@ -38,9 +39,8 @@ func expectResult(t *testing.T, got string, err error, want string, fails bool) 
 	}
 }
 
-// TestLanesStaleRunsStaleLanes checks that `make lanes-stale` runs the stale lanes, and stops if a lane fails. Scripts
-// replace the program that lists the stale lanes. The test also replaces the make commands that run the lanes by
-// scripts.
+// TestLanesStaleRunsStaleLanes checks that `make lanes-stale` runs the stale lanes, and stops if a lane fails. In this
+// test, scripts replace the program that lists the stale lanes, and the make commands that run the lanes.
 func TestLanesStaleRunsStaleLanes(t *testing.T) {
 	const list = `[ "$*" = "run ./test/lanes/cmd/lanes stale" ] && `
 	for name, test := range map[string]struct {

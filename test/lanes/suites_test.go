@@ -127,8 +127,8 @@ func readLaneSuites(t *testing.T, makefile string) map[string][]string {
 }
 
 // TestSkippedSuitesAreListed checks that LANE_SUITES lists each suite whose tests all skip, because `go test` alone would
-// print "ok" for such a suite. For each environment variable that the tests of a package need, the test also checks that a
-// command of the Makefile sets the variable.
+// print "ok" for such a suite. For each environment variable that the tests of a package need, TestSkippedSuitesAreListed
+// also checks that a command of the Makefile sets the variable and tests the package.
 func TestSkippedSuitesAreListed(t *testing.T) {
 	makefile, suites := read(t, "Makefile"), readSuites(t)
 	listed := readLaneSuites(t, makefile)

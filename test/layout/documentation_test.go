@@ -67,7 +67,8 @@ func checkFile(t *testing.T, path string) {
 	}
 }
 
-// listUndocumented skips methods of unexported types, because interfaces document these methods.
+// listUndocumented returns the exported names without a comment. It skips methods of unexported types, because
+// interfaces document these methods.
 func listUndocumented(declaration ast.Decl) []string {
 	var names []string
 	switch d := declaration.(type) {

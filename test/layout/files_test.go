@@ -45,7 +45,8 @@ func cueFiles(t *testing.T) []string {
 	return files
 }
 
-// TestCUEIsEmbedded is necessary, because the compiler does not report a CUE file that no pattern in embed.go matches.
+// TestCUEIsEmbedded checks that the patterns in embed.go match all CUE files outside testdata, because the compiler
+// does not report a file that no pattern matches.
 func TestCUEIsEmbedded(t *testing.T) {
 	for _, file := range cueFiles(t) {
 		if strings.Contains(file, "/testdata/") {
@@ -57,7 +58,8 @@ func TestCUEIsEmbedded(t *testing.T) {
 	}
 }
 
-// TestCUEIsFormatted formats the CUE files if the environment contains TRAINYARD_UPDATE=1.
+// TestCUEIsFormatted checks that all CUE files are formatted. With TRAINYARD_UPDATE=1 in the environment, the test
+// formats the files.
 func TestCUEIsFormatted(t *testing.T) {
 	for _, file := range cueFiles(t) {
 		text := read(t, file)
@@ -79,8 +81,8 @@ func TestCUEIsFormatted(t *testing.T) {
 	}
 }
 
-// TestCUEFieldsAreDocumented is necessary, because comments in schemas appear in the documentation and in messages to
-// users.
+// TestCUEFieldsAreDocumented checks that definitions, and all fields in schemas, have comments. Comments in schemas
+// appear in the documentation and in messages to users.
 func TestCUEFieldsAreDocumented(t *testing.T) {
 	for _, file := range cueFiles(t) {
 		parsed, err := cueparser.ParseFile(file, read(t, file), cueparser.ParseComments)
@@ -140,8 +142,9 @@ func TestCUELayers(t *testing.T) {
 	}
 }
 
-// verifyPackage is the only package of the generator whose files may import Go types of Kubernetes
-// objects. To verify an object, generator/verify decodes the object into its Go type.
+// verifyPackage is the only package in the folders generator and bundles that may import Go types
+// of Kubernetes objects. To verify an object, generator/verify uses this package to decode the
+// object into its Go type.
 const verifyPackage = "generator/internal/upstream"
 
 // TestObjectsAreNotMadeInGo: the content of objects is written in CUE. Go files in generator and bundles must not

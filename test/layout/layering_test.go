@@ -17,8 +17,8 @@ import (
 
 const module = "github.com/trainyard/trainyard"
 
-// ban is one row of the first table of docs/design/architecture.md, and forbids imports in some
-// folders. Each value of the type ban is one row of the first table of docs/design/architecture.md.
+// ban is one row of the first table of docs/design/architecture.md. Packages that match "from" must
+// not import packages that match "targets", unless the imported package also matches "exceptions".
 type ban struct {
 	from, targets, exceptions []pattern
 	reason                    string
@@ -87,7 +87,7 @@ func (b ban) listViolations(all []pkg) []string {
 			}
 			for _, target := range b.targets {
 				for _, imported := range target.bannedImports(from, p) {
-					// Packages of a folder may import other packages of the same folder.
+					// Packages that match the same pattern "from" may import each other.
 					if target.covers(imported) && !from.covers(imported) && !anyCovers(b.exceptions, imported) {
 						found = append(found, p.ImportPath+" imports "+imported)
 					}
@@ -98,10 +98,10 @@ func (b ban) listViolations(all []pkg) []string {
 	return found
 }
 
-// bannedImports returns the imports of the package p that listViolations compares with the pattern "target". If the target
-// is in this repository or in CUE, bannedImports returns direct and indirect imports. For any other target, bannedImports
-// returns only direct imports, because this project cannot change the imports of other modules. As an exception, commands
-// may import CUE indirectly, through the generator.
+// bannedImports returns the imports of the package p, for a comparison with the pattern "target". If the target is in
+// this repository or in CUE, bannedImports returns direct and indirect imports. For any other target, bannedImports
+// returns only direct imports, because this project cannot change the imports of other modules. As an exception,
+// commands may import CUE indirectly, through the generator.
 func (target pattern) bannedImports(from pattern, p pkg) []string {
 	isCommand := strings.HasPrefix(from.path, module+"/cmd")
 	if strings.HasPrefix(target.path, module) || strings.HasPrefix(target.path, "cuelang.org") && !isCommand {
@@ -110,7 +110,8 @@ func (target pattern) bannedImports(from pattern, p pkg) []string {
 	return p.Imports
 }
 
-// TestLayersNameExistingPackages also finds packages that the table marks as "(coming)", although they already exist.
+// TestLayersNameExistingPackages checks that each pattern in the table of forbidden imports matches a package. A
+// pattern with the mark "(coming)" must match no package, because the mark is for packages that do not exist yet.
 func TestLayersNameExistingPackages(t *testing.T) {
 	var existing []string
 	for _, p := range packages(t) {

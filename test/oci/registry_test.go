@@ -39,8 +39,8 @@ type world struct {
 	environment   []string     // additional environment variables of the program
 }
 
-// startRegistry wraps the handler of the registry with the function "around", so that tests can change requests and
-// responses.
+// startRegistry starts a registry. The function "around", if it is not nil, wraps the handler of the registry, so
+// that tests can change requests and responses.
 func startRegistry(t *testing.T, program string, around func(http.Handler) http.Handler) *world {
 	t.Helper()
 	w := &world{program: program}
@@ -65,7 +65,7 @@ type result struct {
 	out, err string
 }
 
-// publish replaces the text HOST in the argument "dest" by the address of the registry.
+// publish runs `trainyard publish oci`. In the argument "dest", the text HOST stands for the address of the registry.
 func (w *world) publish(t *testing.T, dest string, args ...string) result {
 	t.Helper()
 	return w.runPublish(t, "oci", dest, args...)
@@ -131,8 +131,7 @@ func artifactFiles(t *testing.T, image v1.Image) map[string]string {
 	}
 }
 
-// committedFiles reads the folder objects/ of acme's bundle for an environment, in the format "argocd", from
-// bundles/rendered.
+// committedFiles returns the files in the folder bundles/rendered/acme/argocd/ENVIRONMENT/objects.
 func committedFiles(t *testing.T, environment string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

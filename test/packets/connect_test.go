@@ -14,7 +14,8 @@ import (
 )
 
 // connectTimeout is much longer than a successful connection, which takes milliseconds. While the policy agent is busy,
-// connections can take a few seconds, because the kernel resends an unanswered packet after 1 and 3 seconds.
+// a packet can remain unanswered. The kernel resends the packet after 1 and 3 seconds, so the connection can take a few
+// seconds.
 const connectTimeout = 5 * time.Second
 
 // listenPorts lists the ports on which the hosts of testHosts listen: SSH, two ports that ranks could use, and
@@ -98,7 +99,8 @@ func (n *network) canReach(t *testing.T, address, port string) bool {
 	return waitForResponse(conn, protocol)
 }
 
-// waitForResponse sends a UDP packet repeatedly, because a packet can get lost.
+// waitForResponse reports whether the other host responds. It sends a UDP packet repeatedly, because a packet can get
+// lost.
 func waitForResponse(conn net.Conn, protocol string) bool {
 	buffer := make([]byte, 64)
 	for deadline := time.Now().Add(connectTimeout); time.Now().Before(deadline); {

@@ -89,7 +89,8 @@ type testbed struct {
 	hosts []*host
 }
 
-// newTestbed makes the kernel send every new connection between hosts to the queue of the policy agent.
+// newTestbed creates a testbed in which the kernel sends every new connection between hosts to the queue of the policy
+// agent.
 func newTestbed(t *testing.T) *testbed {
 	t.Helper()
 	if os.Getenv("TRAINYARD_PACKETS") == "" {
@@ -104,7 +105,7 @@ func newTestbed(t *testing.T) *testbed {
 	for _, h := range hosts {
 		w.addHost(t, h, listenPorts)
 	}
-	// The kernel drops packets while no agent reads the queue.
+	// No connection passes before the agent starts, because the kernel drops packets while no agent reads the queue.
 	run(t, "iptables", "-A", "FORWARD", "-m", "conntrack", "--ctstate", "NEW", "-j", "NFQUEUE", "--queue-num", queueNumber)
 	return w
 }
@@ -117,7 +118,8 @@ func (w *testbed) addHost(t *testing.T, h *host, ports []string) {
 	w.hosts = append(w.hosts, h)
 }
 
-// createPod creates the Pod of a host with a running status, as a kubelet reports it.
+// createPod creates the Pod of a host, with the status that a kubelet reports for a running pod. For a host outside the
+// cluster, createPod does nothing.
 func (w *testbed) createPod(t *testing.T, h *host) {
 	t.Helper()
 	if h.namespace == "" {

@@ -22,8 +22,8 @@ const (
 )
 
 // stageVariable is the environment variable that tells a process of the test binary what to do: run the tests, or become a
-// container. The first process of the test binary starts the binary again in new namespaces. The second process of the
-// test binary runs the tests, and starts the test binary once more for each container.
+// container. The first process, for which the variable is not set, starts the test binary again in new namespaces. The
+// second process runs the tests, and starts the test binary once more for each container.
 const (
 	stageVariable  = "TRAINYARD_PODRUNNER_STAGE"
 	stageTests     = "tests"
@@ -95,7 +95,7 @@ func initialize() error {
 	return raiseLoopback()
 }
 
-// raiseLoopback brings up the only interface of the tests' network.
+// raiseLoopback brings up the loopback interface, which is the only interface of a new network namespace.
 func raiseLoopback() error {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// plan is the description of a container for the process that becomes the container. The tests write the plan
-// of a container to a file. The process that becomes the container reads the file.
+// plan describes a container. The method Start writes the plan to a file and starts a new process of this
+// program. The new process reads the file and becomes the container.
 type plan struct {
 	Root     string // the folder where the container's root is mounted
 	Hostname string
@@ -34,9 +34,8 @@ type mount struct {
 	ReadOnly bool
 }
 
-// machinePaths lists paths on the machine that runs the tests. Containers use the files of the machine at the listed
-// paths, instead of the files of an image. If a path in machinePaths does not exist on the machine, containers do not
-// get the path.
+// machinePaths lists the paths that containers take from the machine instead of from an image. The machine is the one
+// that runs the tests. Containers lack a listed path if the machine lacks it.
 var machinePaths = []string{
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/sys",
 	"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
@@ -57,7 +56,8 @@ var imageFiles = map[string]string{
 	"/home/mpiuser/notes": "# Part of the image.\n",
 }
 
-// newPlan returns the plan of a container. The folder "dir" of this machine contains the container's files.
+// newPlan returns the plan of a container. The argument "dir" is a folder of the machine. It contains the mount
+// point of the container's root, and the container's termination message.
 func (p *Pod) newPlan(container corev1.Container, dir string) plan {
 	p.t.Helper()
 	env := containerEnvironment(p.hostname, container.Env)
@@ -81,7 +81,7 @@ func (p *Pod) newPlan(container corev1.Container, dir string) plan {
 	return result
 }
 
-// addMachine adds the machine's programs and devices.
+// addMachine adds the paths in machinePaths and the devices of the machine to the plan.
 func (p *plan) addMachine() {
 	links := maps.Clone(p.Links)
 	for _, path := range machinePaths {
@@ -97,7 +97,7 @@ func (p *plan) addMachine() {
 	}
 }
 
-// addMounts adds the mounts of the pod (its hosts file and the entries of Replace) and of the container's volumes.
+// addMounts adds mounts for the pod's hosts file, for the files in Replace, and for the container's volumes.
 func (p *plan) addMounts(pod *Pod, container corev1.Container) {
 	pod.t.Helper()
 	p.Mounts = append(p.Mounts, mount{From: pod.hosts, To: "/etc/hosts"})

@@ -14,9 +14,8 @@ import (
 
 // Pod holds the state that a pod's containers share, such as volumes and the hosts file.
 type Pod struct {
-	// Replace contains the files of the machine that are mounted in the containers. Each key of
-	// Replace is a path in the containers. The value of the key is the path of the file on the
-	// machine.
+	// Replace maps paths in the containers to files of the machine. Each file is mounted at its
+	// path in all containers of the pod.
 	Replace map[string]string
 
 	t        testing.TB
@@ -61,12 +60,12 @@ func (p *Pod) AddHost(address, name string) {
 	}
 }
 
-// Volume returns the path of a volume of the pod.
+// Volume returns the folder of the machine that contains the files of the pod's volume with the given name.
 func (p *Pod) Volume(name string) string {
 	return p.volumes[name]
 }
 
-// createFolder creates a folder of the pod that is writable for every user.
+// createFolder creates a folder for the pod on the machine. Every user can write to the folder.
 func (p *Pod) createFolder(name string) string {
 	p.t.Helper()
 	path := filepath.Join(p.dir, name)

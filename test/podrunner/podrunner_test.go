@@ -155,7 +155,7 @@ func TestNoProcessSurvivesAPanic(t *testing.T) {
 	}
 }
 
-// startSleeper starts a container with a process that has its own session and sleeps for the given number of seconds.
+// startSleeper starts a container that runs the command "sleep" in a new session, for the given number of seconds.
 func startSleeper(t *testing.T, seconds string) *podrunner.Process {
 	t.Helper()
 	process := podrunner.NewPod(t, "pod-0", nil).Start(shellContainer("setsid sleep " + seconds + " & echo ready; wait"))

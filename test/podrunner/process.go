@@ -48,7 +48,7 @@ type Process struct {
 	wait    func() Result
 }
 
-// Run runs a container to its end, as the kubelet does with an init container.
+// Run starts a container and waits until it ends, as the kubelet does with an init container.
 func (p *Pod) Run(container corev1.Container) Result {
 	p.t.Helper()
 	return p.Start(container).Wait()
@@ -76,8 +76,8 @@ func (p *Pod) Start(container corev1.Container) *Process {
 	return process
 }
 
-// start runs this program again. The new process of this program becomes the
-// container.
+// start starts a new process of this program. The new process reads the plan from the given file,
+// and becomes the container.
 func (p *Process) start(plan string) {
 	p.t.Helper()
 	p.cmd = exec.Command("/proc/self/exe", plan)
@@ -93,7 +93,7 @@ func (p *Process) start(plan string) {
 	}
 }
 
-// Wait waits until the container ends. Later calls of Wait return the same result.
+// Wait waits until the container ends, and returns its result. If Wait is called again, it returns the same result.
 func (p *Process) Wait() Result {
 	p.t.Helper()
 	alarm := time.AfterFunc(waitTimeout, p.kill)

@@ -16,8 +16,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// SSHKeys generates a key pair for SSH, as files. A pod gets the same three files from the Secret of its TrainJob: the
-// private key in PEM format, and the public key twice. The result maps names of files to their content.
+// SSHKeys generates an SSH key pair. The result maps the names of three files to their content: the private key in PEM
+// format, and the public key twice. In a cluster, the Secret of a TrainJob contains files with the same names.
 func SSHKeys(t testing.TB) map[string]string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// createFolder creates a folder with files that only their owner can read, because ssh rejects private keys that other
-// users can read. Containers can read the files, because all containers run as the owner of the files.
+// createFolder creates a folder with the given files. Only the owner can read the files, because ssh rejects private
+// keys that other users can read. Containers can read the files, because all containers run as this owner.
 func createFolder(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

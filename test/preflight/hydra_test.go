@@ -9,7 +9,8 @@ import (
 )
 
 // TestPreflightWritesHydraHostfile checks that the hostfile for Hydra, the process manager of MPICH, has lines of the form
-// host:slots. The hostfile contains the launcher's address, because Hydra would connect to the launcher's name by SSH.
+// host:slots. The launcher's line contains an IP address instead of the launcher's name. If the line contained the name,
+// Hydra would connect to the launcher by SSH.
 func TestPreflightWritesHydraHostfile(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 2, testPlatform{})
@@ -30,8 +31,8 @@ func TestPreflightWritesHydraHostfile(t *testing.T) {
 	}
 }
 
-// TestPreflightDoesNotCountTheLauncher: preflight runs in an init container, which has neither the GPUs nor the CPUs of the
-// launcher's main container.
+// TestPreflightDoesNotCountTheLauncher: preflight must not run the slots command on the launcher. The command would run in
+// an init container, and could not count the CPUs and GPUs of the launcher's main container.
 func TestPreflightDoesNotCountTheLauncher(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 1, testPlatform{})

@@ -55,7 +55,7 @@ func newAddress() string {
 	return fmt.Sprintf("127.1.%d.%d", n/200, n%200+1)
 }
 
-// newJob creates pods that run no containers yet.
+// newJob creates a job with one launcher and the given number of nodes. The pods run no containers yet.
 func newJob(t testing.TB, nodes int, on testPlatform) *job {
 	t.Helper()
 	requireProgram(t, "ssh")
@@ -94,8 +94,8 @@ func (j *job) newHost(role string, index int, on testPlatform) *host {
 	return h
 }
 
-// replaceShell returns a value of podrunner.Pod.Replace with which a pod uses the named shell in place of
-// /bin/sh.
+// replaceShell returns a value for podrunner.Pod.Replace that replaces /bin/sh by the shell with the
+// given name.
 func replaceShell(t testing.TB, name string) map[string]string {
 	t.Helper()
 	sh, err := filepath.EvalSymlinks("/bin/sh")
@@ -150,7 +150,8 @@ func (j *job) startNodes(nodes ...*host) {
 	}
 }
 
-// awaitReady checks the same condition as the node's startup probe, but more often.
+// awaitReady waits until a node is ready. awaitReady checks the same condition as the node's startup probe, but more
+// often.
 func (j *job) awaitReady(h *host) {
 	j.t.Helper()
 	awaitCondition(j.t, h.sshd, func() bool {

@@ -24,8 +24,8 @@ func TestPreflightReachesAHundredHosts(t *testing.T) {
 	t.Logf("preflight took %s, its verdict has %d bytes", result.Took, len(result.Message))
 }
 
-// TestVerdictLengthIsLimited creates the longest verdicts: the maximum number of failures, with long host names and
-// details, for up to 120 hosts.
+// TestVerdictLengthIsLimited checks the length of the longest possible verdicts. They contain the maximum number of
+// failures, long host names and long details, for up to 120 hosts.
 func TestVerdictLengthIsLimited(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ good, bad, timed int }{

@@ -37,7 +37,7 @@ func requireProgram(t testing.TB, program string) {
 	}
 }
 
-// podSpecs returns the pod specs of the rendered runtime, by the names of the ReplicatedJobs.
+// podSpecs maps the name of each ReplicatedJob of the rendered runtime to its pod spec.
 func podSpecs(t testing.TB) map[string]*corev1.PodSpec {
 	t.Helper()
 	runtime, err := readRuntime(rendered)

@@ -10,8 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPreflightCountsSlots runs a job with a node whose command prints how many slots the node has. Preflight does not
-// count the launcher's slots, because an init container may have other limits than the launcher's main container.
+// TestPreflightCountsSlots runs jobs with one launcher and one node. On the node, preflight runs a command that prints
+// the number of available slots. For the launcher, preflight assumes that all slots are available. It cannot count
+// them, because it runs in an init container, whose limits can differ from those of the main container.
 func TestPreflightCountsSlots(t *testing.T) {
 	t.Parallel()
 	garbage := `printf 'a"b\\c\n\033[31m\t$(reboot) '; head -c 10000 /dev/zero | tr '\0' '"'`
@@ -71,8 +72,8 @@ func TestPreflightCountsSlots(t *testing.T) {
 	}
 }
 
-// TestSlotConfigurationMismatch checks a job with 4 slots for each host, while each host has only 2 GPUs. Preflight
-// must fail before training starts, and report the number of slots and the number of GPUs.
+// TestSlotConfigurationMismatch checks a job with 4 slots for each host, although each node has only 2 GPUs.
+// Preflight must fail before training starts, and report the number of slots and the number of GPUs.
 func TestSlotConfigurationMismatch(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 1, testPlatform{})

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// runFile uses a fake program nproc, which prints the value of OMP_NUM_THREADS, or 8 if this variable is not set.
+// runFile runs a script of the launcher, and returns the script's output. The script finds a fake program nproc, which
+// prints the value of OMP_NUM_THREADS, or 8 if this variable is not set.
 func runFile(t *testing.T, j *job, env []string, script string, args ...string) string {
 	t.Helper()
 	programs := t.TempDir()
@@ -27,7 +28,7 @@ func runFile(t *testing.T, j *job, env []string, script string, args ...string) 
 	return strings.TrimSpace(string(output))
 }
 
-// TestCPULimitsAreCounted checks that the script "cpus" returns the number of CPUs that control groups allow. The test
+// TestCPULimitsAreCounted checks that the script "cpus" prints the number of CPUs that control groups allow. The test
 // simulates control groups of versions 1 and 2 with files in a temporary folder.
 func TestCPULimitsAreCounted(t *testing.T) {
 	t.Parallel()

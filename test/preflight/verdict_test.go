@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/test/podrunner"
 )
 
-// verdictLimit is the maximum length of a verdict in bytes. The kubelet truncates termination messages to 4096 bytes
-// for each container, and to 12 kB for each pod.
+// verdictLimit is the maximum length of a verdict in bytes. Preflight writes its verdict as a termination message.
+// The kubelet truncates termination messages to 4096 bytes for each container, and to 12 kB for each pod.
 const verdictLimit = 2500
 
 // clockStep is the resolution of /proc/uptime, which preflight reads to measure times. A measured time can be longer

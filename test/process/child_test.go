@@ -50,8 +50,8 @@ func TestServerDiesWithItsParent(t *testing.T) {
 	if err := os.WriteFile(start, []byte(WrapperScript("/bin/sleep")), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// The parent process must not end before the child process runs the server. Before the child process runs
-	// the server, setpriv asks the kernel to kill the child when the parent ends.
+	// The parent process ends only after the child process has started "sleep". At that time, setpriv has
+	// already asked the kernel to kill the child when the parent ends.
 	parent := runScript(t, "'"+start+"' 60 & echo $! >'"+pid+"'; until grep -qx sleep /proc/$!/comm; do sleep 0.02; done")
 	<-parent.done
 	child, err := os.ReadFile(pid)

@@ -140,7 +140,8 @@ func readStart(dir string) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	// The second field of /proc/PID/stat is a name in parentheses, which can contain blanks (see proc(5)).
+	// The second field of /proc/PID/stat is the program's name in parentheses (see proc(5)). The name can contain
+	// blanks, so the code splits only the text after the name into fields.
 	_, after, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
 	fields := strings.Fields(after)
 	const state, started = 0, 22 - 3 // proc(5) counts fields from 1, and fields[0] is the third field

@@ -65,7 +65,8 @@ func TestReusedProcessIDIsNotKilled(t *testing.T) {
 	}
 }
 
-// awaitLog waits for a text that test scripts print after they have set their signal handlers.
+// awaitLog waits until the log at the given path contains the text. A test script prints this text after it has set its
+// signal handlers.
 func awaitLog(t *testing.T, path, text string) {
 	t.Helper()
 	for deadline := time.Now().Add(stopTimeout); !strings.Contains(Tail(path), text); time.Sleep(pollInterval) {

@@ -18,14 +18,15 @@ const (
 type Server interface {
 	// Ended reports whether the process has ended.
 	Ended() bool
-	// String returns the name of the server. A server can add its exit status if it has ended.
+	// String returns the name of the server. If the server has ended, the returned text can also contain the exit
+	// status.
 	String() string
 	// LogPath returns the path of the file with the server's output.
 	LogPath() string
 }
 
 // WaitFor calls the function "ready" repeatedly, until the function succeeds, the server ends or the context ends. The
-// errors of WaitFor include the end of the server's log.
+// errors of WaitFor include the last lines of the server's log.
 func WaitFor(ctx context.Context, s Server, ready func(context.Context) error) error {
 	for {
 		err := ready(ctx)

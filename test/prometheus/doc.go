@@ -1,4 +1,4 @@
-// Package prometheus tests the rules and dashboards in grafana/ with the real programs of Prometheus, from Debian packages.
-// The program promtool runs the test cases of rules. A Prometheus server with recorded series evaluates all rules and
-// panels.
+// Package prometheus tests the rules and dashboards in grafana/ with the programs prometheus and promtool. Both programs
+// come from Debian packages. Promtool runs the test cases of rules and panels. A Prometheus server evaluates all rules and
+// panels on recorded series.
 package prometheus

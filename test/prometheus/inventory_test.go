@@ -45,7 +45,7 @@ func read(t *testing.T, expressions map[string]string) map[string]expression {
 // "namespace", Prometheus can rename this label to "exported_pod" or "exported_namespace".
 var scrapeLabels = []string{"job", "instance", "exported_pod", "exported_namespace"}
 
-// emittedLabels maps each metric and each recording rule that grafana/ declares to its labels.
+// emittedLabels returns the labels of each metric and each recording rule that grafana/ declares.
 func emittedLabels(o grafanadata.Grafana) map[string][]string {
 	all := map[string][]string{}
 	add := func(name string, labels []string, histogram bool) {
@@ -57,8 +57,8 @@ func emittedLabels(o grafanadata.Grafana) map[string][]string {
 	}
 	for _, s := range o.Sources {
 		for name, labels := range s.Metrics {
-			// grafana/ declares no types for the metrics of other projects' exporters. A metric of another project's
-			// exporter is a histogram if its name ends in _seconds.
+			// grafana/ declares no types for the metrics of other projects' exporters. The test assumes that such a
+			// metric is a histogram if its name ends in _seconds.
 			add(name, labels, strings.HasSuffix(name, "_seconds"))
 		}
 	}

@@ -14,8 +14,9 @@ import (
 	"github.com/trainyard/trainyard/test/grafanadata"
 )
 
-// panelCase is a test case of a panel: input series in promtool's notation, the time of evaluation, and the expected values.
-// Want holds the expected values, by the legend of the query and by the labels of the series.
+// panelCase is a test case of a panel: input series in promtool's notation, the time of evaluation, and the expected
+// values. The keys of Want are the legends of the panel's queries. Each value of Want maps the labels of a series to the
+// expected value of the series.
 type panelCase struct {
 	Series map[string]string
 	At     string
@@ -25,7 +26,8 @@ type panelCase struct {
 // panelCases maps descriptions to the test cases of a panel.
 type panelCases struct{ Tests map[string]panelCase }
 
-// readPanelCases returns the test cases in testdata/panels.cue by the key of their panel, such as now/running.
+// readPanelCases reads the test cases in testdata/panels.cue. The keys of the result are the keys of panels, such as
+// now/running.
 func readPanelCases(t *testing.T) map[string]panelCases {
 	t.Helper()
 	text, err := os.ReadFile("testdata/panels.cue")
@@ -93,9 +95,9 @@ func hasValues(at, expression string, want map[string]float64) any {
 	return map[string]any{"expr": expression, "eval_time": at, "exp_samples": samples}
 }
 
-// TestTenantPanelsHaveTests requires a test of every query, because the rule "cardinality" of test/dashboards requires
-// that every query of this dashboard aggregates series. A query that ends in "or vector(0)" also needs a test without
-// series.
+// TestTenantPanelsHaveTests requires a test case for every query of the dashboard "tenant". The rule "cardinality" of
+// test/dashboards requires that these queries aggregate series, so the queries compute new values. A query that
+// contains "or vector(0)" also needs a test case without series.
 func TestTenantPanelsHaveTests(t *testing.T) {
 	cases := readPanelCases(t)
 	for key, panel := range tenantPanels(t) {
@@ -119,7 +121,8 @@ func TestTenantPanelsHaveTests(t *testing.T) {
 	}
 }
 
-// expectColumns: Grafana joins the results of a table's queries by their labels, so an additional label would split rows.
+// expectColumns checks that the expected samples have exactly the labels of the table's columns. Grafana joins the
+// results of a table's queries by their labels, so an additional label would split rows.
 func expectColumns(t *testing.T, table panels.Panel, cases panelCases) {
 	t.Helper()
 	var columns []string

@@ -96,7 +96,7 @@ func readDrawing(t *testing.T) drawing {
 	return d
 }
 
-// hash returns a hash of the inputs, which each picture contains.
+// hash returns a hash of the inputs. Each picture contains the hash of the inputs from which it was drawn.
 func (d drawing) hash(t *testing.T) string {
 	t.Helper()
 	text, err := json.Marshal(d)

@@ -49,8 +49,8 @@ func openMetrics(to io.Writer) error {
 	return w.Flush()
 }
 
-// valueNotation matches one element of promtool's notation for series. An element of promtool's notation
-// contains a value, an optional increment and a count, as in 0+60x90.
+// valueNotation matches one element of the values of a series in promtool's notation. An element
+// consists of a value, an optional increment and a count, as in 0+60x90.
 var valueNotation = regexp.MustCompile(`^(_|[0-9.]+)(?:\+([0-9.]+))?x([0-9]+)$`)
 
 // expandValues converts the values of a series from promtool's notation to a list of numbers. A

@@ -32,7 +32,7 @@ func ruleVariants(t *testing.T) map[string]grafanadata.Grafana {
 }
 
 // TestAlertsFireAndResolve: every alert must fire with the expected description, and must be resolved later. An alert
-// must not fire if values are just below the alert's threshold, or if an inhibiting alert fires.
+// must not fire while the values are just below its threshold, or while another alert inhibits it.
 func TestAlertsFireAndResolve(t *testing.T) {
 	for name, o := range ruleVariants(t) {
 		t.Run(name, func(t *testing.T) { expectAlerts(t, o) })
@@ -130,7 +130,8 @@ func runPromtool(t *testing.T, arguments ...string) (string, error) {
 	return string(out), err
 }
 
-// ruleFile writes all rules, or only the named rules and the rules whose series they query.
+// ruleFile writes a rule file and returns its path. The file contains all rules if no names are given. Otherwise, it
+// contains the named rules and the rules whose series they query.
 func ruleFile(t *testing.T, o grafanadata.Grafana, names ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "rules.json")
@@ -138,8 +139,8 @@ func ruleFile(t *testing.T, o grafanadata.Grafana, names ...string) string {
 	return file
 }
 
-// selectGroups leaves out rules that the named rules do not need, because a test case with all rules would take much
-// longer.
+// selectGroups returns the groups with the named rules and the rules that they need, or with all rules if no names
+// are given. A test case with all rules would take much longer than a test case with the needed rules.
 func selectGroups(o grafanadata.Grafana, names []string) []grafanadata.Group {
 	all, needed := ruleExpressions(o), map[string]bool{}
 	var need func(name string)
@@ -230,8 +231,8 @@ func (c *caseFiles) addNever(t *testing.T, name, what string, e grafanadata.Case
 	})
 }
 
-// addInhibited adds a test case in which the condition of an alert holds, but the alert does not fire, because an inhibiting
-// alert fires. The test case also checks that none of the other alerts that inhibit this alert fires.
+// addInhibited adds a test case in which the alert "other" inhibits the alert "name". The condition of the inhibited alert
+// must hold, but the inhibited alert must not fire. All further alerts that can inhibit it must be inactive.
 func (c *caseFiles) addInhibited(t *testing.T, name string, a grafanadata.Alert, other string) {
 	t.Helper()
 	e := a.Tests.Inhibited[other]
@@ -242,8 +243,8 @@ func (c *caseFiles) addInhibited(t *testing.T, name string, a grafanadata.Alert,
 	})
 }
 
-// addPending adds a test case in which an alert must fire, because an inhibiting alert is only pending and does not fire
-// yet.
+// addPending adds a test case in which an alert must fire although one of its inhibiting alerts is pending. Alerts
+// inhibit other alerts only while they fire.
 func (c *caseFiles) addPending(t *testing.T, name string, a grafanadata.Alert) {
 	t.Helper()
 	e := a.Tests.Pending
@@ -252,13 +253,14 @@ func (c *caseFiles) addPending(t *testing.T, name string, a grafanadata.Alert) {
 	c.write(t, name, "pending", e.Series, map[string]any{"promql_expr_test": []any{hasValue(e.At, isPending, 1), hasValue(e.At, fires, 1)}})
 }
 
-// hasValue returns a promtool check that an expression has exactly one sample at the given time, without labels.
+// hasValue returns a promtool check that an expression has exactly one sample at the given time. The sample must have
+// the value "want" and no labels.
 func hasValue(at, expression string, want float64) any {
 	return map[string]any{"expr": expression, "eval_time": at, "exp_samples": []any{map[string]any{"labels": "{}", "value": want}}}
 }
 
-// write skips each test case with series of trainyard's controller if the rules are for clusters without this
-// controller.
+// write writes a promtool test file with one test case. If the rules are for clusters without trainyard's
+// controller, write skips test cases with series of this controller.
 func (c *caseFiles) write(t *testing.T, name, what string, series map[string]string, test map[string]any) {
 	t.Helper()
 	if !c.Controller && slices.ContainsFunc(grafanadata.Sorted(series), func(s string) bool { return strings.HasPrefix(s, "trainyard_") }) {

@@ -28,9 +28,9 @@ type Server struct {
 	child *process.Child
 }
 
-// Start starts Prometheus, and stores its files in the folder "dir". Start first evaluates the recording rules for the time
-// range of the recorded series. The function Start evaluates one stage of rules after another, because the rules of a stage
-// use the results of earlier stages.
+// Start starts Prometheus with the recorded series, and stores its files in the folder "dir". Before that, Start evaluates
+// the recording rules for the time range of the recorded series. Start evaluates one stage of rules after another, because
+// the rules of a stage use the results of earlier stages.
 func Start(ctx context.Context, dir string, g grafanadata.Grafana) (*Server, error) {
 	s := &Server{dir: dir}
 	if err := s.writeRecorded(); err != nil {

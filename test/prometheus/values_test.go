@@ -10,7 +10,8 @@ import (
 	"github.com/trainyard/trainyard/test/grafanadata"
 )
 
-// readValues reads test cases that are not in the CUE package grafana, because the program trainyard embeds this package.
+// readValues reads the test cases of recording rules in testdata/values. These test cases are not in the CUE package
+// grafana, because the program trainyard embeds that package.
 func readValues(t *testing.T) map[string]grafanadata.Record {
 	t.Helper()
 	instance := load.Instances([]string{"."}, &load.Config{Dir: "testdata/values"})[0]

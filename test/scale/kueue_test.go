@@ -31,12 +31,12 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// hostCount is the number of pods of a queued job: if the queue named "team" borrows quota, the queue admits
-// one such job.
+// hostCount is the number of pods of a queued job. The queue "team" can admit one such job at a time, if it
+// borrows quota.
 const hostCount = 3
 
-// TestJobsWaitForQuota: each queue admits a TrainJob with the maximum number of nodes that `trainyard vet` reports,
-// and no larger TrainJob. The maximum number of nodes that `trainyard vet` reports includes borrowed quota.
+// TestJobsWaitForQuota: each queue must admit a TrainJob with the maximum number of nodes that `trainyard vet`
+// reports, but no larger TrainJob. The reported maximum takes into account that queues can borrow quota.
 func TestJobsWaitForQuota(t *testing.T) {
 	if os.Getenv("TRAINYARD_KUEUE") == "" {
 		t.Skip("needs Kueue and a cluster of simulated nodes: run `make kueue`")
@@ -88,7 +88,7 @@ func maxNodes(t *testing.T, documents []string) map[string]int {
 	return most
 }
 
-// expectMaxNodes also checks that a job with one node more than the maximum never runs.
+// expectMaxNodes checks that a job with the maximum number of nodes runs, and that a job with one more node waits.
 func (s *sandbox) expectMaxNodes(t *testing.T, queue string, most int) {
 	largest, over := queued("largest", "openmpi", queue, most, "1h"), queued("over", "openmpi", queue, most+1, "1h")
 	s.submit(t, over)
@@ -133,7 +133,8 @@ func (s *sandbox) expectTurns(t *testing.T) {
 }
 
 // expectPositions submits several jobs to a queue whose quota is enough for only one job. The annotations and the metrics
-// of trainyard's controller must show the position of each job, and the only event about the job must be JobSubmitted.
+// of trainyard's controller must show the position of each waiting job. The only event about a waiting job must be
+// JobSubmitted.
 func (s *sandbox) expectPositions(t *testing.T) {
 	s.startController(t)
 	running := queued("running", "openmpi", "team", hostCount, "1h")

@@ -32,9 +32,9 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// TestExamplesRun submits, as an editor of each tenant, one TrainJob for each combination of runtime and queue. Kueue
-// must admit each TrainJob, all pods must run on simulated cluster nodes, and network policies must let the launcher
-// and the nodes connect.
+// TestExamplesRun applies the objects of two examples. An editor of each tenant then submits one TrainJob for each
+// combination of runtime and queue. Kueue must admit each TrainJob, all pods must run on simulated cluster nodes,
+// and network policies must let the launcher and the nodes connect.
 func TestExamplesRun(t *testing.T) {
 	if os.Getenv("TRAINYARD_KUEUE") == "" {
 		t.Skip("needs Kueue and a cluster of simulated nodes: run `make kueue`")
@@ -59,8 +59,8 @@ type exampleCluster struct {
 	config *rest.Config
 }
 
-// clusterNodes is the number of cluster nodes, half of which have the label and the taint of
-// cluster nodes with GPUs.
+// clusterNodes is the number of cluster nodes. Half of them have the label and the taint of cluster
+// nodes with GPUs.
 const clusterNodes = 24
 
 func startExamples(t *testing.T) exampleCluster {
@@ -80,8 +80,8 @@ func startExamples(t *testing.T) exampleCluster {
 	return exampleCluster{s, config}
 }
 
-// generateObjects generates an example for the cluster's versions of Trainer and Kueue, and returns the objects of
-// each environment.
+// generateObjects generates the objects of an example for the versions of Trainer and Kueue in the cluster. The
+// result maps each environment to its objects.
 func (e exampleCluster) generateObjects(t *testing.T, example string) map[string][]client.Object {
 	t.Helper()
 	var layers []generator.Input
@@ -129,8 +129,8 @@ func (e exampleCluster) apply(t *testing.T, objs []client.Object) {
 	}
 	for _, obj := range objs {
 		if namespace := obj.GetNamespace(); namespace != "" {
-			// On OpenShift, the admission policy refuses all TrainJobs in a namespace without the label
-			// that Red Hat's build of Kueue requires.
+			// The namespace gets the label that Red Hat's build of Kueue requires. On OpenShift, the
+			// admission policy refuses all TrainJobs in a namespace without this label.
 			managed := map[string]string{"kueue.openshift.io/managed": "true"}
 			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: managed}}
 			if err := e.client.Create(t.Context(), ns); client.IgnoreAlreadyExists(err) != nil {
@@ -156,7 +156,8 @@ func (e exampleCluster) apply(t *testing.T, objs []client.Object) {
 	}
 }
 
-// volumeAndClaim is a format whose arguments are the namespace and the name of the claim.
+// volumeAndClaim is a format string for the YAML of a PersistentVolume and a PersistentVolumeClaim. The arguments of
+// the format string are the namespace and the name of the claim.
 const volumeAndClaim = `
 apiVersion: v1
 kind: PersistentVolume
@@ -215,7 +216,8 @@ func (e exampleCluster) expectRuns(t *testing.T, job *unstructured.Unstructured,
 		t.Fatal(err)
 	}
 	name := fmt.Sprintf("%s in queue %s, runtime %v", job.GetNamespace(), job.GetLabels()["kueue.x-k8s.io/queue-name"], job.Object["spec"].(map[string]any)["runtimeRef"])
-	// After objects are applied, it takes a moment until the editor's rights and the caches of webhooks are up to date.
+	// Repeat the request until it succeeds. After objects are applied, it takes a moment until the editor's rights and
+	// the caches of webhooks are up to date.
 	poll.Until(t, waitTimeout, func(ctx context.Context) error {
 		if err := editor.Create(ctx, job.DeepCopy()); err != nil {
 			return fmt.Errorf("%s: %w", name, err)

@@ -69,11 +69,10 @@ func startSandbox(t *testing.T, o cluster.Options, documents ...string) *sandbox
 	return s
 }
 
-// awaitQuotas waits until Kubernetes has computed the usage of every ResourceQuota. Kubernetes refuses TrainJobs until it
-// has computed the usage of the ResourceQuota. In a new cluster, Kubernetes needs some seconds to discover kinds such as
-// TrainJob. After a late discovery, Kubernetes computes the usage of an existing quota again only after five minutes.
-// Kubernetes computes the usage of a new quota earlier, so awaitQuotas deletes and recreates each quota whose usage is
-// still unknown.
+// awaitQuotas waits until Kubernetes has computed the usage of every ResourceQuota. Until then, Kubernetes refuses
+// TrainJobs. In a new cluster, Kubernetes needs some seconds to discover kinds such as TrainJob. If a quota was created
+// before this discovery, Kubernetes computes its usage only five minutes later. Kubernetes computes the usage of a new
+// quota earlier, so awaitQuotas deletes and recreates each quota whose usage is still unknown.
 func (s *sandbox) awaitQuotas(t *testing.T) {
 	t.Helper()
 	poll.Until(t, waitTimeout, func(ctx context.Context) error {
@@ -131,7 +130,8 @@ func (s *sandbox) runKubectl(t *testing.T, stdin string, args ...string) string 
 	return string(out)
 }
 
-// submit retries, because the cache of Trainer's webhook may not contain a new runtime yet.
+// submit creates a TrainJob. If the creation fails, submit tries again, because the cache of Trainer's webhook may not
+// contain a new runtime yet.
 func (s *sandbox) submit(t *testing.T, job *trainer.TrainJob) {
 	t.Helper()
 	poll.Until(t, waitTimeout, func(ctx context.Context) error { return s.client.Create(ctx, job.DeepCopy()) })

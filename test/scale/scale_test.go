@@ -49,7 +49,7 @@ func TestJobOfManyNodesRunsAndCompletes(t *testing.T) {
 	}
 }
 
-// await passes the job and the number of its running pods to the function "reached".
+// await waits until the function "reached" returns true for the job and the number of its running pods.
 func (s *sandbox) await(t *testing.T, job *trainer.TrainJob, reached func(*trainer.TrainJob, int) bool) {
 	t.Helper()
 	poll.Until(t, waitTimeout, func(ctx context.Context) error {

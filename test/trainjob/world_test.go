@@ -112,7 +112,8 @@ func (w *world) submit(name string) {
 	w.submitTo(name, runtimeName)
 }
 
-// createPods creates the launcher and two nodes as pods for which no cluster node has room.
+// createPods creates the pods of a launcher and two nodes. According to the status of the pods, no cluster node has
+// room for them.
 func (w *world) createPods(job string) {
 	w.Helper()
 	for _, p := range []struct {
@@ -188,7 +189,8 @@ func (w *world) run(job string) {
 	})
 }
 
-// end sets the launcher's status, and the final condition of the JobSet, which Trainer copies to the TrainJob.
+// end sets the final status of the launcher's pod, and the final condition of the JobSet. Trainer copies this condition
+// to the TrainJob.
 func (w *world) end(job string, code int32, left string) {
 	w.Helper()
 	w.eachPod(job, func(pod *corev1.Pod) {

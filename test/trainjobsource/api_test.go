@@ -165,7 +165,8 @@ func TestAPIDefaults(t *testing.T) {
 	}
 }
 
-// TestAPIColumns also checks the status subresource of a TrainJobSource.
+// TestAPIColumns checks the columns that kubectl prints. To fill the columns about the status, the test updates the
+// status subresource of a TrainJobSource.
 func TestAPIColumns(t *testing.T) {
 	cp, c := startWithCRD(t)
 	source := &v1alpha1.TrainJobSource{Spec: v1alpha1.TrainJobSourceSpec{URL: "https://git.example.com/jobs.git"}}

@@ -28,7 +28,8 @@ func (c *counter) Fetch(ctx context.Context, r fetch.Request) (fetch.Result, err
 }
 
 // reserve reserves the namespace of the first tenant, as the controller does for each round (one call of Reconcile).
-// If a round has already reserved the namespace, the helper waits until the namespace is free.
+// If a round has already reserved the namespace, reserve waits until the namespace is free. The returned function
+// ends the reservation.
 func reserve(t *testing.T, rounds *reconcile.Reconciler) (free func()) {
 	t.Helper()
 	controlplane.Eventually(t, func(context.Context) error {
@@ -41,10 +42,11 @@ func reserve(t *testing.T, rounds *reconcile.Reconciler) (free func()) {
 }
 
 // TestReservedNamespaceDoesNotStopOthers reserves one of two namespaces, as a long round of the controller does. The
-// controller's only worker must handle the TrainJobSource whose namespace is not reserved. The TrainJobSource in the
-// reserved namespace must wait: the controller fetches its commit only once. The status must show the requested fetch
-// only after the commit was applied. If the TrainJobSource in the reserved namespace is deleted, the deletion must wait
-// until the reservation ends. After more than a minute, the status must say what the TrainJobSource waits for.
+// controller's only worker must handle the TrainJobSource in the other namespace. The TrainJobSource in the reserved
+// namespace must wait, and the controller must not fetch its commit a second time. The status must not report the
+// requested fetch before the commit is applied. After more than a minute, the status must say what the
+// TrainJobSource waits for. If this TrainJobSource is deleted, the deletion must also wait until the reservation
+// ends.
 func TestReservedNamespaceDoesNotStopOthers(t *testing.T) {
 	l := newLive(t)
 	commit := l.push("bert", "numNodes: 2")

@@ -16,8 +16,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestJobsFollowGit checks which runs exist after a job in Git is created, edited with each value of onChange, renamed, and
-// removed with each value of prune.
+// TestJobsFollowGit checks which runs exist after each change of a job in Git: a creation, an edit for each value of
+// onChange, a rename, and a removal for each value of prune.
 func TestJobsFollowGit(t *testing.T) {
 	l := newLive(t)
 	first := l.push("bert", "numNodes: 2")
@@ -107,7 +107,7 @@ func (l *live) waitState(job, state, run string) {
 	})
 }
 
-// runName returns the name of the TrainJob of a run, which the argument "run" names in the form
+// runName returns the name of the TrainJob that belongs to a run. The argument "run" has the form
 // JOB/GENERATION.
 func (l *live) runName(run string) string {
 	l.t.Helper()
@@ -282,8 +282,8 @@ func TestSuspendAndDryRun(t *testing.T) {
 	l.waitRuns("resumed", "bert/1 nodes=2", "gpt/1 nodes=3")
 }
 
-// TestDeletedSource checks for each value of prune which runs exist after a TrainJobSource is deleted, and after it is
-// created again.
+// TestDeletedSource checks which runs exist after a TrainJobSource is deleted, and after it is created again. The test
+// covers all values of prune.
 func TestDeletedSource(t *testing.T) {
 	for _, prune := range []v1alpha1.PrunePolicy{v1alpha1.PruneNever, v1alpha1.PruneFinished, v1alpha1.PruneAlways} {
 		t.Run(string(prune), func(t *testing.T) {

@@ -46,10 +46,11 @@ var program = sync.OnceValues(func() (string, error) {
 	return file, repo.Compile("trainyard-controller", file)
 })
 
-// removeProgram removes the compiled program after all tests, called by TestMain.
+// removeProgram removes the compiled program. TestMain calls removeProgram after all tests.
 var removeProgram = func() {}
 
-// start runs the program without leader election if the argument "more" is empty.
+// start starts the program trainyard-controller. By default, the program uses no leader election. The argument "more"
+// contains additional flags.
 func (l *live) start(kubeconfig string, more ...string) (*exec.Cmd, *bytes.Buffer) {
 	l.t.Helper()
 	file, err := program()
@@ -148,10 +149,10 @@ func (l *live) watchCreations(nodes int) <-chan struct{} {
 	return created
 }
 
-// waitForMoment waits for the moment at which the test kills the program: the creation of the next TrainJob. If a
-// TrainJob was created since the last call of waitForMoment, waitForMoment waits for a random time instead. Because of
-// the random times, the program is also killed while it starts, and while it confirms in the record that it has created
-// TrainJobs.
+// waitForMoment returns at the moment at which the test must kill the program. If no TrainJob was created since the
+// last call, this moment is the creation of the next TrainJob. Otherwise, waitForMoment waits for a random time.
+// Because of the random times, the test also kills the program while it starts, and while it confirms created TrainJobs
+// in the record.
 func waitForMoment(random *rand.Rand, created <-chan struct{}) {
 	if len(created) == 0 {
 		select {
@@ -167,7 +168,8 @@ func waitForMoment(random *rand.Rand, created <-chan struct{}) {
 	time.Sleep(time.Duration(random.IntN(800)) * time.Millisecond)
 }
 
-// waitRecord waits until the record of the TrainJobSource, a ConfigMap, contains exactly the runs that exist in the cluster.
+// waitRecord waits until the record of the TrainJobSource, a ConfigMap, contains exactly the runs that exist in the
+// cluster. The record must also confirm that each of these runs was created.
 func (l *live) waitRecord() {
 	l.t.Helper()
 	l.eventually(func(*v1alpha1.TrainJobSource) error {

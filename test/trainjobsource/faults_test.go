@@ -29,9 +29,9 @@ var history = []change{
 	{"end and remove", func(w *world) { w.end("gpt", trainer.TrainJobComplete); w.commit("gpt", "") }},
 }
 
-// TestCrashAfterEveryWrite replays a history once for each write of the controller, and lets the controller crash after this
-// write. The last write before the crash reaches the API server, but the controller does not get the response. The final
-// runs must be the same as without a crash.
+// TestCrashAfterEveryWrite replays a history of changes once for each write of the controller. In each replay, the
+// controller crashes after this write: the write reaches the API server, but the controller does not get the response. The
+// final runs must be the same as without a crash.
 func TestCrashAfterEveryWrite(t *testing.T) {
 	for _, onChange := range []plan.OnChange{plan.Queue, plan.RunAlongside, plan.Replace} {
 		t.Run(string(onChange), func(t *testing.T) {
@@ -52,8 +52,8 @@ func TestCrashAfterEveryWrite(t *testing.T) {
 	}
 }
 
-// replay lets the controller crash after the given number of writes, or never if the number is 0. replay returns the
-// final runs and the number of writes since the last start of the controller.
+// replay replays the history. It lets the controller crash after the given number of writes, or never if the number
+// is 0. replay returns the final runs and the number of writes since the last start of the controller.
 func (w *world) replay(crashAfter int64) (runs []string, writes int64) {
 	w.t.Helper()
 	w.restart(crashAfter)

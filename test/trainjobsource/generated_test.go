@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestAPICodeIsGenerated writes the DeepCopy methods and CRDs instead of checking them if
-// TRAINYARD_UPDATE=1 is set.
+// TestAPICodeIsGenerated checks that the generated DeepCopy methods and CRDs are up to date. If
+// TRAINYARD_UPDATE=1 is set, the test writes new versions of them instead.
 func TestAPICodeIsGenerated(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(repo.Tool(t, "controller-gen"), "object", "crd", "paths=./api/v1alpha1",
@@ -53,7 +53,7 @@ func compareGenerated(t *testing.T, generated, committed string) {
 	}
 }
 
-// glob returns paths relative to the given folder.
+// glob returns the paths of files in a folder that match the pattern. The paths are relative to the folder.
 func glob(t *testing.T, dir, pattern string) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, pattern))

@@ -7,8 +7,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// TestKustomizationRuns checks that the TrainJobs of a kustomization run with exactly the values in Git. A patch sets
-// the script.
+// TestKustomizationRuns checks that the TrainJobs of a kustomization run with exactly the values in Git. One of the
+// values is a script, which a patch of the kustomization sets.
 func TestKustomizationRuns(t *testing.T) {
 	l := newLive(t)
 	const script = "set -e\n  indented  \n\techo '#'  # end\n"

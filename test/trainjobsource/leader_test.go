@@ -24,8 +24,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// gate is a proxy in front of the API server. When the create request of a TrainJob with the number "after" arrives,
-// the gate calls the function "stop" and responds with an error.
+// gate is a proxy in front of the API server. The gate counts the requests that create TrainJobs. When the count
+// reaches the number "after", the gate calls the function "stop", and responds to the request with an error.
 type gate struct {
 	proxy   *httputil.ReverseProxy
 	stop    func()
@@ -42,7 +42,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.proxy.ServeHTTP(w, r)
 }
 
-// newGate starts a gate, and returns the path of a kubeconfig for it.
+// newGate starts a gate, and returns the path of a kubeconfig that connects to the gate.
 func (l *live) newGate(g *gate) string {
 	l.t.Helper()
 	config, _ := l.connection() // the gate adds the token, because clients send no token over plain HTTP
@@ -123,8 +123,8 @@ func TestLeaderPausesWhileItApplies(t *testing.T) {
 		want = append(want, fmt.Sprintf("job-%d/1 nodes=1", job))
 	}
 	l.waitRuns("the other replica finishes the round", want...)
-	// Wait until the record confirms the first leader's runs. If a user deleted a run before the record confirms the run,
-	// a new leader would create the run again.
+	// Wait until the record confirms the first leader's runs. If the user deleted a run that is not confirmed, a new
+	// leader would create the run again.
 	l.waitRecord()
 	last := l.list()["job-7"]
 	if err := l.cp.Client().Delete(t.Context(), &last); err != nil {

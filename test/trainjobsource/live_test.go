@@ -43,7 +43,8 @@ type live struct {
 	timeout time.Duration // how long the method eventually waits; liveTimeout if it is 0
 }
 
-// newLive leaves it to the methods "run" and "create" to start the controller, and to create the TrainJobSource.
+// newLive starts an API server and a Git server. newLive does not start the controller and does not create the
+// TrainJobSource. The methods "run" and "create" do this.
 func newLive(t *testing.T, opts ...controlplane.Option) *live {
 	t.Helper()
 	startWithCRD(t, opts...)
@@ -83,7 +84,8 @@ func (l *live) removeSources() {
 	}
 }
 
-// account is the ServiceAccount of the controller, which is one of the generated objects.
+// account is the namespace and name of the controller's ServiceAccount. The ServiceAccount is one of the generated
+// objects.
 var account = client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "trainyard-controller"}
 
 // connection returns the configuration of a client with the rights of the controller's
@@ -144,8 +146,8 @@ func (l *live) create() {
 	}
 }
 
-// push commits the file of a job, or its removal if the argument "spec" is empty, and returns the
-// commit.
+// push writes the file of a job, or removes the file if the argument "spec" is empty. push commits
+// the change, and returns the hash of the commit.
 func (l *live) push(job, spec string) string {
 	l.t.Helper()
 	l.commit(job, spec)
@@ -197,14 +199,16 @@ func (l *live) change(patch string) {
 	}
 }
 
-// liveTimeout limits each wait for the controller, and restartTimeout each wait of the test that restarts the cluster. After
-// an outage, the API server needs time to start, and the controller's clients wait up to 30 s before they try again.
+// liveTimeout is the time limit for each wait for the controller. In the test that restarts the cluster, the limit is
+// restartTimeout. This limit is longer, because after an outage, the API server needs time to start, and the controller's
+// clients wait up to 30 s before they try again.
 const (
 	liveTimeout    = time.Minute
 	restartTimeout = 3 * time.Minute
 )
 
-// eventually completes the deletion of TrainJobs before each call of the function "check".
+// eventually calls the function "check" until it returns nil. Before each call, eventually completes the deletion of
+// TrainJobs.
 func (l *live) eventually(check func(*v1alpha1.TrainJobSource) error) {
 	l.t.Helper()
 	var last error
@@ -218,7 +222,7 @@ func (l *live) eventually(check func(*v1alpha1.TrainJobSource) error) {
 	})
 }
 
-// wait waits until the condition Ready has the given status and reason, and is about the current
+// wait waits until the condition Ready has the given status and reason, and describes the current
 // spec.
 func (l *live) wait(status metav1.ConditionStatus, reason string) {
 	l.t.Helper()

@@ -57,7 +57,8 @@ func TestSteadyControllerWritesNothing(t *testing.T) {
 	}
 }
 
-// TestSettledSourceCausesNoRequests: the controller must still notice changes in the cluster before the next fetch.
+// TestSettledSourceCausesNoRequests: while nothing changes, the controller must send no requests to the API server. If
+// something changes in the cluster, the controller must notice the change before the next fetch.
 func TestSettledSourceCausesNoRequests(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")
@@ -104,7 +105,8 @@ func TestUnreadableFolderHasNoOldProblems(t *testing.T) {
 	})
 }
 
-// putSecret creates a Secret, without the annotation that lists hosts if the argument "hosts" is empty.
+// putSecret creates a Secret, and deletes it when the test ends. If the argument "hosts" is empty, the Secret does not
+// get the annotation that lists hosts.
 func (l *live) putSecret(namespace, name, hosts string, data map[string]string) {
 	l.t.Helper()
 	secret := &corev1.Secret{StringData: data}

@@ -33,7 +33,8 @@ type servers struct {
 	starts  int
 }
 
-// find finds a child process of this test by its program and by the control plane's folder in its command line.
+// find returns the id and the command line of a child process of this test. The child process must run the named
+// program, and its command line must contain the control plane's folder.
 func (s *servers) find(name string) (pid int, line []string) {
 	s.t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/receiver"
 )
 
-// newReceiver returns a function that sends requests with a GitLab token, which is the secret itself and not a
-// signature.
+// newReceiver returns a function that sends requests to a new receiver. Like GitLab, the function puts a token
+// into the request. The token is the secret itself, not a signature.
 func newReceiver(l *live) func(method, path, token string, body io.Reader) *httptest.ResponseRecorder {
 	r := &receiver.Receiver{Client: l.cp.Client(), Secrets: l.cp.Client()}
 	return func(method, path, token string, body io.Reader) *httptest.ResponseRecorder {

@@ -26,7 +26,8 @@ func (w *world) fillRecord() {
 	}
 }
 
-// TestFullRecordCanShrink fills the record with a job that was removed from Git.
+// TestFullRecordCanShrink: if the record has no room for the run of a new job, a round must report this problem. The
+// round must still delete the run of a job that was removed from Git.
 func TestFullRecordCanShrink(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Queue, Prune: plan.Always})
 	w.commit("bert", "numNodes: 2")

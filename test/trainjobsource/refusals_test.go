@@ -115,7 +115,8 @@ func TestWarnedJobsRun(t *testing.T) {
 	})
 }
 
-// TestMisspelledFieldStopsNoRun also checks a job that breaks an admission rule.
+// TestMisspelledFieldStopsNoRun: if the new version of a job has a misspelled field or breaks an admission rule, the
+// run of the earlier version must stay.
 func TestMisspelledFieldStopsNoRun(t *testing.T) {
 	l := newLive(t)
 	l.object.Spec.OnChange = v1alpha1.ChangeReplace

@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/trainjobs"
 )
 
-// queue is a policy that starts a new version of a job when all earlier runs have ended. The history limits of the policy
-// "queue" are so high that the plan keeps all ended runs.
+// queue is a policy that starts a new version of a job when all earlier runs have ended. The history limits of this
+// policy are so high that the plan keeps all ended runs.
 var queue = plan.Policy{OnChange: plan.Queue, Prune: plan.Finished, Succeeded: 9, Failed: 9}
 
 // runs returns a sorted list of the TrainJobs of the TrainJobSource, in the form "JOB/GENERATION
@@ -107,9 +107,9 @@ func TestRunDeletedAtOnceStaysDeleted(t *testing.T) {
 	w.expect("deleted at once", plan.Ended)
 }
 
-// TestRetriesInGitAndInTheCluster checks a job with two requests to run again: a retry annotation in Git and a retry
-// text in the cluster. The first retry text must start a new run, and removing the retry text or the retry annotation
-// must start no run.
+// TestRetriesInGitAndInTheCluster checks a job with a retry annotation in Git, for which a user also sets a retry
+// text in the cluster. Setting the text must start a new run. Removing the text, setting the same text again, or
+// removing the annotation must start no run.
 func TestRetriesInGitAndInTheCluster(t *testing.T) {
 	w := newWorld(t, queue)
 	inGit := ", annotations: {trainyard.dev/retry: g}"
@@ -180,7 +180,8 @@ func TestLabelsArePatched(t *testing.T) {
 
 // TestLabelsDoNotResume checks that a TrainJob suspended by Kueue stays suspended when a label changes in Git. Kueue's
 // webhook suspends a TrainJob while the controller creates it. The API server records the controller as the owner of the
-// field "suspend", although Kueue's webhook sets the field. The controller's next apply could therefore remove the field.
+// field "suspend", although Kueue's webhook sets the field. The controller's next apply could therefore remove the field,
+// and so resume the TrainJob.
 func TestLabelsDoNotResume(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2", ", labels: {team: a}")
@@ -240,7 +241,8 @@ func TestJobInTwoSources(t *testing.T) {
 	w.expect("the first source has the job again", plan.Duplicated, "bert/1 nodes=2", "bert/2 nodes=3")
 }
 
-// TestDeletedSourceReleasesItsJobs: if the deleted TrainJobSource is created again, it must not repeat its runs.
+// TestDeletedSourceReleasesItsJobs: another TrainJobSource can run the jobs of a deleted TrainJobSource when their runs
+// have ended. If the deleted TrainJobSource is created again, it must not repeat its earlier runs.
 func TestDeletedSourceReleasesItsJobs(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2")
@@ -320,7 +322,8 @@ func TestRepeatedCreateIsNoError(t *testing.T) {
 	w.expect("the next round", plan.Running, "bert/1 nodes=2")
 }
 
-// TestLabelsArePatchedAfterAConflict changes the status of the TrainJob before the round changes the managedFields.
+// TestLabelsArePatchedAfterAConflict changes the status of the TrainJob in the middle of a round. The patch of the
+// managedFields then fails with a conflict, and the round must repeat the patch.
 func TestLabelsArePatchedAfterAConflict(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2", ", labels: {team: a}")
@@ -354,8 +357,8 @@ func TestRunDeletedDuringARound(t *testing.T) {
 	w.expect("the next round", plan.Ended)
 }
 
-// TestUnreadableFilesStopNothing: the runs must stay even with the policy Always, which deletes the runs of removed
-// jobs.
+// TestUnreadableFilesStopNothing: the runs of a job must stay if its file cannot be read. This is so even with the
+// policy Always, which deletes the runs of removed jobs.
 func TestUnreadableFilesStopNothing(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Queue, Prune: plan.Always})
 	w.commit("bert", "numNodes: 2")

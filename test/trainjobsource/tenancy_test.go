@@ -34,8 +34,8 @@ func jobText(name, metadata string) string {
 	return fmt.Sprintf("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: %s%s}\nspec: {runtimeRef: {name: mpi}, trainer: {numNodes: 1}}\n", name, metadata)
 }
 
-// escapes lists test cases: folders in Git with which an author could try to get access to more than the tenant's
-// namespace.
+// escapes lists test cases. In each test case, an author uses the files in Git to try to get access to more than
+// the tenant's namespace.
 var escapes = map[string]struct {
 	files map[string]string
 	want  string
@@ -131,10 +131,9 @@ func TestOtherAccounts(t *testing.T) {
 	}
 }
 
-// TestImitatedLabels checks a job in Git with the labels and annotations of another TrainJobSource, and a TrainJob that a
-// user copied from a run. The controller must not count the job or the copied TrainJob as a run of a TrainJobSource only
-// because the labels name this TrainJobSource. The TrainJobs with the imitated labels must therefore still exist after
-// the runs of the imitated TrainJobSource are deleted.
+// TestImitatedLabels checks TrainJobs that imitate the runs of a TrainJobSource. A job of another TrainJobSource has the
+// imitated labels and annotations in Git, but its run must have labels of its own. A user also copies a run, including
+// its labels and annotations. When the runs of the imitated TrainJobSource are deleted, these two TrainJobs must stay.
 func TestImitatedLabels(t *testing.T) {
 	l := newLive(t)
 	l.pushFiles(map[string]string{

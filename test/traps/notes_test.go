@@ -16,8 +16,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// mpiNames maps values of the runtime's MPI label to MPI implementations that are no values of Trainer's field
-// mpiImplementation.
+// mpiNames maps values of the runtime's MPI label to names of MPI implementations. Trainer's field
+// mpiImplementation has no values for these implementations.
 var mpiNames = map[string]string{"intel": "Intel MPI", "mpich": "MPICH"}
 
 // TestNotesExplainSurprisingValues checks notes about two values of runtimes: numNodes in mlPolicy is always 1, and
@@ -63,8 +63,8 @@ func TestNotesAreRendered(t *testing.T) {
 	}
 }
 
-// expectNotes returns the name of the runtime's MPI implementation, if the notes must contain this
-// name.
+// expectNotes checks the notes of a runtime. It returns the name of the MPI implementation that the
+// notes must contain, or an empty string if they need not contain one.
 func expectNotes(t *testing.T, name string, ctr trainer.ClusterTrainingRuntime) string {
 	t.Helper()
 	notes := ctr.Annotations[v1alpha1.NotesAnnotation]

@@ -1,5 +1,6 @@
 // Package traps has a test for each trap of Kubeflow Trainer's MPI plugin. A trap is a setting that Trainer
-// accepts although it makes jobs fail. Generated runtimes must avoid all traps. Each test is named after its trap.
+// accepts although it makes jobs fail. Generated runtimes must avoid all traps. The name of each test describes
+// how a generated runtime avoids the trap.
 package traps
 
 import (
@@ -111,8 +112,8 @@ func TestNumNodesDoesNotMultiplyLaunchers(t *testing.T) {
 }
 
 // TestMPIPolicyIsExplicit: the runtime must set all fields of mlPolicy.mpi, because Trainer's MPI plugin dereferences them
-// without a nil check. If the API server filled in default values of mlPolicy.mpi, GitOps tools would report a difference
-// from Git.
+// without a nil check. The API server can fill in default values for missing fields, but then GitOps tools would report a
+// difference from Git.
 func TestMPIPolicyIsExplicit(t *testing.T) {
 	got := generateRuntime(t, "", "numProcPerNode: 4, resources: {cpu: 4}").Spec.MLPolicy.MPI
 	implementation, procs, asNode, path := trainer.MPIImplementationOpenMPI, int32(4), true, "/home/mpiuser/.ssh"

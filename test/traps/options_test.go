@@ -6,8 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOptionsBecomeVariables: each MPI has its own variables for network interfaces, for the output of ranks and for ranks
-// that share a CPU. Without these variables of the MPI, the corresponding fields of a runtime would have no effect.
+// TestOptionsBecomeVariables: each MPI implementation has its own variables for network interfaces, for the output of
+// ranks and for ranks that share a CPU. If a runtime did not set the variables of its MPI implementation, the
+// corresponding fields of the runtime would have no effect.
 func TestOptionsBecomeVariables(t *testing.T) {
 	cases := map[string]struct {
 		settings string

@@ -25,9 +25,9 @@ func TestLabelsReachPods(t *testing.T) {
 	}
 }
 
-// TestIstioInjectsNoSidecar: with Istio's sidecar in a pod, SSH fails, and the JobSet never completes. Older
-// versions of Istio read the annotation sidecar.istio.io/inject, and newer versions read the label with the same
-// key.
+// TestIstioInjectsNoSidecar: with Istio's sidecar in a pod, SSH fails, and the JobSet never completes. Pods must
+// have the annotation sidecar.istio.io/inject for older versions of Istio, and the label with the same key for
+// newer versions.
 func TestIstioInjectsNoSidecar(t *testing.T) {
 	for name, j := range roleJobs(t, generateRuntime(t, "", "")) {
 		const key = "sidecar.istio.io/inject"
@@ -37,8 +37,8 @@ func TestIstioInjectsNoSidecar(t *testing.T) {
 	}
 }
 
-// TestRuntimeIsListed: commands list runtimes by labels, and the Kubeflow SDK ignores a runtime without the
-// framework label.
+// TestRuntimeIsListed: trainyard's commands find runtimes by their labels, and the Kubeflow SDK ignores a
+// runtime without the framework label.
 func TestRuntimeIsListed(t *testing.T) {
 	ctr := generateRuntime(t, "", "limits: {maxNodes: 16}")
 	want := map[string]string{
@@ -110,8 +110,9 @@ func TestContainersAreRestricted(t *testing.T) {
 	}
 }
 
-// TestEnvironmentReachesBothRoles: the launcher and the nodes must always have the runtime's variables. Trainer
-// always gives a TrainJob's variables to the launcher, but to the nodes only if runLauncherAsNode is true.
+// TestEnvironmentReachesBothRoles: a runtime must set its variables in the launcher and in the nodes. It cannot
+// leave this to Trainer. Trainer always gives the variables of a TrainJob to the launcher, but gives them to
+// the nodes only if runLauncherAsNode is true.
 func TestEnvironmentReachesBothRoles(t *testing.T) {
 	for role, j := range roleJobs(t, generateRuntime(t, "", `env: {NCCL_DEBUG: INFO, HOME: /workspace}`)) {
 		got := map[string]string{}
@@ -149,9 +150,9 @@ func TestEnvironmentReachesBothRoles(t *testing.T) {
 	}
 }
 
-// TestVolumesDoNotClash: Trainer adds the volumes mpi-ssh-auth and mpi-hostfile to pods, and overwrites volumes with
-// these names. The runtime must contain every volume that a container mounts, except for mpi-ssh-auth and
-// mpi-hostfile.
+// TestVolumesDoNotClash: Trainer adds the volumes mpi-ssh-auth and mpi-hostfile to pods, and overwrites existing
+// volumes with these names. The runtime must not contain volumes with these names, but must contain every other
+// volume that a container mounts.
 func TestVolumesDoNotClash(t *testing.T) {
 	for role, j := range roleJobs(t, generateRuntime(t, "", "sharedMemory: 4Gi")) {
 		known := map[string]bool{"mpi-ssh-auth": true, "mpi-hostfile": role == "launcher"}
@@ -175,8 +176,7 @@ func TestVolumesDoNotClash(t *testing.T) {
 }
 
 // TestIdentityRunsBeforePreflight: a container cannot both write the file passwd and mount this file. The init
-// container "identity" therefore writes the file passwd before the other containers, which mount this file,
-// start.
+// container "identity" therefore writes the file first. The other containers then start and mount the file.
 func TestIdentityRunsBeforePreflight(t *testing.T) {
 	want := map[string][]string{"launcher": {"identity", "preflight"}, "node": {"identity"}}
 	for role, j := range roleJobs(t, generateRuntime(t, "", "")) {

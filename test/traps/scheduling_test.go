@@ -14,7 +14,7 @@ import (
 )
 
 // TestGangHasItsScheduler: Trainer creates a PodGroup but does not set schedulerName. The PodGroup has an effect only
-// if every pod has the right schedulerName.
+// if every pod has the right schedulerName, so the runtime must set this field.
 func TestGangHasItsScheduler(t *testing.T) {
 	seconds := func(n int32) *trainer.PodGroupPolicy {
 		return &trainer.PodGroupPolicy{PodGroupPolicySource: trainer.PodGroupPolicySource{
@@ -106,7 +106,7 @@ func TestPlacementIsForRanks(t *testing.T) {
 }
 
 // TestLauncherCanHaveItsOwnResources: Trainer derives the number of slots from the launcher's resources. If
-// this number would be wrong, the runtime must set the number of slots itself.
+// the derived number is wrong, the runtime must set the number of slots itself.
 func TestLauncherCanHaveItsOwnResources(t *testing.T) {
 	cases := map[string]struct {
 		base, settings string
@@ -184,9 +184,10 @@ func expectResources(t *testing.T, j jobset.ReplicatedJob, want map[corev1.Resou
 	}
 }
 
-// TestQuantitiesAreCanonical: up to version 2.1, Trainer's controller converts quantities to the canonical form
-// when a TrainJob uses the runtime. The controller becomes the owner of each field that it changes, so a second
-// server-side apply of the same file ends in a conflict.
+// TestQuantitiesAreCanonical: the runtime must contain quantities in canonical form. Up to version 2.1,
+// Trainer's controller converts all other quantities when a TrainJob uses the runtime. The controller then
+// becomes the owner of the changed fields, so a second server-side apply of the same file fails with a
+// conflict.
 func TestQuantitiesAreCanonical(t *testing.T) {
 	cases := map[string]struct {
 		settings                string

@@ -17,8 +17,8 @@ const storage = `storage: {
       results: {s3: results, prefix: OUT_}, models: {s3: models}}`
 
 // TestStorageIsInBothRoles: a TrainJob can mount volumes only if it overrides (up to Trainer 2.1) or patches
-// (from Trainer 2.2) the pods of its runtime. Therefore, the runtime must mount the volumes, in all
-// containers that run ranks and in no other containers.
+// (from Trainer 2.2) the pods of its runtime. The runtime must therefore mount the volumes itself. It must
+// mount them in all containers that run ranks, and in no other containers.
 func TestStorageIsInBothRoles(t *testing.T) {
 	for role, j := range roleJobs(t, generateRuntime(t, "", storage)) {
 		want := map[string]corev1.VolumeSource{
@@ -74,7 +74,7 @@ func TestObjectStoresAreVariables(t *testing.T) {
 }
 
 // TestInitializersRunFirst: Trainer identifies an initializer by its label and the name of its container. In a
-// JobSet, a job can depend only on jobs that the JobSet lists before it.
+// JobSet, a job can depend only on jobs that the JobSet lists before it, so the initializers must come first.
 func TestInitializersRunFirst(t *testing.T) {
 	ctr := generateRuntime(t, `gang: kueue, trainer: "2.2"`, `storage: {data: {claim: data, subPath: d}, models: {claim: models}},
       initializers: {model: {storage: models}, dataset: {storage: data, uri: "hf://acme/data", secret: token, env: {HTTPS_PROXY: "http://proxy"}}}`)
@@ -106,15 +106,16 @@ func TestInitializersRunFirst(t *testing.T) {
 	if diff := cmp.Diff(env, c.Env); diff != "" {
 		t.Errorf("env: -want +got:\n%s", diff)
 	}
-	// The program in the initializer's image writes to /workspace/dataset. Ranks mount the storage to which an initializer
-	// writes, and find the files at the root of their mount. Since Trainer 2.3, Trainer's webhook requires the volume name
-	// "initializer".
+	// The program in the initializer's image writes to /workspace/dataset, so the initializer mounts its storage there.
+	// Ranks mount the same storage, and find the files at the root of their mount. Since Trainer 2.3, Trainer's webhook
+	// requires the volume name "initializer".
 	if diff := cmp.Diff([]corev1.VolumeMount{{Name: "initializer", MountPath: "/workspace/dataset", SubPath: "d"}}, storageMounts(c)); diff != "" {
 		t.Errorf("mounts: -want +got:\n%s", diff)
 	}
 }
 
-// TestReferencesComeLast: the kubelet expands $(NAME) only if the variable NAME comes earlier in the list.
+// TestReferencesComeLast: the kubelet expands $(NAME) in a variable only if the variable NAME comes earlier in the list
+// of variables.
 func TestReferencesComeLast(t *testing.T) {
 	for role, j := range roleJobs(t, generateRuntime(t, "", `env: {A: "$(Z)/a", Z: z}`)) {
 		at := map[string]int{}

@@ -11,15 +11,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// SimulatedDuration is the name of an environment variable of containers in simulated pods. The value of
-// SimulatedDuration, such as "30s", is the time for which a simulated pod of a Job runs before it completes. Without
-// the environment variable SIMULATED_DURATION, a simulated pod of a Job completes at once.
+// SimulatedDuration is the name of an environment variable for the containers of simulated pods. The value of the
+// variable, such as "30s", is the time after which a simulated pod of a Job completes. Without the variable, a
+// simulated pod of a Job completes at once.
 const SimulatedDuration = "SIMULATED_DURATION"
 
-// Stages returns kwok's fast Stage objects, adapted to MPI jobs. A Stage describes a change that kwok simulates. The fast
-// stages make cluster nodes ready, run pods as soon as they are scheduled, and complete pods of Jobs at once. The function
-// Stages changes the fast stages: pods with the role "node" never complete by themselves, and other pods of Jobs run for
-// SimulatedDuration.
+// Stages returns kwok's "fast" Stage objects, adapted to MPI jobs. A Stage describes a change that kwok simulates. The
+// original stages make cluster nodes ready, run pods as soon as they are scheduled, and complete pods of Jobs at once.
+// With the adapted stages, pods with the role "node" never complete by themselves, and other pods of Jobs complete after
+// the time in their variable SIMULATED_DURATION.
 func Stages() ([]byte, error) {
 	tools, err := Tools("kwok")
 	if err != nil {
@@ -64,8 +64,8 @@ func adaptStages(stream []byte) ([]byte, error) {
 	return bytes.Join(all, []byte("---\n")), nil
 }
 
-// delayCompletion changes the Stage that completes pods: pods complete after the time SimulatedDuration, and
-// pods with the role "node" do not complete.
+// delayCompletion changes the Stage that completes pods: pods complete after the time in their variable
+// SIMULATED_DURATION, and pods with the role "node" do not complete.
 func delayCompletion(stage unstructured.Unstructured) error {
 	path := []string{"spec", "selector", "matchExpressions"}
 	conditions, found, err := unstructured.NestedSlice(stage.Object, path...)

@@ -29,7 +29,7 @@ type Manager struct {
 	certDir string   // an additional folder below /etc from which the manager reads certificates
 }
 
-// JobSet is the controller of JobSets. Trainer creates JobSets.
+// JobSet is the controller of JobSets. Trainer creates a JobSet for each TrainJob.
 var JobSet = Manager{
 	Name: "jobset", module: "sigs.k8s.io/jobset", folders: []string{"config/default"},
 	config: `

@@ -44,8 +44,8 @@ func (t Toolbox) Manifests(m Manager) (Manifests, error) {
 	return read, nil
 }
 
-// add decodes one document of a YAML stream. If tests use objects of the document's kind, the method add puts the
-// object into the list of this kind.
+// add decodes one document of a YAML stream. If the document contains a CRD or a webhook configuration, add
+// appends it to the list for its kind. The method add ignores all other kinds.
 func (m *Manifests) add(document []byte) error {
 	var meta metav1.TypeMeta
 	if err := yaml.Unmarshal(document, &meta); err != nil {

@@ -42,9 +42,9 @@ func (in input) open() (*tsdb.DB, error) {
 	return db, nil
 }
 
-// prepare evaluates the recording rules once, and writes the results as blocks. The results in the blocks cover the
-// whole time range that rules read. Rules that look back at recorded series then find results for the whole time, as
-// in a Prometheus that has run for a while.
+// prepare evaluates each recording rule once, and writes the result to a block. In the block, prepare repeats the
+// result for the whole time range that rules read. Rules that look back at recorded series then find values for the
+// whole range, as in a Prometheus that has run for a while.
 func (in input) prepare(ctx context.Context, windows map[string]time.Duration) error {
 	left := map[string]string{} // the expressions of the recording rules that have no results yet, by name
 	for _, g := range in.Groups {
@@ -74,7 +74,7 @@ func (in input) prepare(ctx context.Context, windows map[string]time.Duration) e
 	return nil
 }
 
-// writeRecorded evaluates the named recording rules, and writes their results as a block.
+// writeRecorded evaluates the named recording rules once, and writes a block in which their results are repeated.
 func (in input) writeRecorded(ctx context.Context, names []string, expressions map[string]string, windows map[string]time.Duration) error {
 	db, err := in.open()
 	if err != nil {

@@ -55,8 +55,9 @@ func lookBack(above []parser.Node) (back time.Duration) {
 	return back
 }
 
-// writeSeries writes the series into a block, and returns the number of series. A block needs less memory for
-// each series than Prometheus' head, which contains the latest hours of a running Prometheus.
+// writeSeries writes the series into a block, and returns the number of series. For each series, a block
+// needs less memory than Prometheus' head, the part of the storage in which a running Prometheus keeps the
+// latest samples.
 func (in input) writeSeries(ctx context.Context, windows map[string]time.Duration) (int, error) {
 	var all []series
 	for _, part := range []struct {
@@ -75,7 +76,7 @@ func (in input) writeSeries(ctx context.Context, windows map[string]time.Duratio
 }
 
 // multiply reads a line in promtool's notation, and returns one series for each tenant and job. All returned series
-// have the same values.
+// have the same values. If no rule reads the metric, multiply returns no series.
 func multiply(line string, tenants, jobs int, windows map[string]time.Duration) ([]series, error) {
 	name, _, _ := strings.Cut(line, "{")
 	window, used := windows[name]

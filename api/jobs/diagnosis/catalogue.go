@@ -13,13 +13,13 @@ import (
 type Level string
 
 const (
-	// Cause is a failure that explains why the TrainJob failed or does not start.
+	// Cause is the level of a failure that explains why the TrainJob failed or does not start.
 	Cause Level = "cause"
 	// General is the level of a failure that has many possible causes. Diagnose returns failures of level
 	// Cause before failures of level General.
 	General Level = "general"
-	// Symptom is a failure whose message does not say why the failure happened. For example, the message of a symptom
-	// says only that a process ended. In most cases, a symptom is the consequence of another failure.
+	// Symptom is the level of a failure whose message does not explain the failure. For example, the message says
+	// only that a process ended. In most cases, a symptom is the consequence of another failure.
 	Symptom Level = "symptom"
 )
 
@@ -45,8 +45,8 @@ type Failure struct {
 	// Code is a short, stable name, such as OutOfMemory.
 	Code  string `yaml:"code"`
 	Level Level  `yaml:"level"`
-	// Origin is the part of the system where the failure begins. If the texts of several failures have the same time,
-	// Diagnose sorts the failures by their origin.
+	// Origin is the part of the system where the failure begins. Diagnose sorts failures by their origin if they have
+	// the same level, and their texts have the same time.
 	Origin Origin `yaml:"origin"`
 	Retry  Retry  `yaml:"retry"`
 	// Cause is a sentence that explains the failure, and Remedy says what to do about it.
@@ -57,8 +57,8 @@ type Failure struct {
 	// Patterns are regular expressions in the syntax of RE2. A line of a text shows the failure if one of the patterns
 	// matches the line.
 	Patterns []string `yaml:"patterns"`
-	// Traceback is true if the patterns match the first line of a Python traceback. If Traceback is true, the evidence is
-	// the last line of the traceback, which names the exception.
+	// Traceback is true if the patterns match the first line of a Python traceback, or a single line about an exception.
+	// The evidence for a traceback is its last line, which names the exception.
 	Traceback bool `yaml:"traceback"`
 
 	patterns []pattern
@@ -75,8 +75,8 @@ var origins = []Origin{"infrastructure", "preemption", "platform", "user", "gang
 //go:embed catalogue.yaml
 var catalogueText []byte
 
-// Catalogue returns all known failures. If a line matches the patterns of several failures of the same level, the line
-// shows only the first of these failures.
+// Catalogue returns all known failures. The order of the failures matters: if a line matches the patterns of several
+// failures of the same level, Diagnose reports only the first of these failures.
 func Catalogue() []Failure { return slices.Clone(catalogue()) }
 
 // catalogue reads catalogue.yaml only once, at the first call. catalogue ignores an error of readCatalogue,

@@ -30,8 +30,8 @@ func TestCatalogueIsComplete(t *testing.T) {
 	}
 }
 
-// TestRequiredWords expects one line of text for each pattern that newPatterns returns. In a line of the expected text, "&"
-// separates clauses, and "|" separates the words of a clause.
+// TestRequiredWords compares the required words of patterns as text. Each line of the text is a pattern, "&" separates
+// the clauses of the pattern, and "|" separates the words of a clause.
 func TestRequiredWords(t *testing.T) {
 	for expression, want := range map[string]string{
 		`exec format error`:               "exec format error",
@@ -126,7 +126,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestLogBeforeExitCode: the line in the log names the rank that crashed, but the exit code does not.
+// TestLogBeforeExitCode: Diagnose must prefer the line of the log to the exit code as evidence, because only the line
+// names the rank that crashed.
 func TestLogBeforeExitCode(t *testing.T) {
 	const line = "rank 0 with PID 77 on node bert-node-0-0 exited on signal 11 (Segmentation fault)."
 	found := Diagnose([]Text{{Source: Cluster, Message: "Error: exit code 139"}, {Source: Log, Message: line}})

@@ -12,9 +12,9 @@ type Diagnosis struct {
 	// Text is the first text in which the failure was recognized. If the first text is a message of Kubernetes about a
 	// pod, and the log of this pod shows the same failure, Text is the log.
 	Text Text
-	// Line is the number of the line that shows the failure, counted from 1. Evidence is the text of the line that shows
-	// the failure. If the line is long, Evidence is only the part around the match. Evidence has at most 300 characters,
-	// and is safe to print.
+	// Line is the number of the line in Text that shows the failure, counted from 1. Evidence is the text of this line
+	// or, if the line is long, the part around the match. Evidence has at most 300 characters and an ellipsis, and is
+	// safe to print.
 	Line     int
 	Evidence string
 	// Count is the number of texts in which the failure was recognized.
@@ -50,15 +50,14 @@ func isMoreSpecific(text, other Text) bool {
 	return text.Source == Log && other.Source == Cluster && text.Pod == other.Pod
 }
 
-// ranked is a diagnosis with the keys by which Diagnose sorts diagnoses.
+// ranked is a diagnosis and its sort keys.
 type ranked struct {
 	Diagnosis
 	text   int // the index of the text in the argument of Diagnose
 	origin int // the smallest index in the list origins among the diagnoses of the same text and level
 }
 
-// rank returns the diagnoses of one text, with the keys by which Diagnose
-// sorts diagnoses.
+// rank adds the sort keys to the diagnoses of the text with the index "text".
 func rank(text int, found []Diagnosis) []ranked {
 	best := map[Level]int{}
 	for _, d := range found {
@@ -74,11 +73,11 @@ func rank(text int, found []Diagnosis) []ranked {
 	return all
 }
 
-// compare orders diagnoses so that the most probable cause comes first. Diagnoses are compared first by their levels, then
-// by their times, and then by their origins. Causes in the same text are in the order of their lines, and general failures
-// in the same text are in the order of the catalogue. Symptoms are sorted by their position in the catalogue, even if the
-// symptoms come from different texts. The catalogue ends with the symptoms that explain the least about a failure. A Python
-// exception that is not in the catalogue comes before all other symptoms.
+// compare orders diagnoses so that the most probable cause comes first. Diagnoses are compared first by their levels.
+// Causes and general failures are then compared by their times, and then by their origins. Causes in the same text are in
+// the order of their lines, and general failures in the same text are in the order of the catalogue. Symptoms are compared
+// by their position in the catalogue before their times, because the catalogue ends with the symptoms that explain the
+// least. A Python exception that is not in the catalogue comes before all other symptoms.
 func compare(a, b ranked) int {
 	inText := cmp.Compare(a.Line, b.Line)
 	if a.Level != Cause {

@@ -1,11 +1,11 @@
 package diagnosis
 
-// grams is the set of all byte sequences of the length gramSize that a log contains. With the set of byte sequences,
-// mayContain quickly excludes words that the log does not contain. A log can have a megabyte, and the catalogue has more
-// than a thousand words, so a search for each word would be slow.
+// grams is the set of all byte sequences of the length gramSize that a log contains. mayContain uses the set to quickly
+// exclude words that the log does not contain. A search for each word would be slow, because a log can have a megabyte,
+// and the catalogue has more than a thousand words.
 //
-// Different byte sequences can share one bit of the set, so mayContain can return true although the log does not
-// contain the word.
+// Several byte sequences share each bit of the set, so mayContain can return true although the log does
+// not contain the word.
 type grams [1 << (gramBits - 6)]uint64
 
 const (

@@ -13,17 +13,17 @@ type pattern struct {
 	// expression returns the compiled expression. The expression is compiled at the first call, because most texts need only
 	// a few of the patterns.
 	expression func() *regexp.Regexp
-	// required is the list of clauses that a text must meet before the expression can match. A clause is a list of
-	// lower-case words. The expression can match a text only if the text, converted to lower case, contains at least one
-	// word of each clause. mayMatch searches for the words of the clauses, because this search is many times faster than
-	// matching the expression. required is empty if no required words of the expression are known.
+	// required is a list of clauses, and a clause is a list of lower-case words. The expression can match a text only if
+	// the text, converted to lower case, contains at least one word of each clause. A search for these words is many
+	// times faster than matching the expression, so only lines that meet all clauses are matched against the expression.
+	// required is empty if no required words of the expression are known.
 	required []clause
 }
 
 type clause []string
 
-// newPatterns converts a regular expression to one or more patterns. An expression with alternatives becomes one pattern for
-// each alternative, because a single alternative has more required words than the whole expression.
+// newPatterns converts a regular expression to patterns. An expression with alternatives becomes one pattern for each
+// alternative. An alternative has more required words than the whole expression, so its pattern excludes more texts.
 func newPatterns(text string) ([]pattern, error) {
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
@@ -52,9 +52,9 @@ func (p pattern) mayMatch(lower string) bool {
 	return true
 }
 
-// narrow returns a copy of the pattern. The copy keeps only the required words that a text contains.
-// The second result reports whether the text can contain a match. The argument "lower" is the text in lower case. The
-// argument "g" is the set of byte sequences (grams) in the text.
+// narrow returns a copy of the pattern that keeps only those required words that a text contains. The second result
+// reports whether the text can contain a match. The argument "lower" is the text in lower case. The argument "g" is
+// the set of byte sequences (grams) in the text.
 func (p pattern) narrow(lower string, g *grams) (narrowed pattern, mayMatch bool) {
 	narrowed.expression = p.expression
 	for _, c := range p.required {
@@ -71,8 +71,8 @@ func (p pattern) narrow(lower string, g *grams) (narrowed pattern, mayMatch bool
 // useful, because most lines contain them.
 const minWord = 3
 
-// requiredOf returns the clauses for an expression. Each text that matches the expression contains
-// at least one word of each clause.
+// requiredOf returns the clauses of required words for an expression. Each text that matches the
+// expression contains at least one word of each clause.
 func requiredOf(e *syntax.Regexp) []clause {
 	switch e.Op {
 	case syntax.OpLiteral:
@@ -101,8 +101,8 @@ func requiredOf(e *syntax.Regexp) []clause {
 	return nil
 }
 
-// mostSelective finds the shortest word of each clause. mostSelective then compares these shortest
-// words, and returns the clause with the longest one. The result is nil if the list of clauses is empty.
+// mostSelective returns the clause that probably excludes the most texts: the clause whose shortest word
+// is the longest. The result is nil if the list of clauses is empty.
 func mostSelective(clauses []clause) (best clause) {
 	for _, c := range clauses {
 		if best == nil || shortest(c) > shortest(best) {

@@ -79,8 +79,8 @@ func TestSymptomsComeLast(t *testing.T) {
 	}
 }
 
-// TestEvidence checks that evidence is one line of at most 300 characters and an ellipsis, without control
-// characters and secrets.
+// TestEvidence checks that evidence is one line of at most 300 characters and an ellipsis. The line must
+// contain neither control characters nor secrets.
 func TestEvidence(t *testing.T) {
 	line := "\x1b[31mModuleNotFoundError: No module named 'a'\a HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz " + strings.Repeat("ü", 400)
 	found := Diagnose([]Text{{Source: Log, Message: "first\n" + line + "\nlast"}})
@@ -93,7 +93,8 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// TestEndOfTracebackIsEvidence: mpirun and torchrun can write the number of the rank before each line of a traceback.
+// TestEndOfTracebackIsEvidence: the last line of a traceback must be the evidence, even if mpirun or torchrun writes
+// the number of the rank before each line.
 func TestEndOfTracebackIsEvidence(t *testing.T) {
 	for _, prefix := range []string{"", "[1,3]<stderr>:", "[rank3]: "} {
 		lines := []string{"Traceback (most recent call last):", "  File \"train.py\", line 3, in <module>", "    main()", "acme.DataError: no data", "step 5: Error: none"}
@@ -108,8 +109,8 @@ func TestEndOfTracebackIsEvidence(t *testing.T) {
 	}
 }
 
-// TestLastTracebackExplains: Diagnose must not report exceptions that the program handled, or warnings before the last
-// traceback.
+// TestLastTracebackExplains: Diagnose must report the exception of the last traceback. Exceptions that the program
+// handled, and warnings before the last traceback, must not be reported.
 func TestLastTracebackExplains(t *testing.T) {
 	traceback := func(exception string) string {
 		return "Traceback (most recent call last):\n  File \"a.py\"\n" + exception + "\n"

@@ -8,7 +8,7 @@ import (
 	"github.com/trainyard/trainyard/api/sanitize"
 )
 
-// search returns the failures in a text, each with the first line that shows the failure. search
+// search returns the failures in a text, and for each failure the first line that shows it. search
 // finds at most one failure in each line of the text.
 func search(text Text) []Diagnosis {
 	if text.Source != Log {
@@ -26,8 +26,8 @@ func search(text Text) []Diagnosis {
 			s.readLine(i)
 		}
 	}
-	// An incomplete traceback or a warning is reported only if the text shows no other failure. An incomplete traceback
-	// does not name the exception. A warning does not end the program.
+	// An incomplete traceback or a warning is reported only if the text shows no other failure, because an incomplete
+	// traceback does not name the exception, and a warning does not end the program.
 	for _, weak := range [][]Diagnosis{s.incomplete, s.warnings} {
 		if len(s.found) == 0 && len(weak) > 0 {
 			return weak[:1]
@@ -68,11 +68,11 @@ func (s *scan) readLine(i int) {
 	}
 }
 
-// addTraceback adds the failure f for the traceback that begins in lines[start]. If another failure matches the last line of
-// the traceback, addTraceback changes nothing, because the search reaches this line later. addTraceback also changes nothing
-// if the search has already found the exception that caused the exception of the traceback. Before addTraceback adds the
-// failure of a complete traceback, it removes general failures and the failures of other tracebacks, except warnings of
-// NCCL. All removed failures are in earlier lines. The program continued after the failures in earlier lines.
+// addTraceback adds the failure f for the traceback that begins in lines[start]. If another failure matches the last line
+// of the traceback, addTraceback adds nothing, because the search reaches this line later. addTraceback also adds nothing
+// if the traceback is the consequence of an exception that the search has already found. Before addTraceback adds a
+// complete traceback, it removes the general failures and the tracebacks in earlier lines, because the program continued
+// after them. Warnings of NCCL are not removed.
 func (s *scan) addTraceback(f Failure, start int) {
 	end := start + endOfTraceback(s.lines[start:])
 	if end > start {
@@ -123,12 +123,12 @@ func (t Text) lines() []string {
 var harmless = regexp.MustCompile(`\bulimit: |\(ignored\)|hostfile_replace_entries|add the host to the list of known|[Ii]gnoring corrupt|` +
 	`SHMEM allocation limit|tail: inotify|Setting TMPDIR|an expected, transient error|\bmodule: command not found`)
 
-// prompt is a regular expression for lines with a shell prompt and a command, because such lines
-// are not the output of a program.
+// prompt is a regular expression for lines with a shell prompt and a command. The function search
+// skips these lines, because they are not the output of a program.
 var prompt = regexp.MustCompile(`^(\(\S+\) ?)?[\w.-]+@[\w.-]+:[^$#]*[$#] |^\$ `)
 
-// warning is a regular expression for the log lines after which a program continues, such as warnings. The
-// function isWarning excludes the warnings of NCCL, because these warnings report failures.
+// warning is a regular expression for log lines after which the program continues, such as lines of the
+// levels INFO and WARNING. isWarning excludes warnings of NCCL, because most of them report failures.
 var warning = regexp.MustCompile(`Warning: |\bWARN(ING)?\b|\bINFO\b|^\[?[IW]\d{4}|^\[[IW] |^\S+ \S+: [IW] |\bwill be ignored\b`)
 
 func isWarning(line string) bool { return warning.MatchString(line) && !isWarningOfNCCL(line) }
@@ -136,11 +136,11 @@ func isWarning(line string) bool { return warning.MatchString(line) && !isWarnin
 // warningOfNCCL matches the warnings of NCCL. Old versions of NCCL write "WARN" without "NCCL" before it.
 var warningOfNCCL = regexp.MustCompile(`NCCL WARN|\.(h|cc|cu):\d+ WARN `)
 
-// isWarningOfNCCL reports whether a line is a warning of NCCL. After NCCL has printed a warning, one of
-// NCCL's operations fails.
+// isWarningOfNCCL reports whether a line is a warning of NCCL. In most cases, an operation of NCCL
+// fails after the warning.
 func isWarningOfNCCL(line string) bool { return warningOfNCCL.MatchString(line) }
 
-// firstMatch returns the failure with a pattern that matches the line, and the position of the match in bytes. If several
+// firstMatch returns the failure that a line shows, and the position of the match in the line, in bytes. If several
 // failures match, firstMatch prefers causes to general failures, and general failures to symptoms. If several failures of
 // the same level match, firstMatch returns the first of them. firstMatch returns an unknown Python exception only if no
 // other failure matches. The returned failure is nil if no pattern matches the line.

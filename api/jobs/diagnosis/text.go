@@ -2,9 +2,9 @@ package diagnosis
 
 import "time"
 
-// Source says where a text comes from: from Kubernetes, from a log, or from trainyard. A pattern applies only to texts
-// of certain sources. If a log quotes a message of Kubernetes, Diagnose therefore does not mistake the quote for the
-// message.
+// Source says where a text comes from: from Kubernetes, from a log, or from trainyard. Diagnose searches for a failure
+// only in texts of the sources that the failure lists. For example, a message of Kubernetes that is quoted in a log is
+// not mistaken for a message from Kubernetes itself.
 type Source string
 
 const (
@@ -13,15 +13,15 @@ const (
 	Cluster Source = "cluster"
 	// Log is the source of texts from the end of a container's log.
 	Log Source = "log"
-	// State is the source of descriptions that trainyard itself writes. These descriptions are about problems for
-	// which the cluster contains no message.
+	// State is the source of texts that trainyard itself writes. These texts describe problems about which the
+	// cluster contains no message.
 	State Source = "state"
 )
 
 // Text is a piece of text about a TrainJob, such as the end of a log or the message of an event.
 type Text struct {
 	Source Source
-	// From names the origin of the text, for example "event FailedCreate of Job bert-node-0".
+	// From names the event, condition, state or log with the text, such as "event FailedCreate of Job bert-node-0".
 	From string
 	// Pod is the pod that the text is about, if any.
 	Pod string

@@ -19,13 +19,15 @@ var digits = regexp.MustCompile(`\d+`)
 // message if it has one.
 var exception = regexp.MustCompile(`^[A-Za-z_][\w.]*(:|\s*$)`)
 
-// frame is a regular expression for a traceback line that names a source file. If a log line matches the expression
-// "frame", the next log line is source code. The beginning of the traceback can be missing in the log.
+// frame is a regular expression for a traceback line that names a source file. The next line of the traceback is
+// source code. codeLines uses this expression, because the first line of a traceback can be missing: only the end
+// of a log is read.
 var frame = regexp.MustCompile(`File "[^"]+", line \d+, in `)
 
 // endOfTraceback returns the index of the last line of a traceback, which names the exception. The first line of the
-// traceback is lines[0]. mpirun, torchrun and loggers write a prefix before each line, such as the number of the rank. Lines
-// of other ranks can be between the lines of the traceback. endOfTraceback returns 0 if the end of the traceback is missing.
+// traceback is lines[0]. mpirun, torchrun and loggers can write a prefix before each line, such as the number of the rank.
+// Between the lines of the traceback, the log can contain lines of other ranks, which endOfTraceback skips. endOfTraceback
+// returns 0 if the end of the traceback is missing.
 func endOfTraceback(lines []string) int {
 	prefix, _, found := strings.Cut(lines[0], tracebackStart)
 	if !found {
@@ -45,8 +47,8 @@ func isIncomplete(lines []string) bool {
 	return strings.Contains(lines[0], tracebackStart) && endOfTraceback(lines) == 0
 }
 
-// cutPrefix removes a prefix from a line. The numbers in the prefix of the line, such as times, may
-// differ from the numbers in the argument "prefix".
+// cutPrefix removes a prefix from a line. The prefix of the line may contain other numbers than the
+// argument "prefix", because prefixes can contain times.
 func cutPrefix(line, prefix string) (rest string, found bool) {
 	if len(line) < len(prefix) || digits.ReplaceAllString(line[:len(prefix)], "0") != digits.ReplaceAllString(prefix, "0") {
 		return "", false
@@ -57,9 +59,9 @@ func cutPrefix(line, prefix string) (rest string, found bool) {
 // ignored holds the text that Python prints before the traceback of an ignored exception.
 const ignored = "Exception ignored in"
 
-// codeLines returns the indexes of the log lines that the function "search" must skip. Lines of source code in Python
-// tracebacks must not be searched, because they can contain the same words as error messages. Tracebacks of exceptions that
-// Python ignores must not be searched at all.
+// codeLines returns the indexes of the traceback lines that the function "search" must skip. The lines with source code are
+// skipped, because they can contain the same words as error messages. If Python ignores the exception, all lines of its
+// traceback are skipped.
 func codeLines(lines []string) map[int]bool {
 	code := map[int]bool{}
 	for i, line := range lines {
@@ -73,8 +75,8 @@ func codeLines(lines []string) map[int]bool {
 	return code
 }
 
-// markTraceback adds to "code" the indexes of the source code in the traceback that begins in lines[start]. If Python
-// ignores the exception, markTraceback adds the indexes of all lines of the traceback.
+// markTraceback marks lines of the traceback that begins in lines[start]: it sets code[i] to true for each line i
+// with source code. If Python ignores the exception, markTraceback marks all lines of the traceback.
 func markTraceback(code map[int]bool, lines []string, start int) {
 	prefix, _, _ := strings.Cut(lines[start], tracebackStart)
 	isIgnored := start > 0 && strings.Contains(lines[start-1], ignored)
@@ -97,7 +99,7 @@ func isIndented(line string, index int) bool { return index < len(line) && line[
 // directCause is the line that Python prints between two tracebacks if the first exception caused the second exception.
 const directCause = "The above exception was the direct cause of the following exception:"
 
-// isConsequence reports whether the preceding exception in the log caused the exception of a traceback. The argument
+// isConsequence reports whether a traceback is the consequence of the preceding exception in the log. The argument
 // "before" contains the lines before the traceback.
 func isConsequence(before []string) bool {
 	const near = 3

@@ -14,7 +14,7 @@ const (
 	Passed Status = "passed"
 	// Failed is the status of the check that ended the trial.
 	Failed Status = "failed"
-	// NotReached is the status of all checks that follow the failed check.
+	// NotReached is the status of a check that was still open when the trial ended.
 	NotReached Status = "not reached"
 )
 
@@ -26,7 +26,7 @@ type Check struct {
 	Title string `json:"title"`
 	// Status is Open while the check waits, and Passed, Failed or NotReached at the end of the trial.
 	Status Status `json:"status"`
-	// Seconds is the time from the creation of the TrainJob until the check was decided.
+	// Seconds is the time from the start of the trial until the check was decided.
 	Seconds float64 `json:"seconds,omitempty"`
 	// Detail describes the result of the check, for example "3 hosts", or the problem that the
 	// check found.
@@ -63,8 +63,8 @@ func failedFinding(pod jobs.Pod, detail, evidence string) finding {
 type check struct {
 	Check
 	run func(*observation) finding
-	// needsLog is true if the check can pass only after the log of the ranks was read. The TrainJob's condition
-	// Complete does not prove that all ranks ran.
+	// needsLog is true if the check can pass only after the launcher's log was read. A later check cannot
+	// replace the log: even a TrainJob that is Complete may not have run all ranks.
 	needsLog bool
 }
 

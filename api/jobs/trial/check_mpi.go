@@ -40,7 +40,7 @@ func isReady(pod jobs.Pod) bool {
 }
 
 // checkDNS, checkSSH and checkSlots read the verdict of preflight, which lists the hosts that the launcher cannot use.
-// checkDNS, checkSSH and checkSlots each check for different causes of failure in the verdict.
+// Each of these checks looks for different causes of failure in the verdict.
 func checkDNS(o *observation) finding {
 	return o.checkVerdict(func(cause string) bool { return cause == "unresolvable" }, func(v jobs.Verdict) string {
 		return countNoun(v.Hosts, "host")
@@ -65,9 +65,9 @@ func checkSlots(o *observation) finding {
 	})
 }
 
-// checkVerdict passes the cause of each failure in the verdict to the function "concerns". The check fails if the
-// function "concerns" returns true for any cause. If the check passes, checkVerdict sets Check.Detail to the
-// result of the function "detail".
+// checkVerdict returns a failed finding if the function "concerns" returns true for the cause of a failure in
+// the verdict. Until all pods have started, the finding is open instead, because a pod that has not started
+// cannot be reached. If the check passes, Check.Detail is the result of the function "detail".
 func (o *observation) checkVerdict(concerns func(cause string) bool, detail func(jobs.Verdict) string) finding {
 	launcher := o.launcherPod()
 	verdict, err := o.readVerdict()
@@ -137,8 +137,8 @@ func checkMpirun(o *observation) finding {
 	return passed("")
 }
 
-// checkRanks passes if every rank printed a line to the launcher's log. For checkRanks to pass, there must be a
-// rank for every slot in the hostfile, and at least one rank on every host.
+// checkRanks counts the lines that ranks printed to the launcher's log. checkRanks passes if mpirun succeeded,
+// and if there is a rank for every slot in the hostfile and at least one rank on every host.
 func checkRanks(o *observation) finding {
 	launcher, ended, found := o.findFinishedLauncher()
 	if !found {
@@ -161,7 +161,8 @@ func checkRanks(o *observation) finding {
 	return passed(detail)
 }
 
-// missingLog returns a failed finding if the TrainJob is Complete but the launcher's log could not be read.
+// missingLog returns a failed finding if the TrainJob has been Complete for logGracePeriod, but the launcher's log
+// could not be read.
 func (o *observation) missingLog() finding {
 	if o.snapshot.Outcome().Condition != completeCondition || !o.isFinal() {
 		return open("")

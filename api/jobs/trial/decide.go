@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// responseTimeout is a time limit for the API server. If the API server does not respond within
-// responseTimeout, the detail of a check mentions the missing response.
+// responseTimeout is the time after which the API server counts as unavailable. If the trial times
+// out while the API server is unavailable, the detail of the failed check mentions this.
 const responseTimeout = 5 * time.Second
 
 // decide runs all checks, and reports whether the trial is over. An open check becomes Passed if the TrainJob has reached a
@@ -42,7 +42,7 @@ func (t *trial) decide(o *observation) bool {
 
 // lastReached returns the index of the last check that the TrainJob has reached. The TrainJob has reached a check if
 // the check passed, or if the check failed because of a pod. A TrainJob that has reached a check has passed all
-// earlier checks. The evidence of earlier checks may be gone, because pods are deleted when their TrainJob ends.
+// earlier checks, even if their evidence is gone: pods are deleted when their TrainJob ends.
 func lastReached(findings []finding) int {
 	last := -1
 	for i, f := range findings {
@@ -103,8 +103,8 @@ func (t *trial) failWithoutFinding(o *observation, c *check) bool {
 	return true
 }
 
-// expire sets the first open check to Failed, because the trial timed out. The parameter "found"
-// contains the log of mpirun if mpirun still runs.
+// expire sets the first open check to Failed after the trial timed out. If mpirun still runs, the
+// parameter "found" contains its log.
 func (t *trial) expire(found finding) {
 	for i := range t.checks {
 		if t.checks[i].Status != Open {

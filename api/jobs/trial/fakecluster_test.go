@@ -33,7 +33,7 @@ type fakeCluster struct {
 	log     atomic.Value // a string with the log of every container; if no string is stored, reading a log fails
 }
 
-// newFakeCluster sets a timeout of 20 s, which is long enough for a trial to pass.
+// newFakeCluster returns a fakeCluster. Its trials have a timeout of 20 s, which is long enough for a trial to pass.
 func newFakeCluster(t *testing.T) *fakeCluster {
 	t.Helper()
 	cp, _, options := start(t)
@@ -43,8 +43,8 @@ func newFakeCluster(t *testing.T) *fakeCluster {
 	return s
 }
 
-// transport sends a request to the API server through the argument "next", or returns an error instead of the
-// response.
+// transport is a function that can simulate a lost response: it sends a request to the API server through the
+// argument "next", or returns an error instead of the response.
 type transport func(next http.RoundTripper, r *http.Request) (*http.Response, error)
 
 func (s *fakeCluster) connect(send transport) {
@@ -182,6 +182,6 @@ func checkNamed(t *testing.T, result trial.Result, name string) trial.Check {
 	return trial.Check{}
 }
 
-// nextSecond waits for more than a second, so that objects that are created afterwards have a later creation time.
-// Kubernetes stores creation times in whole seconds.
+// nextSecond waits for more than a second, because Kubernetes stores creation times in whole seconds. Objects
+// created after nextSecond have a later creation time than objects created before.
 func nextSecond() { time.Sleep(1100 * time.Millisecond) }

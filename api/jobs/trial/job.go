@@ -23,21 +23,20 @@ const (
 	queueLabel = "kueue.x-k8s.io/queue-name"
 	// patchManager is the value of the field "manager" in the runtime patch of a TrainJob.
 	patchManager = v1alpha1.RuntimeTest
-	// testVariable is the name of an environment variable that every rank must have. The environment variable
-	// TRAINYARD_RUNTIME_TEST contains the name of the TrainJob.
+	// testVariable is the name of an environment variable that every rank must have. The TrainJob sets the
+	// variable to the name of the TrainJob.
 	testVariable = "TRAINYARD_RUNTIME_TEST"
 	// rankPrefix is the start of the line that each rank prints.
 	rankPrefix = "trainyard rank on "
-	// verdictMargin is the time between the timeout of the launcher's preflight and the later timeout of the trial. A
-	// trial needs the time verdictMargin to read the verdict of the preflight.
+	// verdictMargin is the time that a trial needs to read the verdict of the launcher's preflight. The preflight
+	// therefore times out earlier than the trial.
 	verdictMargin = 20 * time.Second
 )
 
 // rankCommand is the shell command that each rank runs. rankCommand prints the name of the host and the value of the
 // environment variable TRAINYARD_RUNTIME_TEST. rankCommand needs no MPI library, because a trial tests only how
 // ranks start. rankCommand sleeps for a second, because mpirun of Open MPI 5 may wait forever for a rank that ends
-// too early. A rank ends too early if it ends before the daemon on its host has registered the rank
-// (docs/sandbox.md).
+// before the daemon on its host has registered the rank (docs/sandbox.md).
 const rankCommand = `echo "` + rankPrefix + `$(uname -n) with $` + testVariable + `"; sleep 1`
 
 // newTrialJob returns the TrainJob for a trial with the given options.
@@ -78,8 +77,7 @@ func labelValue(name string) string {
 }
 
 // limitPreflight returns a runtime patch that sets the timeout of preflight, so that preflight ends before the trial.
-// Trainer 2.1 has no field for runtime patches. With Trainer 2.1, the API server therefore drops the patch, and the
-// timeout of preflight in the runtime applies.
+// Trainer 2.1 has no field for runtime patches, so the API server drops the patch, and the runtime's timeout applies.
 func limitPreflight(timeout time.Duration) trainer.RuntimePatch {
 	return trainer.RuntimePatch{
 		Manager: patchManager,

@@ -20,8 +20,7 @@ type observation struct {
 	snapshot jobs.Snapshot
 	pods     map[string]jobs.Pod // by UID
 	logs     map[string]string   // logs of ended containers, by pod UID and container name
-	// mountWarnings contains the latest mount errors of pods that the trial has read. The keys of
-	// the map are the UIDs of the pods.
+	// mountWarnings maps the UID of a pod to the latest mount error that was read for the pod.
 	mountWarnings map[string]string
 	// creationFailure is the latest event about a pod that could not be created.
 	creationFailure string
@@ -39,8 +38,8 @@ const (
 	maxWarnings = 3
 	// evidenceLines is the number of log lines in Check.Evidence.
 	evidenceLines = 5
-	// logGracePeriod is how long the pods of an ended TrainJob can still change. After Trainer has ended the
-	// TrainJob, the kubelet may still update the status of the pods.
+	// logGracePeriod is the time for which the pods of an ended TrainJob can still change: after the end of
+	// the TrainJob, the kubelet may still update the status of the pods.
 	logGracePeriod = 3 * time.Second
 )
 
@@ -91,7 +90,7 @@ func (o *observation) readLogs(ctx context.Context, pod jobs.Pod) error {
 }
 
 // runningMpirun returns a finding with the log of the launcher's main container, if this container still runs when
-// the trial times out. The log is the only evidence about an mpirun that does not end.
+// the trial times out. If mpirun does not end, this log is the only evidence.
 func (o *observation) runningMpirun(ctx context.Context) finding {
 	launcher := o.launcherPod()
 	if mainStatus(launcher).State.Running == nil {
@@ -110,9 +109,9 @@ func (o *observation) runningMpirun(ctx context.Context) finding {
 	return result
 }
 
-// needsLog reports whether the trial reads the log of a container. The trial reads the log of the ranks, and the logs
-// of failed containers. Nodes that fail after mpirun has ended are ignored, because Kubernetes stops the nodes when
-// their TrainJob ends.
+// needsLog reports whether the trial reads the log of a container. The trial reads the log of mpirun after mpirun has
+// ended, and the logs of containers that failed earlier. Later failures are ignored, because Kubernetes stops the
+// nodes when their TrainJob ends.
 func (o *observation) needsLog(pod jobs.Pod, c corev1.ContainerStatus) bool {
 	if pod.Role == jobs.Launcher && c.Name == jobs.MainContainer {
 		return c.State.Terminated != nil
@@ -124,8 +123,8 @@ func (o *observation) needsLog(pod jobs.Pod, c corev1.ContainerStatus) bool {
 // pod.
 var mountErrors = []string{"FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox"}
 
-// readMountWarnings reads the events of a few scheduled pods in which no container has started. Errors are ignored,
-// because the events only explain why the trial waits.
+// readMountWarnings reads the events of a few scheduled pods whose volumes are not mounted yet. Errors are ignored,
+// because the events do not change the result of a check: they only explain why the trial waits.
 func (o *observation) readMountWarnings(ctx context.Context) {
 	requests := 0
 	for _, pod := range o.rankPods() {
@@ -197,7 +196,7 @@ func (o *observation) failedContainer() (jobs.Pod, corev1.ContainerStatus, bool)
 	return jobs.Pod{}, corev1.ContainerStatus{}, false
 }
 
-// expectedPods returns the number of nodes plus one, because the launcher is also a pod.
+// expectedPods returns the number of nodes, plus one for the launcher.
 func (o *observation) expectedPods() int { return int(o.options.Nodes) + 1 }
 
 // launcherPod returns the pod that runs mpirun, or an empty pod if the launcher is not created yet.

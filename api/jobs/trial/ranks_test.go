@@ -21,8 +21,8 @@ func rankOutput(job string, each int) string {
 	return b.String()
 }
 
-// TestUnreadLogFails: a TrainJob can be Complete although all ranks ran on one host, and only the log shows the
-// hosts.
+// TestUnreadLogFails: a trial must fail if the log cannot be read, even if the TrainJob is Complete. Only the
+// log shows whether all ranks ran on one host.
 func TestUnreadLogFails(t *testing.T) {
 	s := newFakeCluster(t)
 	result, err := s.play(func(job string) {

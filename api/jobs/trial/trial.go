@@ -29,7 +29,7 @@ type Options struct {
 	Keep bool
 }
 
-// Result reports whether a runtime passed a trial, with the results of all checks.
+// Result reports whether a runtime passed a trial, and contains the results of all checks.
 type Result struct {
 	// Runtime is the kind and name of the runtime.
 	Runtime string `json:"runtime"`
@@ -38,7 +38,7 @@ type Result struct {
 	Job       string `json:"job"`
 	// Passed is true if every check of the runtime passed.
 	Passed bool `json:"passed"`
-	// TimedOut is true if the trial ended before all checks were decided.
+	// TimedOut is true if the time Options.Timeout passed before all checks were decided.
 	TimedOut bool `json:"timedOut"`
 	// Seconds is the duration of the trial, without cleanup.
 	Seconds float64 `json:"seconds"`
@@ -55,10 +55,10 @@ const cleanUpTimeout = 30 * time.Second
 const cleanUpInterval = time.Second
 
 // Run tests a runtime. Run calls the function "report" when a check passes or fails, and when the reason for waiting
-// changes. Run returns an error if the TrainJob cannot be created or read, or if the context ends. Run returns no error
-// if a check fails or the trial times out. If the runtime cannot be tested or a permission is missing, Run creates no
-// TrainJob. If the runtime cannot be tested, Run returns an *UnsupportedRuntimeError. If a permission is missing, Run
-// returns a Forbidden error.
+// changes. Run returns an error if the TrainJob cannot be created, read or deleted, or if the context ends. A failed
+// check or a timeout of the trial is not an error. If the runtime cannot be tested or a permission is missing, Run
+// creates no TrainJob. If the runtime cannot be tested, Run returns an *UnsupportedRuntimeError. If a permission is
+// missing, Run returns a Forbidden error.
 func Run(ctx context.Context, all jobs.Jobs, o Options, report func(Check)) (result Result, err error) {
 	job := newTrialJob(o)
 	key := keyOf(job)
@@ -101,8 +101,8 @@ type trial struct {
 	timedOut bool
 }
 
-// errTimeout is the error that ends the context of a trial when the time Options.Timeout has
-// passed.
+// errTimeout is the cause with which the context of a trial is cancelled when the time
+// Options.Timeout has passed.
 var errTimeout = errors.New("the trial timed out")
 
 // follow observes the TrainJob until all checks are decided.

@@ -35,8 +35,8 @@ func TestShortOutage(t *testing.T) {
 	}
 }
 
-// TestLongOutage: if the API server stays unavailable, the detail of the undecided check mentions the
-// outage.
+// TestLongOutage: if the API server is unavailable when the trial times out, the detail of the failed
+// check mentions the outage.
 func TestLongOutage(t *testing.T) {
 	s := newFakeCluster(t)
 	s.options.Timeout = 8 * time.Second
@@ -54,8 +54,8 @@ func TestLongOutage(t *testing.T) {
 	}
 }
 
-// TestCleanUpAfterLostResponse: if the API server creates a TrainJob but its response is lost, the trial
-// deletes the TrainJob. If the deletion fails, the trial tries again.
+// TestCleanUpAfterLostResponse: if the API server creates a TrainJob but the trial does not receive the
+// response, the trial must delete the TrainJob. If the deletion fails, the trial must try again.
 func TestCleanUpAfterLostResponse(t *testing.T) {
 	s := newFakeCluster(t)
 	var deletions atomic.Int32

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Version returns the version of the Go module, or "(devel)" for a working copy, and the commit if it is known.
+// Version returns the version of the Go module and the commit. The version is "(devel)" if Go has not recorded a
+// version. The commit is empty if it is not known.
 func Version() (version, commit string) {
 	version = "(devel)"
 	info, ok := debug.ReadBuildInfo()
@@ -33,9 +34,9 @@ func String() string {
 	return version
 }
 
-// InstallCommand returns the command that installs a program of this repository with the version of the running program. If
-// the running program was built from a working copy, the command names the latest version, because Go cannot install a
-// working copy by its version.
+// InstallCommand returns the command that installs a program of this repository, in the version of the running program. If
+// Go cannot install this version, such as (devel) or a version that ends with +dirty, the command installs the latest
+// release.
 func InstallCommand(program string) string {
 	version, _ := Version()
 	return installCommand(program, version)

@@ -15,7 +15,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// collectUntil runs garbage collections, after each of which the function "adjust" sets the GC percentage.
+// collectUntil runs garbage collections until the GC percentage is between low and high. The function "adjust" sets the
+// GC percentage after each collection.
 func collectUntil(t *testing.T, low, high uint64) {
 	t.Helper()
 	percent := []metrics.Sample{{Name: "/gc/gogc:percent"}}
@@ -44,7 +45,8 @@ func TestCollectsAtTheDefaultRateWithALargeLiveHeap(t *testing.T) {
 	runtime.KeepAlive(live)
 }
 
-// TestMemoryLimitFollowsTheLiveHeap: with a limit below the live heap, the collector would run all the time.
+// TestMemoryLimitFollowsTheLiveHeap: the memory limit must rise above a large live heap. With a limit below the live
+// heap, the collector would run all the time.
 func TestMemoryLimitFollowsTheLiveHeap(t *testing.T) {
 	live := make([]byte, 4*minHeap)
 	runtime.GC()

@@ -33,7 +33,7 @@ var asJSON = Format{
 	},
 }
 
-// document is a report in the form of report.schema.json.
+// document is a report that conforms to report.schema.json.
 type document struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`

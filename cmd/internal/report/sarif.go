@@ -94,7 +94,7 @@ func sarifResult(level string, ruleIndex int, p problem.Problem) properties {
 	}
 }
 
-// escapeLinks escapes text that a viewer of SARIF files would show as a link, because messages can quote links
+// escapeLinks escapes text that a viewer of SARIF files would show as a link. Messages can quote such text
 // from a document. Source: SARIF 2.1.0, 3.11.6 Messages with embedded links.
 var escapeLinks = strings.NewReplacer("](", `\](`)
 

@@ -25,8 +25,8 @@ type Job struct {
 // Name returns the name of the TrainJob.
 func (j Job) Name() string { return j.Object.GetName() }
 
-// readObjects reads the TrainJobs of a file, and counts the values in the file. If the file is not valid YAML, no object of the
-// file is read. After more than maxProblems problems, readObjects does not read the rest of the file.
+// readObjects reads the TrainJobs of a file, and counts the values in the file. If the file is not valid YAML, no object of
+// the file is read. If the file has more than maxProblems problems, readObjects does not read the rest of the file.
 func readObjects(file string, text []byte, namespace string, maxProblems int) (jobs []Job, problems []Problem, values int) {
 	reader := safeyaml.NewReader(text)
 	for len(problems) <= maxProblems {

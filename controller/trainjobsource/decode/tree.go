@@ -44,21 +44,21 @@ type Problem struct {
 	Message string
 }
 
-// Tree is the result of reading a folder. If Problems is not empty, Jobs may lack TrainJobs that are in Git. If
-// Problems is not empty, the caller must not treat a missing TrainJob as removed.
+// Tree is the result of reading a folder. If Problems is not empty, Jobs may lack TrainJobs that are in Git, so
+// the caller must not treat a missing TrainJob as removed.
 type Tree struct {
 	Jobs     []Job // sorted by name
 	Problems []Problem
 }
 
-// Read reads the TrainJobs of a folder of the tree, for a TrainJobSource in the given namespace. If the folder contains a
-// kustomization, Read builds it. If the folder contains no kustomization, Read reads all YAML and JSON files of the
+// Read returns the TrainJobs in a folder of a commit, for a TrainJobSource in the given namespace. If the folder contains
+// a kustomization, Read builds it. If the folder contains no kustomization, Read reads all YAML and JSON files of the
 // folder and its subfolders.
 //
-// Read returns an error if the folder exceeds a limit, contains a forbidden file, or cannot be read or built. If
-// Read returns an error, the caller does not know which TrainJobs the folder contains. After an error of Read,
-// the caller must neither create nor delete runs. If some files contain mistakes, and the folder as a whole can
-// be read, Read returns no error. Read lists these mistakes in Tree.Problems.
+// Read returns an error if the folder exceeds a limit, contains a forbidden file, or cannot be read or built.
+// After an error, the caller does not know which TrainJobs the folder contains, so it must neither create nor
+// delete TrainJobs in the cluster. If only single files or objects contain mistakes, Read returns no error, and
+// lists the mistakes in Tree.Problems.
 func Read(tree fs.FS, folder, namespace string, limits Limits) (Tree, error) {
 	if _, err := fs.Stat(tree, folder); errors.Is(err, fs.ErrNotExist) {
 		return Tree{}, errors.New("the commit does not contain this folder, and Git stores no empty folders: for a folder without TrainJobs, commit an empty file such as .gitkeep")

@@ -101,8 +101,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestFolder checks that only the files of the folder are read, and that their names are relative to the root of the
-// tree.
+// TestFolder checks that Read reads only the files in the given folder, and returns file names relative to the root
+// of the tree.
 func TestFolder(t *testing.T) {
 	tree := fstest.MapFS{"a.yaml": file(job("one", "")), "jobs/b.yaml": file(job("two", "")), "jobs/c.yaml": file("a: [")}
 	got, err := Read(tree, "jobs", "team-a", DefaultLimits)
@@ -130,8 +130,9 @@ func TestKustomization(t *testing.T) {
 	}
 }
 
-// TestSmallFilesWithLargeErrors: reading a file of less than 1 MiB must not allocate more than 500 MiB. The YAML library
-// would report each pair of repeated keys, and would indent each comment when it writes YAML.
+// TestSmallFilesWithLargeErrors: reading a file of less than 1 MiB must not allocate more than 500 MiB. Without the
+// checks of package safeyaml, the YAML library would need more memory, because it reports each pair of repeated keys,
+// and indents each comment when it writes YAML.
 func TestSmallFilesWithLargeErrors(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"repeated keys":           {job("one", "spec:\n"+strings.Repeat("  a: b\n", 100_000)), `a.yaml:6: the key "a" appears twice in one mapping`},

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// address is the address of a repository.
+// address is the parsed URL of a repository.
 type address struct {
 	scheme string // https, http or ssh
 	user   string // for ssh
@@ -63,8 +63,8 @@ func (a address) check() error {
 // hostPort returns the host with its port, as dialers expect it.
 func (a address) hostPort() string { return net.JoinHostPort(a.host, a.port) }
 
-// shortHost returns the host without the port if the port is the default port of the scheme. If the
-// port is not the default port of the scheme, shortHost also returns the port.
+// shortHost returns the host with its port, or without the port if the port is the default port of
+// the scheme.
 func (a address) shortHost() string {
 	if a.port == defaultPorts[a.scheme] {
 		return a.host
@@ -91,7 +91,7 @@ func (a address) String() string {
 
 // isListed reports whether the annotation trainyard.dev/hosts of a Secret allows sending the credentials to the host.
 // An entry without a port allows only https and ssh, at their default ports. For http, the entry must contain a port.
-// Therefore an entry that is meant for https never allows sending credentials in plain text.
+// Therefore an entry without a port never allows sending credentials in plain text.
 func (a address) isListed(hosts string) bool {
 	for entry := range strings.SplitSeq(hosts, ",") {
 		entry = strings.ToLower(strings.TrimSpace(entry))

@@ -25,7 +25,7 @@ type credentials struct {
 // for large inputs.
 const maxValue = 256 << 10
 
-// readCredentials checks the Secret with the credentials for a repository.
+// readCredentials checks the Secret of a repository, and returns the credentials in the Secret.
 func readCredentials(a address, r Request) (credentials, error) {
 	switch {
 	case r.Secret == nil && a.scheme == "ssh":
@@ -47,7 +47,7 @@ func readCredentials(a address, r Request) (credentials, error) {
 }
 
 // hasOnlyWebhook reports whether a Secret contains only the secret of a webhook, which is never sent to the Git server.
-// A public repository needs no other entry in the Secret.
+// Such a Secret is valid for a public repository, which needs no credentials.
 func hasOnlyWebhook(secret map[string][]byte) bool {
 	_, has := secret[v1alpha1.WebhookKey]
 	return has && len(secret) == 1
@@ -108,9 +108,8 @@ func readSSHCredentials(secret map[string][]byte) (c credentials, err error) {
 	return c, nil
 }
 
-// checkIdentity refuses a private key that is too large, or whose password needs too many rounds of bcrypt. The private
-// key states how many rounds of bcrypt its password needs. By default, ssh-keygen uses 24 rounds of bcrypt, which need
-// about 0.2 s.
+// checkIdentity refuses a private key that is too large, or whose decryption would take too long. A private key states
+// how many rounds of bcrypt its decryption needs. By default, ssh-keygen uses 24 rounds, which take about 0.2 s.
 func checkIdentity(key []byte) error {
 	const maxIdentity, maxRounds, magic = 16 << 10, 100, "openssh-key-v1\x00"
 	if len(key) > maxIdentity {

@@ -23,8 +23,8 @@ import (
 // canary is a password that no error may contain.
 const canary = "canary/ZvX9+secret 42"
 
-// TestCredentials also checks that the client sends nothing to the server before the client has found the
-// Secret valid.
+// TestCredentials checks the error for each mistake in a Secret. If the client can find the mistake
+// without the server, the client must send nothing to the server.
 func TestCredentials(t *testing.T) {
 	s := gitserver.New(t)
 	s.Password, s.Token = canary, canary+"token"
@@ -236,8 +236,8 @@ func TestA8Echoes(t *testing.T) {
 	}
 }
 
-// encrypted returns a private key whose password needs the given number of rounds of bcrypt. The password of the private key
-// differs from the constant "canary".
+// encrypted returns a private key whose decryption needs the given number of rounds of bcrypt. Its password is not the
+// constant "canary", so decryption with "canary" fails.
 func encrypted(t *testing.T, rounds uint32) string {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(nil)

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// ConfigError reports that somebody must change the TrainJobSource, its Secret or the repository. After a ConfigError,
-// trying again without a change does not help.
+// ConfigError reports that somebody must change the TrainJobSource, its Secret or the repository. Another attempt
+// without such a change will fail too.
 type ConfigError struct{ Message string }
 
 // Error returns the message, which has one line and contains no credentials.

@@ -21,12 +21,12 @@ type Request struct {
 	Ref v1alpha1.GitRef
 	// Secret is the data of the Secret with the credentials, or nil if there are no credentials.
 	Secret map[string][]byte
-	// SecretHosts is the value of the annotation trainyard.dev/hosts of the Secret with the
-	// credentials.
+	// SecretHosts is the value of the annotation trainyard.dev/hosts of the Secret. It lists the
+	// hosts to which the credentials may be sent.
 	SecretHosts string
 	// Keys are the key rings of spec.verify.secretRef. If Keys is nil, signatures are not verified.
 	Keys map[string][]byte
-	// Ancestor is a commit from which the fetched commit must descend. If Ancestor is empty, the history does not matter.
+	// Ancestor is a commit from which the fetched commit must descend. If Ancestor is empty, the history is not checked.
 	Ancestor string
 	// Known is the commit that the caller already has. If Ref still selects the commit in Known, nothing is downloaded and
 	// nothing is verified. If the caller needs a new verification of the commit, the caller leaves the field Known empty.
@@ -41,7 +41,7 @@ type Result struct {
 	// its hash. Ref is HEAD if the server does not name its default branch.
 	Ref string
 	// Files are the files of the commit, in memory. Links and submodules appear in folders, but cannot be opened. Files is
-	// nil if the fetched commit is the commit in Request.Known.
+	// nil if the request selects the commit in Request.Known.
 	Files fs.FS
 }
 
@@ -125,7 +125,8 @@ func (f *Fetcher) connect(ctx context.Context, a address, r Request, received *b
 	return newHTTPRemote(a, c, d, f.options.Limits.Answer), nil
 }
 
-// exchange finds the commit, downloads it if it is not known, and verifies it.
+// exchange finds the commit that the request selects. If the caller does not have this commit yet, exchange downloads
+// and verifies it.
 func (f *Fetcher) exchange(ctx context.Context, server remote, r Request) (Result, error) {
 	stream, err := server.advertisement(ctx)
 	if err != nil {
@@ -185,9 +186,8 @@ func (f *Fetcher) download(ctx context.Context, server remote, list *packp.AdvRe
 	return d, err
 }
 
-// follow checks the selected object. The object must be the selected commit, or a tag that leads
-// to the selected commit. If the selected object is an annotated tag, the result "first" is this tag. A tag can
-// point to another tag.
+// follow checks that the selected object is the selected commit, or an annotated tag that leads to this commit.
+// A tag can lead to the commit through other tags. If the object is a tag, the result "first" is this tag.
 func (o objects) follow(selected target) (first *tag, err error) {
 	hash := selected.object
 	for o[hash].kind == plumbing.TagObject {

@@ -14,7 +14,8 @@ import (
 	"github.com/trainyard/trainyard/test/gitserver"
 )
 
-// loopback contains the addresses of the tests' servers, to which the controller does not connect by default.
+// loopback contains the addresses of the servers in the tests. By default, the controller does not connect to these
+// addresses.
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
 func newFetcher(t *testing.T, limits Limits, urls ...string) *Fetcher {

@@ -35,14 +35,15 @@ func readKeys(rings map[string][]byte) (openpgp.EntityList, error) {
 	return keys.keys, nil
 }
 
-// maxSignatures and maxRSABits limit the keys with which commits of a TrainJobSource are verified. The OpenPGP library
-// checks the signatures of keys while it reads the keys, which can need hours for large keys.
+// maxSignatures and maxRSABits limit the keys that verify the commits of a TrainJobSource. Without these limits,
+// reading the keys could take hours, because the OpenPGP library checks the signatures of keys while it reads the
+// keys.
 const (
 	maxSignatures = 500
 	maxRSABits    = 8192
 )
 
-// keyring collects keys within the limits.
+// keyring collects keys, and counts their signatures.
 type keyring struct {
 	keys       openpgp.EntityList
 	signatures int // of the keys
@@ -73,8 +74,8 @@ func (k *keyring) add(text []byte) error {
 	}
 }
 
-// check returns an error if the keys exceed a limit. The method check does not
-// verify any signature.
+// check returns an error if the keys exceed a limit. check itself verifies no signature, so it is
+// fast.
 func (k *keyring) check(packets []byte) error {
 	for reader := packet.NewOpaqueReader(bytes.NewReader(packets)); ; {
 		opaque, err := reader.Next()

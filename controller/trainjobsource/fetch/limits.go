@@ -11,7 +11,7 @@ import (
 )
 
 // Limits is the set of limits for the data and the time of one fetch. A fetch that exceeds a limit
-// ends with an error.
+// fails.
 type Limits struct {
 	Received int64         // bytes that the server sends, with all protocol overhead
 	Refs     int64         // bytes of the server's list of branches and tags
@@ -64,7 +64,7 @@ func (c limitedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// limitedReader fails with the given error after a number of bytes.
+// limitedReader reads from r. After more than "left" bytes, it fails with the error "err".
 type limitedReader struct {
 	r    io.Reader
 	left int64

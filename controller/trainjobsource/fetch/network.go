@@ -26,9 +26,9 @@ type Network struct {
 	PlainHTTPHosts []string
 }
 
-// refused is the list of the address ranges that no Git server needs. The list "refused" does not contain
-// private addresses, because many Git servers have a private address. Network.allows refuses loopback,
-// link-local and multicast addresses with methods of netip.Addr, so the list "refused" does not contain them.
+// refused lists address ranges that contain no Git server. The list lacks private addresses, because many
+// Git servers have a private address. The list also lacks loopback, link-local and multicast addresses,
+// because Network.allows refuses them with methods of netip.Addr.
 var refused = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),          // on Linux, this machine
 	netip.MustParsePrefix("255.255.255.255/32"), // broadcast
@@ -36,7 +36,7 @@ var refused = []netip.Prefix{
 	netip.MustParsePrefix("100.100.100.200/32"), // credentials on Alibaba Cloud
 }
 
-// embedded contains the prefixes of IPv6 addresses whose last four bytes are an IPv4 address.
+// embedded contains the prefixes of IPv6 addresses that embed an IPv4 address in their last four bytes.
 var embedded = []netip.Prefix{
 	netip.MustParsePrefix("64:ff9b::/96"), // NAT64, RFC 6052
 	netip.MustParsePrefix("::/96"),        // IPv4-compatible, RFC 4291
@@ -62,8 +62,9 @@ func (n Network) allows(a netip.Addr) bool {
 	return true
 }
 
-// isOwn reports whether an address belongs to this machine or pod. A service that is meant only for the machine itself can
-// listen at any address of the machine. If the addresses of the machine are unknown, isOwn returns true.
+// isOwn reports whether an address belongs to this machine or pod. The controller must not connect to such addresses,
+// because a service that is meant only for the machine itself can listen at any of them. If the addresses of the machine
+// are unknown, isOwn returns true.
 func isOwn(a netip.Addr) bool {
 	own, err := net.InterfaceAddrs()
 	if err != nil {
@@ -89,9 +90,8 @@ type dialer struct {
 	received *budget
 }
 
-// dial opens a connection. dial first resolves the host name, and then checks the IP address to which it connects. If dial
-// checked an address before it resolves the name for the connection, the check would not be safe. The name could later
-// resolve to another address.
+// dial opens a connection. dial resolves the host name, checks the IP address, and connects to this address. dial must not
+// resolve the name a second time after the check, because the name could then resolve to another address.
 func (d dialer) dial(ctx context.Context, network, hostPort string) (net.Conn, error) {
 	plain := net.Dialer{Timeout: 15 * time.Second, Control: d.control}
 	conn, err := plain.DialContext(ctx, network, hostPort)

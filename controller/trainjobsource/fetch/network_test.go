@@ -132,7 +132,8 @@ func TestA7RefusedServers(t *testing.T) {
 	}
 }
 
-// TestNoProxy: a proxy from the environment variables would get the requests of the client with their credentials.
+// TestNoProxy: the client must ignore the proxy in the environment variables, because this proxy would get the requests
+// with their credentials.
 func TestNoProxy(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1")

@@ -10,9 +10,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// commit is a parsed commit. The functions of this file accept only the canonical form that Git writes. Every
-// program that reads the object therefore sees the same values, and the signature covers exactly the values that
-// are used.
+// commit is a parsed commit. The functions of this file accept a commit or a tag only in the form that Git
+// writes. Therefore every program reads the same values from it, and the signature covers exactly the values
+// that trainyard uses.
 type commit struct {
 	tree      plumbing.Hash
 	parents   []plumbing.Hash
@@ -47,14 +47,15 @@ func splitHeaders(data []byte) (headers []header, message string, err error) {
 	return headers, message, nil
 }
 
-// commitOrder matches the keys at the beginning of a commit's header, if the keys are in Git's order. A
-// space follows each key.
+// commitOrder matches the keys of the first headers of a commit, if they are in Git's order. In the
+// matched text, a space follows each key.
 var commitOrder = regexp.MustCompile(`^tree (parent )*author committer `)
 
 // unique lists the keys that can occur only once in the headers of a commit.
 var unique = []string{"tree", "author", "committer", "encoding", "gpgsig", "gpgsig-sha256"}
 
-// checkOrder checks that a commit has the headers that Git writes, in Git's order.
+// checkOrder checks that a commit begins with the headers that Git always writes, in Git's order. The headers in the
+// list "unique" must not be repeated.
 func checkOrder(headers []header) error {
 	keys := ""
 	for _, h := range headers {

@@ -72,8 +72,8 @@ func describePack(err error) error {
 	return fmt.Errorf("reading the server's answer: %w", err)
 }
 
-// readObject reads the next object, and resolves it if it is a delta. A server sends the base of a delta (the object
-// that the delta changes) before the delta.
+// readObject reads the next object, and resolves it if it is a delta. A server must send the base of a delta (the
+// object that the delta changes) before the delta, so the base is already in memory.
 func (p *packReader) readObject() error {
 	header, err := p.scanner.NextObjectHeader()
 	if err != nil {

@@ -52,8 +52,8 @@ func requestSnapshot(ctx context.Context, server remote, list *packp.AdvRefs, wa
 }
 
 // requestHistory asks for the commits between the commit "have", which was fetched earlier, and the object "want".
-// requestHistory needs only the commits, without files and folders. If the server can leave out files and folders,
-// requestHistory asks the server to leave them out.
+// Files and folders are not needed, so requestHistory asks the server to leave them out, if the server supports
+// this.
 func requestHistory(ctx context.Context, server remote, list *packp.AdvRefs, have, want plumbing.Hash) (io.Reader, error) {
 	request := newRequest(list, want)
 	request.Haves = []plumbing.Hash{have}
@@ -107,8 +107,8 @@ func send(ctx context.Context, server remote, request *packp.UploadPackRequest) 
 	return response, nil
 }
 
-// describeProtocol returns the message of the server if the error contains a message of the server.
-// Without a message of the server, describeProtocol returns the given error.
+// describeProtocol returns an error with the server's message, if the given error contains such a
+// message. Otherwise describeProtocol returns the given error.
 func describeProtocol(err error) error {
 	line := (*pktline.ErrorLine)(nil)
 	switch {

@@ -63,7 +63,7 @@ func checkRef(ref v1alpha1.GitRef) error {
 	return nil
 }
 
-// resolve finds the commit that spec.ref selects in the server's list of branches and tags.
+// resolve returns the commit that spec.ref selects, according to the server's list of branches and tags.
 func resolve(ref v1alpha1.GitRef, list *packp.AdvRefs) (target, error) {
 	switch {
 	case ref.Branch != "":

@@ -19,8 +19,8 @@ import (
 // small is a set of low limits for the tests with servers that send too much.
 var small = Limits{Received: 1 << 20, Refs: 64 << 10, Objects: 100, Object: 256 << 10, Inflated: 512 << 10, Answer: 2 * time.Second, Time: 20 * time.Second}
 
-// maxAllocated is the memory that a fetch with the limits "small" may allocate in total, including the memory of the
-// test's server.
+// maxAllocated is the maximum number of bytes that a fetch with the limits "small" may allocate in total, including
+// the allocations of the fake server.
 const maxAllocated = 16 << 20
 
 // wantError fetches from a server, and checks that the fetch ends soon with an error that is not a ConfigError.
@@ -109,7 +109,7 @@ const (
 
 var sidebandRefs = line(oneHash+" HEAD"+capabilities+" side-band-64k\n") + "0000"
 
-// backwards encodes the distance from a delta to its base, as in a pack.
+// backwards encodes the distance from a delta to its base in the format of a pack.
 func backwards(distance int) []byte {
 	encoded := []byte{byte(distance & 0x7f)}
 	for distance >>= 7; distance > 0; distance >>= 7 {
@@ -219,7 +219,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestA17FoldersInFolders checks that a fetch reads a commit with 10^20 paths in 22 objects, within small limits.
+// TestA17FoldersInFolders checks that a fetch with the limits "small" can read a commit whose 22 Git objects form 10^20
+// paths.
 func TestA17FoldersInFolders(t *testing.T) {
 	p := pack{}
 	hash := p.add(plumbing.BlobObject, "a: 1\n")

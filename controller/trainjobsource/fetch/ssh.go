@@ -78,8 +78,8 @@ func handshake(conn net.Conn, a address, config *ssh.ClientConfig, answer time.D
 	return ssh.NewClient(connection, channels, requests), conn.SetDeadline(time.Time{})
 }
 
-// describeHandshake returns a ConfigError if somebody must fix the cause of the error. For a problem of the network,
-// describeHandshake returns an error that is not a ConfigError.
+// describeHandshake returns a ConfigError if somebody must fix the cause of the error. Otherwise, for example after
+// a problem of the network, describeHandshake returns an error that is not a ConfigError.
 func describeHandshake(err error, a address) error {
 	var revoked *xknownhosts.RevokedError
 	var wrongKey *xknownhosts.KeyError
@@ -187,7 +187,7 @@ func (r explainingReader) Read(p []byte) (int, error) {
 	return 0, errors.New(text)
 }
 
-// noAccess matches the messages of common servers about a missing repository and missing permissions.
+// noAccess matches the messages with which common servers report a missing repository or missing permissions.
 var noAccess = regexp.MustCompile(`(?i)not found|not exist|does not appear to be a git repository|denied|not allowed`)
 
 // tail keeps the last bytes of a stream.

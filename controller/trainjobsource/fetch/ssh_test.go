@@ -18,7 +18,8 @@ import (
 	"github.com/trainyard/trainyard/test/gitserver"
 )
 
-// newPublicKey returns a host key that is not the server's key.
+// newPublicKey returns a host key that is not the server's key. The argument "sameType" says whether the returned key
+// and the server's key have the same type.
 func newPublicKey(t *testing.T, sameType bool) ssh.PublicKey {
 	t.Helper()
 	if sameType {
@@ -47,7 +48,8 @@ func newIdentity(t *testing.T, password string) string {
 	return string(pem.EncodeToMemory(block))
 }
 
-// TestA25HostKeys: the server's port is not 22, so known_hosts must contain the port.
+// TestA25HostKeys checks which contents of known_hosts allow a connection. The server's port is not 22, so
+// known_hosts must contain the port.
 func TestA25HostKeys(t *testing.T) {
 	s := gitserver.New(t)
 	r, _ := newRepository(t, s)

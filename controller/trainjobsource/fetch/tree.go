@@ -21,7 +21,7 @@ type entry struct {
 	hash plumbing.Hash
 }
 
-// modes contains the modes that Git writes for the entries of a folder. Old versions of Git also
+// modes maps the modes of entries in Git's folders to Go's file modes. Only old versions of Git
 // wrote the mode 100664.
 var modes = map[string]fs.FileMode{
 	"40000":  fs.ModeDir | 0o555,
@@ -32,8 +32,8 @@ var modes = map[string]fs.FileMode{
 	"160000": fs.ModeIrregular, // a submodule: a commit of another repository
 }
 
-// parseTree parses a folder, and returns its entries sorted by name. Like git fsck, parseTree refuses names that are not
-// plain, two entries with the same name, and entries in a wrong order.
+// parseTree parses a folder, and returns its entries sorted by name. Like git fsck, parseTree returns an error if a name
+// is not plain (see isPlainName), if two entries have the same name, or if the entries are not in Git's order.
 func parseTree(data []byte) ([]entry, error) {
 	var entries []entry
 	previous := ""
@@ -84,8 +84,8 @@ type tree struct {
 	files   map[plumbing.Hash][]byte
 }
 
-// newTree collects the folders and files of a commit from a pack, and checks that none is missing. Each folder is parsed
-// once, even if the commit contains it at many paths.
+// newTree collects the folders and files of a commit from the objects of a pack. If a folder or file is missing, newTree
+// returns an error. Each folder is parsed once, even if the commit contains it at many paths.
 func newTree(all objects, root plumbing.Hash) (*tree, error) {
 	t := &tree{root, map[plumbing.Hash][]entry{}, map[plumbing.Hash][]byte{}}
 	for open := []plumbing.Hash{root}; len(open) > 0; {

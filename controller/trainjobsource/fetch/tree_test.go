@@ -23,7 +23,8 @@ func fetchFiles(t *testing.T, url string) fs.FS {
 	return got.Files
 }
 
-// TestA1Links commits links of all kinds, and checks that no reader of the commit can follow them.
+// TestA1Links commits symbolic links of several kinds. The file system of the commit must not follow these links, and
+// decode.Read must refuse them.
 func TestA1Links(t *testing.T) {
 	s := gitserver.New(t)
 	r, _ := newRepository(t, s)
@@ -59,8 +60,8 @@ func TestA1Links(t *testing.T) {
 	}
 }
 
-// TestA4Submodules: the fetch of a commit with a submodule must succeed without the repository of
-// the submodule.
+// TestA4Submodules: if a commit contains a submodule, the fetch must succeed, and must not need the
+// submodule's repository.
 func TestA4Submodules(t *testing.T) {
 	s := gitserver.New(t)
 	r, hash := newRepository(t, s)
@@ -100,7 +101,7 @@ func TestA2Paths(t *testing.T) {
 	check(t, fstest.TestFS(files, "README.md", "train/bert.yaml"))
 }
 
-// TestA27Trees checks folders that Git programs would read in different ways.
+// TestA27Trees checks that a fetch refuses folders that different Git programs would read in different ways.
 func TestA27Trees(t *testing.T) {
 	file := plumbing.ComputeHash(plumbing.BlobObject, nil)
 	folder := plumbing.ComputeHash(plumbing.TreeObject, nil)
@@ -150,7 +151,8 @@ func TestA27Trees(t *testing.T) {
 	}
 }
 
-// TestA27Paths: code that walks through all files must also get the error errTooDeep.
+// TestA27Paths: a path that is too deep or too long must cause the error errTooDeep, even if code walks through all
+// files.
 func TestA27Paths(t *testing.T) {
 	p := pack{}
 	hash := p.add(plumbing.BlobObject, "a: 1\n")
@@ -181,7 +183,8 @@ func TestA27Paths(t *testing.T) {
 	}
 }
 
-// TestA27ManyFiles checks that a folder with very many files exceeds a limit, even if all files have the same content.
+// TestA27ManyFiles checks that a folder with very many files exceeds a limit, even if all files have the same content,
+// which the pack contains only once.
 func TestA27ManyFiles(t *testing.T) {
 	p := pack{}
 	file := p.add(plumbing.BlobObject, "")

@@ -14,9 +14,9 @@ import (
 
 const beginSignature = "-----BEGIN PGP SIGNATURE-----"
 
-// verifySignature checks that a commit, or the annotated tag that was selected, is signed with one of the keys. The
-// signature of a tag counts only if the tag still has the name that was signed. Without the check of the tag's name,
-// somebody could give an old signed tag a new name.
+// verifySignature checks that one of the keys signed the commit, or the annotated tag that was selected. The
+// signature of a tag counts only if the reference has the name that the signed tag contains. Otherwise, somebody
+// could publish an old signed tag under a new name.
 func verifySignature(keys openpgp.EntityList, d download) error {
 	err := checkSignature(keys, d.commit.signed, d.commit.signature)
 	if err == nil {
@@ -34,7 +34,7 @@ func verifySignature(keys openpgp.EntityList, d download) error {
 	return verifyErrorf("commit %s %v", d.selected.commit, err)
 }
 
-// checkSignature checks that one of the given keys made a signature. The error text of checkSignature
+// checkSignature checks that a signature was made with one of the given keys. Each error text
 // continues a sentence that begins with "commit HASH".
 func checkSignature(keys openpgp.EntityList, signed []byte, signature string) error {
 	if !strings.HasPrefix(signature, beginSignature) {
@@ -56,9 +56,9 @@ func checkSignature(keys openpgp.EntityList, signed []byte, signature string) er
 	return errors.New("has an invalid signature")
 }
 
-// descends reports whether the commit "newest" of a pack is a descendant of the commit "ancestor". A pack contains
-// neither the commit "ancestor" nor any earlier commit. Therefore the search ends at commits that the pack does
-// not contain.
+// descends reports whether the commit "newest" descends from the commit "ancestor". The argument "all" is the pack
+// that the server sent for requestHistory. This pack contains neither "ancestor" nor its ancestors, so the search
+// ends at commits that the pack does not contain.
 func descends(all objects, newest, ancestor plumbing.Hash) (bool, error) {
 	seen := map[plumbing.Hash]bool{}
 	for open := []plumbing.Hash{newest}; len(open) > 0; {

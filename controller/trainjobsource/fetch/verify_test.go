@@ -138,8 +138,8 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// TestA27Commits checks commits that a server can send, although Git's own programs refuse to store these
-// commits.
+// TestA27Commits checks that parseCommit refuses malformed commits. Git's own programs refuse to store
+// them, but a server can send them.
 func TestA27Commits(t *testing.T) {
 	const tree = "tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 	const people = "\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000"
@@ -234,7 +234,7 @@ func TestKeys(t *testing.T) {
 }
 
 // TestA27LinearHistory checks that a new commit is accepted only if it descends from the commit that was fetched last. In
-// the case "http", the server can leave out files from the history.
+// the case "http", the server can send the history without files.
 func TestA27LinearHistory(t *testing.T) {
 	for protocol, filter := range map[string]string{"http": "true", "ssh": "false"} {
 		t.Run(protocol, func(t *testing.T) { testLinearHistory(t, protocol, filter) })

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// added is a map from the name of an object to the number of values that patches without a target can add to the object. The
-// keys of the map are the object names that the patches contain.
+// added maps each object name that occurs in patches without a target to the number of values that these patches can add to
+// an object with this name.
 //
-// namePrefix and nameSuffix can change the name of an object after a patch. After namePrefix or nameSuffix has changed
-// a name, later patches use the new name. The changed name of an object contains the object's former name.
+// Several of these names can belong to the same object: after namePrefix or nameSuffix has changed its name, later
+// patches use the new name. The new name contains the former name. For each name, the method "largest" therefore
+// adds the values of all names that this name contains.
 type added map[string]int64
 
-// plus adds two maps. For each name, the result contains the sum of the numbers
-// in the two maps.
+// plus returns a map that contains, for each name, the sum of the numbers of the two maps.
 func (a added) plus(b map[string]int64) added {
 	return a.combine(b, func(x, y int64) int64 { return x + y })
 }

@@ -17,9 +17,9 @@ import (
 // Names lists the possible names of a kustomization file, as in kustomize's konfig.RecognizedKustomizationFileNames.
 var Names = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 
-// Object is an object that a kustomization contains.
+// Object is one object of a built kustomization.
 type Object struct {
-	File   string         // the file of the object before all patches, relative to the root of the tree; the folder if unknown
+	File   string         // the file that defines the object, relative to the root of the tree; the folder of the kustomization if unknown
 	Line   int            // the first line of the object in the file, counted from 1; 0 if unknown
 	Fields map[string]any // the object after all patches
 }
@@ -27,13 +27,13 @@ type Object struct {
 // Limits contains limits for the size of a kustomization and for the work of its build. A file that is used several
 // times counts each time, because kustomize reads it each time.
 //
-// A transformation is a change that kustomize makes in all objects of a folder: a patch, an item of "images" or "labels", or a
-// field such as namePrefix. Work is an estimate of the time of a build. It is the sum of T × (V + N × E) + M × N² / 80 over all folders:
+// A transformation changes objects of a folder. A transformation is a patch, an item of "images" or "labels", or a field
+// such as namePrefix. Work estimates the time of a build as the sum of T × (V + N × E) + M × N² / 80 over all folders:
 //   - T is the number of transformations.
 //   - V is the number of values. A long value counts as several values.
 //   - N is the number of objects.
-//   - E is the number of transformations of each object so far. kustomize stores them in the object, and reads them again for each
-//     transformation.
+//   - E is the largest number of transformations of one object so far. kustomize stores them in the object, and reads
+//     them again for each transformation.
 //   - M counts how often kustomize compares the names of all objects with each other: once for the folder, and once for each component,
 //     each patch with a target, and the field namespace.
 type Limits struct {
@@ -41,26 +41,27 @@ type Limits struct {
 	Bytes     int64 // of all files
 	Objects   int64 // in all files
 	Values    int64 // of all objects, including the values that transformations can add; mappings, lists, keys and scalars count
-	Added     int64 // bytes of each kustomization and its patches, times the objects to which they can be added
+	Added     int64 // the bytes of each kustomization, including its patches with a target, times the number of objects that it can change
 	Work      int64
 	Depth     int64 // of a chain of folders, each of which uses the next one
-	// Components is the maximum length of a chain of components, in which each component uses the next one. For each
-	// component of the chain, kustomize quotes an error again, so the text of the error doubles.
+	// Components is the maximum length of a chain of components, in which each component uses the next one.
+	// kustomize quotes an error again for each component of the chain, so each component doubles the text of the
+	// error.
 	Components int64
 	Folders    int64 // uses of folders; a folder that is used twice counts twice, with all folders that it uses
 }
 
 // DefaultLimits allows larger kustomizations than people usually write. As far as is known, kustomize needs a few seconds
-// to build a kustomization that reaches DefaultLimits. The limits contain a reserve, because kustomize can be slow in ways
-// that the estimate does not include.
+// to build a kustomization that reaches DefaultLimits. The limits include a safety margin, because kustomize can be slow
+// in ways that Limits.Work does not include.
 var DefaultLimits = Limits{FileBytes: 512 << 10, Bytes: 2 << 20, Objects: 300, Values: 60_000, Added: 8 << 20, Work: 500_000, Depth: 10, Components: 2, Folders: 100}
 
 // building is the lock that each build holds. Only one build can run at a time, because kustomize
 // keeps the OpenAPI schema in a global variable.
 var building sync.Mutex
 
-// Build builds the kustomization in a folder of the tree. Build returns the objects in the order of the resources in
-// the kustomization. The error of Build names the file, and the line where possible.
+// Build builds the kustomization in a folder of the tree. Build returns the objects in the order of the resources,
+// unless the field sortOptions sets another order. If possible, an error of Build names the file and the line.
 func Build(tree fs.FS, folder string, limits Limits) ([]Object, error) {
 	w := &walk{tree: tree, limits: limits, copied: filesys.MakeFsInMemory(), origins: map[string]origin{}, marked: map[string]bool{}, folders: map[string]*total{}}
 	if _, err := w.folder(folder); err != nil {
@@ -107,6 +108,6 @@ func fieldsOf(resource *resource.Resource) (fields map[string]any, err error) {
 	return fields, err
 }
 
-// inMemory converts the path of a file in the tree to the file's path in the copy for kustomize. Paths in the copy
-// are absolute.
+// inMemory converts the path of a file in the tree to the path of its copy in the file system that kustomize
+// reads. Paths in this file system are absolute.
 func inMemory(file string) string { return path.Join("/", file) }

@@ -31,8 +31,8 @@ func tree(files ...string) fstest.MapFS {
 	return all
 }
 
-// build builds the kustomization in the folder "app", and returns its objects as
-// lines of text.
+// build builds the kustomization in the folder "app". build returns one line of text for each
+// object, or the text of the error.
 func build(t *testing.T, files fstest.MapFS) string {
 	t.Helper()
 	objects, err := Build(files, "app", DefaultLimits)
@@ -148,7 +148,8 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestValues: integers must be int64, because package unstructured of Kubernetes panics for other types of integers.
+// TestValues checks that strings stay unchanged, and that integers are int64. Package unstructured of Kubernetes panics
+// for other types of integers.
 func TestValues(t *testing.T) {
 	script := "set -e\n\n  indented  \nif true; then\n\techo '#'  # end\nfi\n<>&"
 	text, err := json.Marshal(script)
@@ -180,8 +181,9 @@ func TestA1Links(t *testing.T) {
 	}
 }
 
-// TestForbiddenFields checks that Build refuses fields of kustomize that read other kinds of files, start programs or
-// repeat values.
+// TestForbiddenFields checks that Build refuses fields that are not allowed. With some of these fields, kustomize
+// would read other kinds of files, start programs or repeat values. Other fields differ from an allowed field only in
+// the case of letters.
 func TestForbiddenFields(t *testing.T) {
 	for _, field := range []string{
 		"crds", "openapi", "configMapGenerator", "secretGenerator", "generatorOptions", "helmGlobals", "helmCharts", "helmChartInflationGenerator",

@@ -25,13 +25,15 @@ var allowedFields = map[string]bool{
 	"sortOptions": true,
 }
 
-// nameFields and commonFields list the fields that change the names and the metadata of all objects.
+// nameFields lists the fields that change the names and namespaces of all objects. commonFields lists the fields that
+// change the labels and annotations of all objects.
 var (
 	nameFields   = []string{"namePrefix", "nameSuffix", "namespace"}
 	commonFields = []string{"commonLabels", "commonAnnotations"}
 )
 
-// patchFields and labelFields list the fields of an item of "patches" and of "labels".
+// patchFields lists the allowed fields of an item of "patches". labelFields lists the allowed fields of an item of
+// "labels".
 var (
 	patchFields = map[string]bool{"path": true, "patch": true, "target": true}
 	labelFields = map[string]bool{"pairs": true, "includeSelectors": true, "includeTemplates": true}
@@ -95,8 +97,9 @@ func parse(file string, text []byte) (parsed, error) {
 	return k, k.compare(file)
 }
 
-// readLists reads the lists that name files, and the list of patches. readLists also checks the
-// lists whose items are mappings.
+// readLists reads the lists "resources", "components" and "patches". readLists also checks the
+// fields that change names, labels, annotations and images, and counts the transformations of these
+// fields.
 func (k *parsed) readLists(file string, root *yaml.Node) error {
 	for field, list := range map[string]*[]reference{"resources": &k.resources, "components": &k.components} {
 		items, err := listOf(file, root, field, yaml.ScalarNode)
@@ -124,8 +127,8 @@ func (k *parsed) readLists(file string, root *yaml.Node) error {
 	return k.addPatches(file, patches)
 }
 
-// countTransformations counts two things: transformations that are not patches, and the values that these
-// transformations can add to an object.
+// countTransformations counts the transformations that are not patches (see Limits), and the values that
+// these transformations can add to an object.
 func (k *parsed) countTransformations(root *yaml.Node) {
 	for _, field := range slices.Concat(nameFields, commonFields) {
 		if valueOf(root, field) != nil {
@@ -140,7 +143,8 @@ func (k *parsed) countTransformations(root *yaml.Node) {
 	}
 	if list := valueOf(root, "images"); list != nil {
 		for _, image := range list.Content {
-			// kustomize compiles the name as a regular expression for each image of each object
+			// kustomize compiles the name as a regular expression for each image of each object, so a long name counts
+			// more
 			k.own.transformations += 2 + int64(len(textOf(image, "name")))/12
 		}
 	}
@@ -170,7 +174,8 @@ func listOf(file string, root *yaml.Node, field string, kind yaml.Kind) ([]*yaml
 	return list.Content, nil
 }
 
-// encode writes the kustomization for kustomize as JSON, with the checked patches.
+// encode stores the kustomization in k.text as JSON for kustomize. The JSON contains the checked text of each patch
+// instead of the original text.
 func (k *parsed) encode(file string, document *yaml.Node) (err error) {
 	k.text, err = encode(file, document, func(fields map[string]any, _ int) {
 		patches, _ := fields["patches"].([]any)
@@ -278,7 +283,7 @@ func (k *parsed) addPatches(file string, items []*yaml.Node) error {
 }
 
 // checkCount returns an error if an item of "patches" has a target and several patches. kustomize
-// also refuses an item with a target and several patches.
+// also refuses this combination.
 func checkCount(file string, line int, patches content, single bool) error {
 	if patches.objects > 1 && !single {
 		return fmt.Errorf("%s:%d: a patch with a target must be one YAML document", file, line)
@@ -286,12 +291,12 @@ func checkCount(file string, line int, patches content, single bool) error {
 	return nil
 }
 
-// names is the pattern of the paths that the file system for kustomize accepts.
+// names matches the paths that kustomize's file system in memory accepts.
 var names = regexp.MustCompile(`^[A-Za-z0-9/._-]+$`)
 
-// resolve returns the path of a file or folder, relative to the root of the tree. resolve refuses paths that kustomize
-// would fetch from another server: paths with characters that a URL needs, and paths that kustomize understands as the
-// address of a repository.
+// resolve returns the path of a file or folder, relative to the root of the tree. The argument "from" is the file that
+// contains the reference. resolve refuses paths that lead out of the tree, and paths that kustomize could read as an
+// address on another server: paths with special characters of URLs, and paths that begin with "github.com".
 func (r reference) resolve(from string) (string, error) {
 	where := fmt.Sprintf("%s:%d", from, r.line)
 	target := path.Join(path.Dir(from), r.path)

@@ -9,9 +9,10 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/safeyaml"
 )
 
-// reserved contains the annotations that a tenant must not use: whole names, and prefixes that end with "/". kustomize
-// stores its own state in annotations. For example, the annotation previousNames would make kustomize search all objects for
-// references, which can need minutes. The annotation allowNameChange would let a patch change the name of an object.
+// reserved lists the annotations that a tenant must not use, as whole names or as prefixes that end with "/". kustomize
+// stores its own state in annotations. For example, if a tenant set the annotation previousNames, kustomize would search
+// all objects for references, which can take minutes. The annotation allowNameChange would let a patch change the name of
+// an object.
 var reserved = []string{originAnnotation, "internal.config.kubernetes.io/", "config.kubernetes.io/", "kustomize.config.k8s.io/", "config.k8s.io/", "alpha.config.kubernetes.io/"}
 
 // isReserved reports whether a key is the name of a reserved annotation.
@@ -21,8 +22,9 @@ func isReserved(key string) bool {
 	})
 }
 
-// findForbidden searches a YAML node and everything in it for the following, and returns the first one as a mistake, or nil:
-//   - the operation "copy" of JSON patches, because each of them can double the size of an object
+// findForbidden searches a YAML node and all nodes inside it for forbidden content. findForbidden returns an error for
+// the first match, or nil if there is none. The forbidden content is:
+//   - the operation "copy" of JSON patches, because each copy can double the size of an object
 //   - the key "<<", which kustomize drops even if it is in quotes
 //   - the name of a reserved annotation, as a key or in a JSON pointer
 func findForbidden(node *yaml.Node) *safeyaml.MistakeError {
@@ -39,7 +41,7 @@ func findForbidden(node *yaml.Node) *safeyaml.MistakeError {
 	return nil
 }
 
-// findForbiddenKey searches only the keys of one mapping.
+// findForbiddenKey checks the operation, the keys and the JSON pointers of one mapping, but not the nodes inside it.
 func findForbiddenKey(mapping *yaml.Node) *safeyaml.MistakeError {
 	if textOf(mapping, "op") == "copy" && valueOf(mapping, "path") != nil {
 		return &safeyaml.MistakeError{Line: max(mapping.Line, 1), Message: "the operation copy is not allowed in JSON patches"}
@@ -69,7 +71,7 @@ func parts(pointer string) []string {
 	return all
 }
 
-// valueOf returns the value of a key of a mapping, or nil.
+// valueOf returns the value of a key of a mapping, or nil if the key is missing.
 func valueOf(mapping *yaml.Node, key string) *yaml.Node {
 	if mapping == nil || mapping.Kind != yaml.MappingNode {
 		return nil
@@ -82,7 +84,8 @@ func valueOf(mapping *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// textOf returns the value of a key of a mapping as it is in the file, or an empty string.
+// textOf returns the text of a key's value, or an empty string if the key is missing. textOf does not convert numbers
+// or values of other types.
 func textOf(mapping *yaml.Node, key string) string {
 	if value := valueOf(mapping, key); value != nil {
 		return value.Value

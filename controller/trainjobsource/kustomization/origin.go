@@ -12,8 +12,9 @@ type origin struct {
 	line int    // the first line of the object, counted from 1
 }
 
-// originAnnotation marks each object in the copy for kustomize with its origin. Build removes it. A tenant can change or remove the
-// annotation with a patch, so Build accepts only known values.
+// originAnnotation stores the origin of each object in the copies that kustomize reads. Build removes the annotation from
+// the built objects. A patch of a tenant can replace all annotations, so Build ignores a value that the method "mark" has
+// not written.
 const originAnnotation = v1alpha1.Group + "/origin"
 
 // mark adds the origin annotation to an object.

@@ -34,9 +34,9 @@ type content struct {
 	text            []byte
 }
 
-// checkText checks the YAML of a file or a patch, and writes it again for kustomize as JSON. The JSON for kustomize has
-// no comments, because comments can contain instructions to kustomize. The function "check" checks each object or patch.
-// The function "mark" can change an object or patch before checkText writes the object or patch.
+// checkText checks the YAML of a file or a patch, and converts it to JSON for kustomize. The conversion drops comments,
+// because comments can contain instructions to kustomize. checkText calls the function "check" for each object or patch.
+// If the function "mark" is not nil, it changes each object or patch before the conversion.
 func checkText(file string, text []byte, check checkFunc, mark markFunc) (found content, err error) {
 	reader := safeyaml.NewReader(text)
 	found.named = map[string]int64{}
@@ -76,7 +76,8 @@ func checkText(file string, text []byte, check checkFunc, mark markFunc) (found 
 	}
 }
 
-// markFunc changes an object before it is written for kustomize.
+// markFunc changes an object before its conversion to JSON for kustomize. The argument "line" is the first line of the
+// object.
 type markFunc func(object map[string]any, line int)
 
 // encode returns a YAML document as JSON.
@@ -98,12 +99,12 @@ func encode(file string, document *yaml.Node, mark markFunc) ([]byte, error) {
 	}), err
 }
 
-// escaped is a pattern for characters that JSON can contain, but that the YAML library of kustomize refuses or
-// changes.
+// escaped matches the characters that encode must escape. JSON can contain these characters, but the YAML
+// library of kustomize refuses or changes them.
 var escaped = regexp.MustCompile("[\u007f-\u009f\ufffe\uffff]")
 
-// locate adds a prefix to an error: the name of the file, and the line. The argument "line" is for errors that do not
-// contain their line.
+// locate adds the file and the line to the text of an error. If the error does not contain its line, locate uses the
+// argument "line".
 func locate(file string, line int, err error) error {
 	if mistake := (*safeyaml.MistakeError)(nil); errors.As(err, &mistake) {
 		return fmt.Errorf("%s:%d: %s", file, mistake.Line, mistake.Message)
@@ -154,8 +155,9 @@ func isEmpty(document *yaml.Node) bool {
 // isNull reports whether a value is null or missing.
 func isNull(node *yaml.Node) bool { return node == nil || node.ShortTag() == "!!null" }
 
-// checkResource returns an error for an object that is not a TrainJob. kustomize has special code for other kinds. For
-// example, kustomize merges the containers of a Deployment, and needs minutes if the Deployment has many containers.
+// checkResource returns an error for an object that is not a TrainJob, or that has forbidden fields. Other kinds are
+// not allowed, because kustomize has special code for them that can be slow. For example, kustomize merges the
+// containers of a Deployment, and needs minutes if the Deployment has many containers.
 func checkResource(object *yaml.Node) error {
 	if err := CheckKind(textOf(object, "apiVersion"), textOf(object, "kind")); err != nil {
 		return err
@@ -166,15 +168,16 @@ func checkResource(object *yaml.Node) error {
 	return checkFields(object)
 }
 
-// objectFields and metadataFields list the allowed fields of a TrainJob and of its metadata. $patch is a directive in patches.
+// objectFields lists the allowed fields of a TrainJob, and metadataFields lists the allowed fields of its metadata.
+// $patch is a directive for kustomize in patches.
 var (
 	objectFields   = []string{"apiVersion", "kind", "metadata", "spec", "status", "$patch"}
 	metadataFields = []string{"name", "namespace", "labels", "annotations", "$patch"}
 )
 
-// checkFields returns an error if an object or a patch has a field that is not in objectFields or metadataFields. kustomize
-// searches all fields very often, so many fields make kustomize slow. checkFields also limits the lengths of the name and
-// the namespace.
+// checkFields returns an error if a field of an object or a patch is not in objectFields, or a field of its metadata is not
+// in metadataFields. Other fields are not allowed, because kustomize searches all fields very often, so many fields make
+// kustomize slow. checkFields also limits the lengths of the name and the namespace.
 func checkFields(object *yaml.Node) error {
 	if err := checkFieldNames("", object, objectFields); err != nil {
 		return err
@@ -188,8 +191,8 @@ func checkFields(object *yaml.Node) error {
 	return checkLengths(object)
 }
 
-// checkFieldNames checks the names of the fields of a mapping. checkFieldNames accepts every name of a field without a
-// value, because kubectl writes "creationTimestamp: null".
+// checkFieldNames returns an error if a mapping has a field that is not allowed, or too many fields. A field without a
+// value is always allowed, because kubectl writes "creationTimestamp: null".
 func checkFieldNames(where string, mapping *yaml.Node, allowed []string) error {
 	if mapping == nil || mapping.Kind != yaml.MappingNode {
 		return nil
@@ -240,8 +243,8 @@ func CheckKind(version, kind string) error {
 	return nil
 }
 
-// checkPatch returns an error if a patch is for an object that is not a TrainJob. checkPatch also returns an error for a
-// JSON patch with an operation that is not allowed.
+// checkPatch checks the operations of a JSON patch, or the apiVersion, kind, name and fields of a merge patch. A merge
+// patch must be for a TrainJob.
 func checkPatch(patch *yaml.Node) error {
 	if patch.Kind == yaml.SequenceNode {
 		return checkOperations(patch)
@@ -256,8 +259,8 @@ func checkPatch(patch *yaml.Node) error {
 	return checkFields(patch)
 }
 
-// checkSinglePatch checks a patch without a target. A patch without a target contains the name of
-// the object that it changes.
+// checkSinglePatch checks a patch without a target. A patch without a target must contain the name
+// of the object that it changes, so it cannot be a JSON patch.
 func checkSinglePatch(patch *yaml.Node) error {
 	if patch.Kind == yaml.SequenceNode {
 		return errors.New("a JSON patch needs a target")
@@ -265,8 +268,8 @@ func checkSinglePatch(patch *yaml.Node) error {
 	return checkPatch(patch)
 }
 
-// checkFor chooses the check function for a patch: checkSinglePatch or checkPatch. If the argument
-// "single" is true, checkFor returns the function that checks patches without a target.
+// checkFor returns checkSinglePatch for a patch without a target, and checkPatch for a patch with a
+// target. The argument "single" is true if the patch has no target.
 func checkFor(single bool) checkFunc {
 	if single {
 		return checkSinglePatch
@@ -287,8 +290,8 @@ func checkLengths(object *yaml.Node) error {
 // operations contains the allowed operations of JSON patches (RFC 6902).
 var operations = []string{"add", "remove", "replace", "move", "test"}
 
-// checkOperations checks the operations of a JSON patch and their pointers, except for the pointers of the operation "test", which
-// changes nothing.
+// checkOperations checks the operations of a JSON patch and their pointers. The pointers of the operation "test" are not
+// checked, because this operation changes nothing.
 func checkOperations(patch *yaml.Node) error {
 	for _, operation := range patch.Content {
 		if err := checkOperation(operation); err != nil {
@@ -321,8 +324,8 @@ func checkOperation(operation *yaml.Node) error {
 }
 
 // checkPointer checks the field "path" or "from" of an operation. A patch may change only the spec, the status, labels and
-// annotations, so that an object keeps its kind, name and namespace. A patch may not move annotations, because annotations
-// contain the origin of the object.
+// annotations, so that an object keeps its kind, name and namespace. A patch must not move annotations, because
+// annotations contain the origin of the object.
 func checkPointer(field string, value *yaml.Node) error {
 	pointer := value.Value
 	switch part := parts(pointer); {

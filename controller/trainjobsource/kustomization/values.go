@@ -53,9 +53,9 @@ func checkLabels(file string, root *yaml.Node) error {
 	return nil
 }
 
-// imageName matches names, tags and digests of images. kustomize reads the field "name" of an item of "images" as a regular
-// expression, and searches for it in all images. A name with characters such as * or + could be a regular expression that
-// makes a build slow.
+// imageName matches the allowed names, tags and digests of images. kustomize reads the field "name" of an item of "images"
+// as a regular expression, and searches for it in all images. A name with characters such as * or + could be a regular
+// expression that makes a build slow.
 var imageName = regexp.MustCompile(`^[A-Za-z0-9._/:@-]*$`)
 
 func checkImages(file string, root *yaml.Node) error {
@@ -97,7 +97,7 @@ func checkString(file, where string, value *yaml.Node) error {
 	return fmt.Errorf("%s:%d: %s: want a string: put the value in quotes", file, value.Line, where)
 }
 
-// targetFields lists the fields of the target of a patch.
+// targetFields lists the allowed fields of the target of a patch.
 var targetFields = map[string]bool{
 	"group": true, "version": true, "kind": true, "name": true, "namespace": true, "labelSelector": true, "annotationSelector": true,
 }

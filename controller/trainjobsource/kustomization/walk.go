@@ -9,17 +9,17 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// walk copies the files of a kustomization, and measures how much work the build will be.
+// walk copies the files of a kustomization, and computes the size of the kustomization and the work of its build.
 type walk struct {
 	tree    fs.FS
 	limits  Limits
 	read    int64 // bytes of all files that were read
 	values  int64 // in these files
-	depth   int64 // the number of folders between the first folder and the one that is read now
+	depth   int64 // the number of folders in the chain from the first folder to the folder that is read now
 	copied  filesys.FileSystem
 	origins map[string]origin
 	marked  map[string]bool   // for each file that was read, whether its objects are marked with their origin
-	folders map[string]*total // the work of each folder that was entered; nil until the folder is finished
+	folders map[string]*total // the total of each folder that was entered; nil until the folder is finished
 }
 
 // total is the combined size of a folder and of all folders that it uses. The sizes are measured as
@@ -29,20 +29,20 @@ type total struct {
 
 	each    int64 // the largest number of transformations of one object
 	hops    int64 // the largest number of components in a chain
-	grown   int64 // the largest number of values that transformations of all objects can add to one object
+	grown   int64 // the largest number of values that transformations can add to one object, without the values in "once"
 	once    added // values of the patches without a target
 	depth   int64
 	folders int64 // uses of folders
 	own     own
 }
 
-// own holds the totals for the transformations of one kustomization file, including
-// the patches and components of the file.
+// own holds totals of the transformations that a kustomization file defines itself, or uses from
+// patch files and components.
 type own struct {
 	transformations int64 // the number of transformations
-	values, bytes   int64 // that they can add to each object of the folder
+	values, bytes   int64 // values and bytes that the transformations can add to each object of the folder
 	once            added // values of the patches without a target
-	merges          int64 // how often kustomize merges all objects: for the folder, a namespace, and each component and patch with target
+	merges          int64 // how often kustomize compares the names of all objects (M in the comment of Limits)
 }
 
 // addPatches counts the patches of one item of the list "patches". If the argument "single" is true, each patch changes only one
@@ -57,8 +57,8 @@ func (o *own) addPatches(c content, single bool) {
 	}
 }
 
-// addComponent adds the transformations of a component. A component changes all objects of the folder that
-// uses the component.
+// addComponent adds the transformations of a component, because a component changes all objects of the
+// folder that uses the component.
 func (o *own) addComponent(c own) {
 	o.transformations += c.transformations
 	o.values += c.values
@@ -67,8 +67,8 @@ func (o *own) addComponent(c own) {
 	o.merges += c.merges
 }
 
-// add increases the total of a folder by the size of a file or folder that the folder uses. The sums cannot
-// overflow, because the size of each folder is checked.
+// add adds the total of a file or folder that this folder uses. The sums cannot overflow, because the total
+// of each used folder was already checked against the limits.
 func (t *total) add(used total) {
 	t.bytes += used.bytes
 	t.objects += used.objects
@@ -83,9 +83,8 @@ func (t *total) add(used total) {
 	t.folders += used.folders
 }
 
-// The unit of Limits.Work is the time that one transformation needs for one short value. For a long value, every
-// additional 50 bytes take about as much time as one short value. Comparing the names of two objects 80 times takes
-// about as much time as one unit of Limits.Work.
+// The unit of Limits.Work is the time that one transformation needs for one short value. 50 bytes of a long value
+// take about as much time as one short value. 80 comparisons of two names take about as much time as one unit.
 const bytesPerValue, comparisonsPerValue = 50, 80
 
 // transform adds the effects of the folder's own transformations to the totals.
@@ -126,14 +125,14 @@ func (t *total) check(limits Limits) error {
 		return fmt.Errorf("the labels, annotations and patches could add more than %d MiB to the objects, which is the limit", limits.Added>>20)
 	case t.work > limits.Work:
 		return errors.New("the build would take too long: use fewer patches, labels, images or objects")
-	case t.grown+t.once.largest() > maxObjectValues: // slow for many patches, so the limit of the work must be checked before
+	case t.grown+t.once.largest() > maxObjectValues: // largest is slow for many patches, so the work must be checked first
 		return errTooManyAdded
 	}
 	return nil
 }
 
-// folder adds a kustomization to the copy for kustomize, with all files and
-// folders that the kustomization uses. The argument "folder" is the folder of the kustomization.
+// folder copies the kustomization of a folder into the file system that kustomize reads, and also
+// all files and folders that the kustomization uses. The result is the total of the folder.
 func (w *walk) folder(folder string) (total, error) {
 	if known, entered := w.folders[folder]; entered && known == nil {
 		return total{}, fmt.Errorf("%s: the kustomization includes itself", folder)
@@ -164,7 +163,7 @@ func (w *walk) folder(folder string) (total, error) {
 	return sum, w.copied.WriteFile(inMemory(file), k.text)
 }
 
-// copyUsed copies all files and folders that a kustomization names, and returns the size of the folder.
+// copyUsed copies all files and folders that a kustomization uses, and returns the total of the kustomization's folder.
 func (w *walk) copyUsed(file string, k parsed) (sum total, err error) {
 	sum.bytes = k.bytes
 	for _, resource := range k.resources {
@@ -215,9 +214,9 @@ func (w *walk) readKustomization(folder string) (file string, text []byte, err e
 	return "", nil, fmt.Errorf("%s: no file kustomization.yaml", folder)
 }
 
-// resource adds a file with objects to the copy that kustomize reads. If the name refers
-// to a folder with another kustomization, the method adds this folder. The parameter "from" is the file
-// that names the resource.
+// resource copies a file with objects into the file system that kustomize reads. If the reference leads
+// to a folder, resource copies the kustomization of this folder. The argument "from" is the file that
+// contains the reference.
 func (w *walk) resource(from string, r reference) (total, error) {
 	target, err := r.resolve(from)
 	if err != nil {
@@ -234,8 +233,9 @@ func (w *walk) resource(from string, r reference) (total, error) {
 	return total{bytes: size, objects: found.objects, values: found.values}, err
 }
 
-// file adds one file with objects or patches to the copy for kustomize. The method returns the size of
-// the file in bytes. The function "check" checks each object or patch.
+// file copies one file with objects or patches into the file system that kustomize reads. The
+// results are the size of the file in bytes, and its checked content. The arguments "check" and
+// "mark" are passed to checkText.
 func (w *walk) file(from string, r reference, check checkFunc, mark markFunc) (size int64, found content, err error) {
 	file, err := r.resolve(from)
 	if err != nil {
@@ -259,8 +259,8 @@ func (w *walk) file(from string, r reference, check checkFunc, mark markFunc) (s
 }
 
 // readFile reads a regular file. readFile refuses links, because they can lead to files outside the tree. readFile also
-// refuses files that are too large, before anybody parses them. A parser needs up to a hundred times as much memory as the
-// text has bytes.
+// refuses files that are too large. They must be refused before they are parsed, because a parser can need a hundred times
+// as much memory as the file has bytes.
 func (w *walk) readFile(file string) ([]byte, error) {
 	info, err := fs.Lstat(w.tree, file)
 	if err != nil || !info.Mode().IsRegular() {

@@ -129,9 +129,9 @@ func (w *world) end(phase Phase) {
 	}
 }
 
-// deleteAsUser never deletes a TrainJob whose run is only reserved in the record. If the controller crashes right
-// after it has created a TrainJob, and the TrainJob is deleted before the controller starts again, the controller
-// creates the TrainJob a second time.
+// deleteAsUser deletes a random TrainJob, but no TrainJob whose run is only reserved in the record. The test must
+// not report a known limitation: if the controller crashes right after it has created a TrainJob, and a user
+// deletes the TrainJob before the controller starts again, the controller creates the TrainJob a second time.
 func (w *world) deleteAsUser() {
 	name := w.pick(func(name string, _ TrainJob) bool { return w.byName[name] == nil || w.byName[name].recorded })
 	delete(w.cluster, name)
@@ -145,8 +145,8 @@ func (w *world) occupy(name string) {
 	}
 }
 
-// reconcile stops after the given number of writes, as if the controller crashed. If the argument "writes" is negative,
-// reconcile carries out the whole plan.
+// reconcile makes a plan and begins to carry it out. reconcile stops after the given number of writes, as if the
+// controller crashed. If the argument "writes" is negative, reconcile carries out the whole plan.
 func (w *world) reconcile(writes int) {
 	jobs, incomplete := w.readableJobs()
 	plan := Make(Input{Policy: w.policy, Jobs: jobs, Incomplete: incomplete, Record: w.record, TrainJobs: w.cluster})
@@ -192,8 +192,8 @@ func (w *world) markRecorded() {
 	}
 }
 
-// readableJobs returns the jobs that a round can read from Git. One call in eight simulates a problem in the file of
-// one job. In one of eight calls on average, the rules forbid one job.
+// readableJobs returns the jobs that a round can read from Git. On average, one call in eight leaves out a job, as
+// if its file had a problem. Also on average, one call in eight returns a job that the rules deny.
 func (w *world) readableJobs() (jobs map[string]Job, incomplete bool) {
 	jobs, w.denied = maps.Clone(w.git), ""
 	if !w.settling && w.random.IntN(8) == 0 {
@@ -243,7 +243,7 @@ func (w *world) create(c Create) {
 	w.cluster[c.Run.Name] = TrainJob{Phase: Active, Job: c.Job, Version: c.Run.Version, Metadata: job.Metadata}
 }
 
-// delete also checks that the policy allows the deletion of the TrainJob.
+// delete removes a TrainJob from the simulated cluster, and checks that the policy allows this deletion.
 func (w *world) delete(name string) {
 	t, run := w.cluster[name], w.byName[name]
 	if run == nil {
@@ -286,8 +286,9 @@ func (w *world) checkQueue() {
 	}
 }
 
-// settle ends all TrainJobs, and makes and carries out plans until nothing changes. settle then checks that the newest
-// version of each job has run, unless the policy is Ignore, and that the record contains all TrainJobs of the jobs.
+// settle repeatedly ends all TrainJobs and carries out a new plan, until nothing changes. settle then checks that the
+// last run of each job has the spec that is in Git. With the policy Ignore, the last run can have any spec. settle
+// also checks that the record contains all TrainJobs of the jobs.
 func (w *world) settle() {
 	w.settling = true
 	defer func() { w.settling = false }()

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// The following constants are the lengths of the two parts of a hashed name, in characters. Host names of pods consist of
-// the name of the TrainJob, the role and two indices, and have at most 63 characters.
+// The following constants limit the lengths of the two parts of a hashed name, in characters. A hashed name must be
+// short: the host name of each pod consists of the TrainJob's name, the role and two indices, and can have at most 63
+// characters.
 const (
 	longestJob = 35 // of the job's name; the rest is cut off
 	hashLength = 8
@@ -18,8 +19,8 @@ const (
 var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // hashedName returns a name for a run. A run gets a hashed name only if the name of the run's job is in use: another
-// TrainJob has this name, or this name is reserved for another run. The name consists of the beginning of the job's name
-// and a hash of the version. If the hashed name is also in use, the caller tries again with another salt.
+// TrainJob has this name, or this name is reserved for another run. The hashed name consists of the beginning of the
+// job's name and a hash of the version. If the hashed name is also in use, the caller tries again with another salt.
 func hashedName(job string, version Version, salt int) string {
 	hash := sha256.Sum256(fmt.Appendf(nil, "%q %q %d %d", job, version.Spec, version.Generation, salt))
 	short := strings.TrimRight(job[:min(len(job), longestJob)], "-.")

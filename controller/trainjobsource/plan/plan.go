@@ -14,8 +14,8 @@ type Input struct {
 	// file with a problem, so the plan does not change the runs of this job.
 	Incomplete bool
 	Record     Record
-	// TrainJobs contains all TrainJobs of the namespace by name, read after the record. If the field TrainJobs does
-	// not contain a TrainJob, the TrainJob does not exist in the namespace.
+	// TrainJobs contains all TrainJobs of the namespace, by name. The caller must read them after the record. If a
+	// run is marked as created in the record, but is missing here, its TrainJob was therefore deleted.
 	TrainJobs map[string]TrainJob
 	// Taken maps each job that belongs to another TrainJobSource in the namespace to the name of that TrainJobSource.
 	Taken map[string]string
@@ -40,20 +40,20 @@ type Plan struct {
 	Record Record // the new record, which must be written before the cluster is changed
 	Create []Create
 	Delete []string // names of TrainJobs
-	// Replaced contains the names of jobs with an active run that the plan deletes. A later plan then starts
-	// the new version of each job.
+	// Replaced contains the names of the jobs whose active runs are deleted, because a new version replaces
+	// them. A later plan starts the new version.
 	Replaced []string
 	Patch    []Patch
 	States   map[string]State // the state of each job in Git, by name
 }
 
-// Create creates the TrainJob of a run.
+// Create tells the caller to create the TrainJob of a run.
 type Create struct {
 	Job string
 	Run Run
 }
 
-// Patch writes the labels and annotations of a job to a TrainJob.
+// Patch tells the caller to write the labels and annotations of a job to a TrainJob.
 type Patch struct{ Job, TrainJob string }
 
 // State says what the plan does with a job.
@@ -77,9 +77,9 @@ func Make(in Input) Plan {
 	for _, name := range jobNames(in) {
 		j := job{plan: &p, in: in, name: name, found: found[name], used: used, history: in.Record[name]}
 		j.git, j.inGit = in.Jobs[name]
-		// A job can belong to another TrainJobSource, and still have earlier runs of this TrainJobSource. If a
-		// TrainJobSource no longer has a job in Git, the prune policy decides whether the earlier runs of the job are
-		// deleted.
+		// The plan changes nothing for a job that belongs to another TrainJobSource, with one exception. If this
+		// TrainJobSource has removed the job from Git, but still has runs of the job, the prune policy decides
+		// whether these runs are deleted.
 		if _, taken := in.Taken[name]; taken && (j.inGit || in.Incomplete) {
 			if j.inGit {
 				p.States[name] = Duplicated
@@ -159,9 +159,9 @@ type job struct {
 	unreadable bool // whether Git may contain the job in a file with a problem
 }
 
-// make is the step that plans the changes of one job. The method make first updates the record from the TrainJobs in the
-// cluster. The method make reserves a run if the version in Git must run now. The method make also applies the prune
-// policy and the history limits, and updates labels and annotations.
+// make plans the changes of one job. The method first updates the record from the TrainJobs in the cluster. If Git may
+// contain the job in a file with a problem, make plans nothing else. Otherwise, make reserves a run if the version in
+// Git must run now, applies the prune policy and the history limits, and plans updates of labels and annotations.
 func (j *job) make() {
 	j.observe()
 	if j.inGit {
@@ -191,10 +191,11 @@ func (j *job) make() {
 }
 
 // observe updates the runs of the record from the TrainJobs in the cluster:
-//   - A run that was created and is missing in the cluster was deleted, and leaves the record. Its version does not run
-//     again.
-//   - A reserved run leaves the record if Git no longer contains its version.
-//   - A TrainJob that is missing in the record is added: the record was restored from a backup, or the controller crashed.
+//   - A created run whose TrainJob is missing in the cluster leaves the record, because somebody has deleted the TrainJob.
+//     The version of this run does not run again.
+//   - A reserved run whose TrainJob is missing leaves the record if Git no longer contains its version.
+//   - Each TrainJob in the cluster is recorded as a created run. The record may lack the run after it was restored from a
+//     backup. If the controller crashed, the record may still list the run as reserved.
 func (j *job) observe() {
 	runs := slices.Clone(j.found)
 	for _, run := range j.history.Runs {
@@ -214,9 +215,9 @@ func (j *job) observe() {
 	}
 }
 
-// adopt stores the version of a run as the newest version in the record. The run must exist in the cluster. adopt
-// changes the newest version in the record only if the run is newer than this version, or if the run is the newest
-// run and its planned deletion was never carried out.
+// adopt updates the newest version in the record from a run that exists in the cluster. The version of the run
+// becomes the newest version in two cases: the run is newer, or an earlier plan wanted to delete the run, but the
+// deletion was never carried out.
 func (j *job) adopt(run Run) {
 	newest := &j.history.Newest
 	stays := run.Generation == newest.Generation && newest.Spec == "" && !j.in.TrainJobs[run.Name].Deleting
@@ -226,8 +227,8 @@ func (j *job) adopt(run Run) {
 	j.history.Reserved = max(j.history.Reserved, run.Generation)
 }
 
-// reserveAgain gives a reserved run a new name if its reserved name is taken. A name is taken if a TrainJob that does not
-// belong to this TrainJobSource has the name.
+// reserveAgain returns a reserved run whose TrainJob was not created. If another TrainJob has got the reserved name in
+// the meantime, the returned run has a new name.
 func (j *job) reserveAgain(run Run) Run {
 	if _, exists := j.in.TrainJobs[run.Name]; exists {
 		run.Name = j.freeName(run.Version)
@@ -235,8 +236,8 @@ func (j *job) reserveAgain(run Run) Run {
 	return run
 }
 
-// start decides whether the job needs a new run, and returns the state of the job.
-// If the version in Git is due, start also reserves a run for the version.
+// start decides whether the job needs a new run, and returns the state of the job. If the new run
+// can begin now, start also reserves it.
 func (j *job) start() State {
 	newest := j.newest()
 	retried := j.git.wantsRetry(newest)
@@ -254,8 +255,9 @@ func (j *job) start() State {
 	return j.startDue(newest, active)
 }
 
-// startDue reserves a run for the version in Git, unless it must first wait for the active runs of earlier
-// versions. With the policy Replace, startDue deletes the active runs of earlier versions.
+// startDue reserves a run for the version in Git. With all policies except RunAlongside, the version must
+// first wait until no earlier run is active. With the policy Replace, startDue plans the deletion of the
+// active runs.
 func (j *job) startDue(newest Version, active []Run) State {
 	if j.in.Policy.OnChange == Replace {
 		j.deleteAll(active)
@@ -270,8 +272,7 @@ func (j *job) startDue(newest Version, active []Run) State {
 	return Running
 }
 
-// newest returns the newest version whose run was created, or is at least
-// reserved in the record.
+// newest returns the newest version whose run is reserved or created.
 func (j *job) newest() Version {
 	if j.reserved() {
 		return j.history.Runs[len(j.history.Runs)-1].Version
@@ -304,7 +305,8 @@ func (j *job) reserve(newest Version) {
 	j.history.Runs = append(j.history.Runs, Run{Name: j.freeName(due), Version: due})
 }
 
-// active returns the runs that have not ended. A reserved run counts as active, because its TrainJob may exist soon.
+// active returns the runs that have not ended. A reserved run counts as active, because its TrainJob may exist soon. A
+// run that is being deleted also counts as active, because its pods may still exist.
 func (j *job) active() []Run {
 	var active []Run
 	for _, run := range j.history.Runs {
@@ -315,8 +317,8 @@ func (j *job) active() []Run {
 	return active
 }
 
-// freeName returns a name for a new TrainJob. The returned name is not the name of a TrainJob, and
-// is not reserved.
+// freeName returns a name for a new TrainJob. No other TrainJob has this name, and the name is not
+// reserved for another run.
 func (j *job) freeName(version Version) string {
 	name := j.name
 	for salt := 0; j.used[name]; salt++ {
@@ -326,8 +328,8 @@ func (j *job) freeName(version Version) string {
 	return name
 }
 
-// deleteAll plans the deletion of runs. If a run is only reserved, its TrainJob does not exist yet. A later plan then
-// deletes the TrainJob.
+// deleteAll plans the deletion of the TrainJobs of runs. If a TrainJob does not exist yet, because its run is only
+// reserved, a later plan deletes it.
 func (j *job) deleteAll(runs []Run) {
 	for _, run := range runs {
 		t, exists := j.in.TrainJobs[run.Name]
@@ -341,8 +343,8 @@ func (j *job) deleteAll(runs []Run) {
 	}
 }
 
-// patch adds an update to the plan. The update copies the labels and annotations
-// of the job in Git to the run that has the same version as the job in Git.
+// patch plans to copy the labels and annotations of the job in Git to the job's newest run, if they
+// differ. The run must have the same version as the job in Git.
 func (j *job) patch() {
 	for _, run := range j.history.Runs {
 		t, exists := j.in.TrainJobs[run.Name]

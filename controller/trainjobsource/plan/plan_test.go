@@ -95,7 +95,8 @@ func TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed(t *testing.T) {
 	}
 }
 
-// TestConfirmedKeepsTheNewest checks that a run that is created late does not replace a newer version that exists already.
+// TestConfirmedKeepsTheNewest confirms an old run after a newer run, and checks that the newer version stays the newest
+// version.
 func TestConfirmedKeepsTheNewest(t *testing.T) {
 	earlier, later := Version{Generation: 1, Spec: "A"}, Version{Generation: 2, Spec: "A", Request: "r"}
 	record := Record{"bert": {Newest: later, Reserved: 2, Runs: []Run{{"bert", earlier, false}, {"bert-2", later, true}}}}
@@ -105,8 +106,8 @@ func TestConfirmedKeepsTheNewest(t *testing.T) {
 	}
 }
 
-// TestRetryTexts checks that a job runs again only if the field Retry or the field Request of the
-// job gets a new value.
+// TestRetryTexts checks that a job runs again only if its field Retry or Request gets a new value
+// that is not empty.
 func TestRetryTexts(t *testing.T) {
 	ran := Version{Generation: 1, Spec: "A", Retry: "g", Request: "r"}
 	for _, tc := range []struct {
@@ -122,7 +123,8 @@ func TestRetryTexts(t *testing.T) {
 	}
 }
 
-// TestReplacedJobsRunAgain changes a job, and changes the job back while the run of its first version is being deleted.
+// TestReplacedJobsRunAgain changes a job, and changes it back while the run of the first version is being deleted.
+// After the deletion, the first version must run again.
 func TestReplacedJobsRunAgain(t *testing.T) {
 	policy := Policy{OnChange: Replace}
 	git := map[string]Job{"bert": {Name: "bert", Spec: "B"}}
@@ -138,7 +140,8 @@ func TestReplacedJobsRunAgain(t *testing.T) {
 	}
 }
 
-// TestJobsOfOtherSourcesStay checks a job that two TrainJobSources have in Git.
+// TestJobsOfOtherSourcesStay: a plan must not change a job that belongs to another TrainJobSource, even if the
+// plan's own TrainJobSource also has the job in Git.
 func TestJobsOfOtherSourcesStay(t *testing.T) {
 	in := Input{Policy: Policy{Prune: Always}, Record: ran(), TrainJobs: map[string]TrainJob{"bert": run(Active, 1, "A")}, Taken: map[string]string{"bert": "other"}}
 	in.Jobs = map[string]Job{"bert": {Name: "bert", Spec: "B"}}
@@ -168,7 +171,7 @@ func TestEarlierRunsOfTakenJobsArePruned(t *testing.T) {
 	}
 }
 
-// TestWithoutNewRuns: if a plan must create no runs, it must still delete runs.
+// TestWithoutNewRuns: a plan that must not create runs must still delete runs.
 func TestWithoutNewRuns(t *testing.T) {
 	in := Input{
 		Policy: Policy{Prune: Always}, Record: ran(), TrainJobs: map[string]TrainJob{"bert": run(Active, 1, "A")},
@@ -182,7 +185,8 @@ func TestWithoutNewRuns(t *testing.T) {
 	}
 }
 
-// TestMissingJobsStayIfGitIsIncomplete: the missing job may be in the file that has a problem.
+// TestMissingJobsStayIfGitIsIncomplete: if a file in Git has a problem, a missing job may be in this file, so its run
+// must stay.
 func TestMissingJobsStayIfGitIsIncomplete(t *testing.T) {
 	in := Input{Policy: Policy{Prune: Always}, Incomplete: true, Record: ran(), TrainJobs: map[string]TrainJob{"bert": run(Active, 1, "A")}}
 	p := Make(in)
@@ -195,7 +199,7 @@ func TestMissingJobsStayIfGitIsIncomplete(t *testing.T) {
 }
 
 // TestReservedRunsStayIfGitIsIncomplete: a controller that has just lost its leadership may still create the
-// TrainJob of a reserved run.
+// TrainJob of a reserved run, so the run must stay in the record.
 func TestReservedRunsStayIfGitIsIncomplete(t *testing.T) {
 	reserved := Record{"bert": {Reserved: 1, Runs: []Run{{Name: "bert", Version: Version{Generation: 1, Spec: "A"}}}}}
 	p := Make(Input{Incomplete: true, Record: reserved})
@@ -223,7 +227,8 @@ func TestUndeletedRunsStay(t *testing.T) {
 	}
 }
 
-// TestQueuedVersionsWaitForDeletions: the pods of a TrainJob that has ended and is being deleted may still exist.
+// TestQueuedVersionsWaitForDeletions: a new version must wait for a TrainJob that has ended and is being deleted,
+// because its pods may still exist.
 func TestQueuedVersionsWaitForDeletions(t *testing.T) {
 	deleting := run(Succeeded, 1, "A")
 	deleting.Deleting = true
@@ -234,7 +239,8 @@ func TestQueuedVersionsWaitForDeletions(t *testing.T) {
 	}
 }
 
-// TestHistoryLimitsKeepTheNewest checks that the run that ended first is deleted, even if it began after a run that stays.
+// TestHistoryLimitsKeepTheNewest checks that a history limit deletes the run that ended first, even if its version is
+// newer than the version of the other run.
 func TestHistoryLimitsKeepTheNewest(t *testing.T) {
 	early, late := run(Failed, 2, "B"), run(Failed, 1, "A")
 	early.Ended, late.Ended = 1, 2
@@ -246,7 +252,8 @@ func TestHistoryLimitsKeepTheNewest(t *testing.T) {
 	}
 }
 
-// TestDeniedJobHasNoHistory: the package "record" refuses a history without a generation.
+// TestDeniedJobHasNoHistory: a denied job that never ran must have no history, because the package "record" refuses a
+// history without a reserved generation.
 func TestDeniedJobHasNoHistory(t *testing.T) {
 	p := Make(Input{Jobs: map[string]Job{"bert": {Name: "bert", Spec: "A", Denied: true}}})
 	if len(p.Record) > 0 || p.States["bert"] != Denied {

@@ -28,7 +28,7 @@ func TestForgetsOldestRemovedJobs(t *testing.T) {
 	}
 }
 
-// TestHistoryLimitKeepsTheNewestRun checks two runs that ended in the same second.
+// TestHistoryLimitKeepsTheNewestRun: if two runs ended in the same second, the run of the newer version must stay.
 func TestHistoryLimitKeepsTheNewestRun(t *testing.T) {
 	in := Input{Policy: Policy{Succeeded: 1}, Jobs: map[string]Job{"a": {Name: "a", Spec: "B"}}, TrainJobs: map[string]TrainJob{}}
 	for i, spec := range []string{"A", "B"} {

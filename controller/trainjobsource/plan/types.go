@@ -41,9 +41,9 @@ type Job struct {
 	Name     string // metadata.name
 	Spec     string // the digest of the spec, with defaults, without fields that can be changed later
 	Metadata string // the digest of the labels and annotations
-	// Users can run the same version again by changing one of two texts: Retry in Git, or Request in the cluster. If
-	// Git contains no text for a new run, the field Retry is empty. If the cluster contains no text for a new run, the
-	// field Request is empty.
+	// Retry is a text in an annotation of the TrainJob in Git, and Request is a text in an annotation of the
+	// TrainJobSource. If a user changes one of the texts, the job runs again, even if its spec is unchanged. A
+	// field is empty if the annotation is missing.
 	Retry, Request string
 	Denied         bool // the rules of the platform forbid the TrainJob, so no run of this version starts
 }
@@ -113,8 +113,7 @@ type History struct {
 // Record contains the history of each job by the job's name.
 type Record map[string]History
 
-// Confirmed returns a copy of the record, and marks the given runs as created in
-// this copy.
+// Confirmed returns a copy of the record in which the given runs are marked as created.
 func (r Record) Confirmed(created []Create) Record {
 	confirmed := maps.Clone(r)
 	for _, c := range created {

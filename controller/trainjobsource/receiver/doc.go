@@ -2,6 +2,6 @@
 // interval.
 //
 // A request is only a hint. The receiver checks the signature of the request, and then changes the annotation
-// trainyard.dev/sync of the TrainJobSource. The controller then fetches from Git. The receiver never reads the content of
-// a request, so a request cannot say what to fetch.
+// trainyard.dev/sync of the TrainJobSource. The controller then fetches from Git. The receiver never interprets the
+// content of a request, so a request cannot say what to fetch.
 package receiver

@@ -32,10 +32,10 @@ const (
 	retryAfter   = "5"              // seconds, in the answer to a request that exceeds a limit
 )
 
-// Each rate limit consists of the average number of requests per second, and the number of requests at once. The first rate
-// limit is for all TrainJobSources together, and the second rate limit is for each TrainJobSource. Because of the rate
-// limits, a tenant cannot slow down another tenant or the controller. The rate limit for each TrainJobSource counts only
-// requests with a valid signature.
+// allRate and allBurst limit the requests for all TrainJobSources together. sourceRate and sourceBurst limit the requests
+// for each TrainJobSource, and count only requests with a valid signature. A rate is the average number of requests per
+// second, and a burst is the number of requests that can arrive at once. Because of these limits, a tenant cannot slow down
+// another tenant or the controller.
 const (
 	allRate, allBurst       = 20, 50
 	sourceRate, sourceBurst = 0.5, 5
@@ -56,8 +56,8 @@ type Receiver struct {
 	sources map[types.NamespacedName]*rate.Limiter
 }
 
-// Server returns an HTTP server for the given address, which a manager can run. The server runs on all replicas, because
-// a Service sends requests to any replica.
+// Server returns an HTTP server for the given address. A manager runs this server. The server runs on all replicas,
+// because a Service sends requests to any replica.
 func (r *Receiver) Server(address string) manager.Runnable {
 	return &manager.Server{
 		Name: "webhooks of Git servers",
@@ -125,9 +125,9 @@ func refuse(w http.ResponseWriter) {
 	http.Error(w, "too many requests", http.StatusTooManyRequests)
 }
 
-// find returns a TrainJobSource with the secret of its webhook. The returned secret is empty if no secret exists, or if
-// the method "find" cannot read the secret. Even for an unknown TrainJobSource, find asks the API server for a Secret,
-// so that the answer takes about the same time as for a known TrainJobSource.
+// find returns a TrainJobSource, or nil if it is unknown, and the secret of its webhook. The secret is empty if it does
+// not exist or cannot be read. Even for an unknown TrainJobSource, find asks the API server for a Secret, so that the
+// answer takes about the same time as for a known TrainJobSource.
 func (r *Receiver) find(ctx context.Context, key types.NamespacedName) (*v1alpha1.TrainJobSource, []byte) {
 	if len(validation.IsDNS1123Label(key.Namespace))+len(validation.IsDNS1123Label(key.Name)) > 0 {
 		key = types.NamespacedName{Namespace: "unknown", Name: "unknown"}
@@ -147,7 +147,7 @@ func (r *Receiver) find(ctx context.Context, key types.NamespacedName) (*v1alpha
 	return source, bytes.TrimRight(secret.Data[v1alpha1.WebhookKey], "\r\n") // many tools add a line break
 }
 
-// allows is false if a TrainJobSource has exceeded its rate limit.
+// allows reports whether the rate limit of a TrainJobSource allows another request.
 func (r *Receiver) allows(key types.NamespacedName) bool {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -162,7 +162,7 @@ func (r *Receiver) allows(key types.NamespacedName) bool {
 	return limiter.Allow()
 }
 
-// requestFetch changes the annotation trainyard.dev/sync.
+// requestFetch changes the annotation trainyard.dev/sync, which makes the controller fetch from Git.
 func (r *Receiver) requestFetch(ctx context.Context, source *v1alpha1.TrainJobSource) error {
 	changed := source.DeepCopy()
 	if changed.Annotations == nil {

@@ -44,8 +44,8 @@ func newJobError(job string, err error) error {
 // fieldManager is the name of the field manager for all fields that the controller writes to TrainJobs.
 const fieldManager = "trainyard-controller"
 
-// changes is the state of a round that reads the TrainJobs of a namespace, and carries out a plan
-// for the TrainJobs.
+// changes holds the state of one round. Its methods read the TrainJobs of a namespace, and carry
+// out a plan.
 type changes struct {
 	client client.Client
 	source Source
@@ -89,8 +89,8 @@ func (c *changes) carryOut(ctx context.Context, p plan.Plan) error {
 	return errors.Join(errs...)
 }
 
-// create sends a create request for the TrainJob of a run. create does not use server-side apply. If somebody else created
-// a TrainJob with the same name after the plan was made, a server-side apply would change this TrainJob.
+// create sends a create request for the TrainJob of a run. create does not use server-side apply: if somebody else created
+// a TrainJob with the same name after the plan was made, an apply would change this TrainJob.
 //
 // A quota that refuses one TrainJob also refuses all other TrainJobs of the namespace. After a quota has refused a
 // request, the method "create" therefore sends no more requests in this round.
@@ -116,10 +116,10 @@ func (c *changes) create(ctx context.Context, create plan.Create) error {
 	return nil
 }
 
-// IsOverQuota reports whether the API server refuses an object because of a quota of its namespace. Only the text of the
-// API server's error shows that a quota is the reason for the refusal. The admission plugin ResourceQuota returns the
-// error Forbidden, as all other refusals do. The text about the quota must come directly after "is forbidden: ", because
-// other refusals can quote texts of users.
+// IsOverQuota reports whether the API server refuses an object because of a quota of its namespace. The admission plugin
+// ResourceQuota returns the error Forbidden, like other admission plugins, so only the text of the error shows that a
+// quota is the reason. The text about the quota must come directly after "is forbidden: ", because other refusals can
+// quote any text of a user.
 func IsOverQuota(err error) bool {
 	if !apierrors.IsForbidden(err) {
 		return false
@@ -128,9 +128,9 @@ func IsOverQuota(err error) bool {
 	return strings.HasPrefix(reason, "exceeded quota: ") || strings.HasPrefix(reason, "status unknown for quota: ")
 }
 
-// expectRun checks the existing TrainJob that has the name of a new run. The method expectRun returns an error if the
-// existing TrainJob is not the TrainJob of the new run. The TrainJob of a new run exists already if the client has
-// repeated a create request whose response was lost.
+// expectRun checks an existing TrainJob that has the name of a new run. If the TrainJob belongs to another job or
+// version, expectRun returns an error. The TrainJob of the new run itself can already exist: the client repeats a
+// create request if the response to the first request was lost.
 func (c *changes) expectRun(ctx context.Context, create plan.Create) error {
 	var found trainer.TrainJob
 	if err := c.client.Get(ctx, client.ObjectKey{Namespace: c.source.Namespace, Name: create.Run.Name}, &found); err != nil {
@@ -159,9 +159,9 @@ func (c *changes) patch(ctx context.Context, job string, live *trainer.TrainJob)
 }
 
 // convertManagedFields changes the field "operation" of this program's managedFields entry from Update to Apply. A
-// server-side apply removes only fields that its manager owns through Apply, such as a label that Git no longer contains.
-// The request fails if somebody has changed the TrainJob since it was read. After a conflict, convertManagedFields sends
-// the request again.
+// server-side apply removes only fields that its manager owns through Apply. Without the conversion, a label that Git no
+// longer contains would stay. If somebody has changed the TrainJob since it was read, the request fails with a conflict,
+// and convertManagedFields reads the TrainJob again and repeats the request.
 func (c *changes) convertManagedFields(ctx context.Context, live *trainer.TrainJob) error {
 	uid := live.UID
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {

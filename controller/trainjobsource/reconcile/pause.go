@@ -11,16 +11,17 @@ import (
 const (
 	// maxPause is the longest time for which the process may be paused during a round, for example because its machine was
 	// suspended. Another replica becomes the leader after 15 seconds without a renewal of the lease, and carries out the
-	// rest of the round. When the paused process continues, its plan is out of date: a TrainJob of the plan may already have
-	// run, and somebody may have deleted it.
+	// rest of the round. When the paused process continues, its plan is out of date. For example, another replica may
+	// already have created a TrainJob of the plan, and a user may have deleted it. The paused process would then create the
+	// TrainJob again.
 	maxPause = 10 * time.Second
-	// beatInterval is the time between two beats of a round.
+	// beatInterval is the time between two beats of a pulse.
 	beatInterval = time.Second
 )
 
 // pulse detects pauses of the process. A pulse beats every second and at each request, so a long time between two beats
-// means that the process was paused. A slow request does not end the round, because later requests of the round must record
-// the result of the slow request.
+// means that the process was paused. The pulse also beats during a slow request, so that later requests of the round can
+// still record the result of the slow request.
 type pulse struct {
 	lock  sync.Mutex
 	last  time.Time // when the last beat was
@@ -38,7 +39,7 @@ func withPulse(ctx context.Context) (round context.Context, stop context.CancelF
 	return ctx, stop
 }
 
-// run is a loop that calls the method "beat" every second until the round ends.
+// run calls the method "beat" every second until the round ends.
 func (p *pulse) run(ctx context.Context) {
 	ticker := time.NewTicker(beatInterval)
 	defer ticker.Stop()
@@ -69,8 +70,8 @@ func (p *pulse) beat(now time.Time) error {
 }
 
 // RefuseAfterPause returns a transport that refuses the requests of interrupted rounds. A round is interrupted if the
-// process was paused for too long during the round. All clients of a Reconciler need this transport, because a client can
-// wait for its rate limit right before it sends a request.
+// process was paused for too long during the round. All clients of a Reconciler need this transport. A client can wait
+// for its rate limit right before it sends a request, so only the transport can check for a pause after this wait.
 func RefuseAfterPause(next http.RoundTripper) http.RoundTripper { return pulseTransport{next} }
 
 type pulseTransport struct{ next http.RoundTripper }

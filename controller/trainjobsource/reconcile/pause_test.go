@@ -31,8 +31,8 @@ func send(ctx context.Context, transport http.RoundTripper) error {
 	return err
 }
 
-// TestRefuseAfterPause: no goroutine calls beat between the requests, as if the whole process were
-// paused.
+// TestRefuseAfterPause checks which requests are refused after a pause. The test starts no
+// goroutine that calls beat, as if the whole process were paused between two requests.
 func TestRefuseAfterPause(t *testing.T) {
 	server := &slowServer{}
 	transport := RefuseAfterPause(server)

@@ -5,9 +5,8 @@
 // created in the record. If the controller crashes at any point of a round, the next round continues the work. If there is
 // nothing to change, a round writes nothing.
 //
-// A run can start twice only in the following case. A run can start twice only if a crash or a failed request
-// prevents the controller from marking the run as created. For a run to start twice, a user must also delete the
-// TrainJob of the run before the next round.
+// A run can start twice only if two things happen: a crash or a failed request prevents the controller from
+// marking the run as created, and a user deletes the TrainJob of the run before the next round.
 package reconcile
 
 import (
@@ -31,8 +30,8 @@ type Source struct {
 	// Account is the name of the ServiceAccount that the controller impersonates to read and write TrainJobs.
 	Account string
 	Policy  plan.Policy
-	// Retries maps names of jobs to texts. A job without a text is not in the map. If the text of a
-	// job in the map Retries changes, the job runs again.
+	// Retries maps the name of a job to the text of the job's retry annotation. If the text
+	// changes, the job runs again. A job without a retry annotation is not in the map.
 	Retries map[string]string
 	// If DryRun is true, Reconcile makes a plan, but changes neither the record nor TrainJobs.
 	DryRun bool
@@ -77,10 +76,9 @@ func (r *Reconciler) TryLock(namespace string) (unlock func()) {
 	return lock.Unlock
 }
 
-// Reconcile runs a round for a TrainJobSource, whose namespace the caller has reserved with TryLock. Reconcile starts no
-// runs of the jobs in the argument "denied". A change that the API server refuses does not prevent the other changes.
-// Reconcile returns the joined errors of all changes that the API server refused. Each of the joined errors is a
-// *JobError.
+// Reconcile runs a round for a TrainJobSource. The caller must have reserved the namespace with TryLock. Reconcile
+// starts no runs of the jobs in the argument "denied". If the API server refuses to create, change or delete a TrainJob,
+// Reconcile still makes the other changes. Reconcile returns all errors joined. Each error about one job is a *JobError.
 func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, denied map[string]bool) (Result, error) {
 	ctx, stop := withPulse(ctx)
 	defer stop()

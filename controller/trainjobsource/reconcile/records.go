@@ -41,10 +41,10 @@ const (
 // runBytes is the largest size of a run in a record, in bytes.
 const runBytes = 500
 
-// checkRoom returns an error if the records would exceed a limit after the changes of a plan. checkRoom counts the new runs
-// of the plan as created runs. checkRoom also counts the runs of replaced jobs that the next plan adds. If checkRoom
-// returns an error, the round starts no new runs and replaces no runs. Even if checkRoom returns an error, the round
-// deletes runs, so that the record can become smaller.
+// checkRoom returns an error if a plan starts or replaces runs, and the records would then exceed a limit. The computed
+// size also includes the runs that the next plan starts for replaced jobs. After an error of checkRoom, the round neither
+// starts nor replaces runs. The round still deletes runs of removed jobs and old runs, so that the record can become
+// smaller.
 func (all records) checkRoom(namespace string, p plan.Plan) error {
 	if len(p.Create)+len(p.Replaced) == 0 {
 		return nil
@@ -95,9 +95,10 @@ func (r *Reconciler) readRecords(ctx context.Context, s Source) (records, error)
 	return all, nil
 }
 
-// findTaken maps the jobs that belong to another TrainJobSource to the name of that TrainJobSource. If a job
-// in Git belongs to a deleted TrainJobSource, findTaken marks all jobs of the deleted TrainJobSource as
-// removed in its record. A removed job stays in the map only while a run of the job is active.
+// findTaken returns a map from each job that belongs to another TrainJobSource to the name of that
+// TrainJobSource. If a job in Git belongs to a deleted TrainJobSource, findTaken marks all jobs of the
+// deleted TrainJobSource as removed in its record. The map contains a removed job only while a run of the
+// job is active.
 func (r *Reconciler) findTaken(ctx context.Context, s Source, all records, in plan.Input) (map[string]string, error) {
 	active := func(name string) bool { return in.TrainJobs[name].Phase == plan.Active }
 	owners := map[string]bool{}

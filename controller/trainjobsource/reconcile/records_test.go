@@ -22,7 +22,8 @@ func TestCheckRoom(t *testing.T) {
 	}
 	existing := others(maxRecords, 10)
 	existing.configMap = &corev1.ConfigMap{}
-	// The record has about the given size in bytes after the run of the plan is marked as created.
+	// newRun returns a plan with one new run. After the run is marked as created, the plan's record has about the given
+	// size in bytes.
 	newRun := func(bytes int) plan.Plan {
 		run := plan.Run{Name: "bert", Version: plan.Version{Generation: 1, Spec: strings.Repeat("x", bytes/3)}}
 		return plan.Plan{Record: plan.Record{"bert": {Reserved: 1, Runs: []plan.Run{run}}, "old": {Reserved: 1, Newest: plan.Version{Spec: strings.Repeat("x", bytes/3)}}}, Create: []plan.Create{{Job: "bert", Run: run}}}

@@ -1,7 +1,7 @@
 // Package record converts the record of a TrainJobSource to the data of a ConfigMap and back.
 //
-// The record decides which versions of jobs have run already. A record that cannot be read is therefore an error, and
-// never an empty record: with an empty record, all jobs would run again.
+// The record shows which versions of jobs have run already. If a record cannot be read, Decode therefore returns an
+// error, and never an empty record. With an empty record, all jobs would run again.
 package record
 
 import (
@@ -14,17 +14,17 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// maxBytes is the maximum size of the data of a record. The API server accepts 1 MiB for the data of a ConfigMap. The last
-// "reserve" bytes of a record are only for changes that start no runs, such as marking jobs that were removed from Git.
-// Without the reserved bytes, the controller could not change a full record. The controller could not even make a full
-// record smaller.
+// maxBytes is the maximum size of the data of a record, because the API server accepts 1 MiB for the data of a ConfigMap.
+// If a plan starts runs, the size of the record must stay below maxBytes by at least the constant "reserve". These bytes
+// are only for changes that start no runs, such as marking jobs that were removed from Git. Otherwise, the controller
+// could not change a full record, and could not even make it smaller.
 const (
 	maxBytes = 1 << 20
 	reserve  = 100 << 10
 )
 
 // Encode returns the data of the ConfigMap: a key for each job, whose value is the job's history as JSON. Encode returns an
-// error if the API server would refuse the data because of its size.
+// error if the data is too large for the API server, or if Decode would refuse a history.
 func Encode(r plan.Record) (map[string]string, error) {
 	data := make(map[string]string, len(r))
 	for name, history := range r {

@@ -16,8 +16,8 @@ func version(generation int) plan.Version {
 	return plan.Version{Generation: generation, Spec: strings.Repeat("x", 32)}
 }
 
-// full returns the record of the largest TrainJobSource: all jobs that a folder can contain, each with some runs, and all
-// removed jobs that a plan keeps.
+// full returns a record with the maximum number of jobs: all jobs that a folder can contain, each with the given number
+// of runs, and all removed jobs that a plan keeps.
 func full(runs int) plan.Record {
 	r := plan.Record{}
 	long := strings.Repeat("n", 58)

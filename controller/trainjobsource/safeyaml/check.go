@@ -25,7 +25,7 @@ func mistake(node *yaml.Node, format string, args ...any) error {
 	return &MistakeError{max(node.Line, 1), fmt.Sprintf(format, args...)}
 }
 
-// Check returns the number of values in a YAML document, and the first mistake, which is a *MistakeError.
+// Check returns the number of values in a YAML document, and the first mistake as a *MistakeError, or nil.
 func Check(document *yaml.Node) (values int, err error) {
 	c := checker{}
 	err = c.check(document, 0)

@@ -72,15 +72,16 @@ func decodeScalar(node *yaml.Node) (value any, err error) {
 	return mapping["v"], nil
 }
 
-// frequent contains the values of frequent scalars, and the pattern "integer" matches frequent integers. For a text with
-// many null, true, false or integer scalars, the YAML library of the API server would need seconds.
+// frequent contains the values of frequent scalars, and the pattern "integer" matches frequent integers. decodeScalar
+// decodes these scalars without the YAML library of the API server, which would need seconds for a text with many
+// scalars.
 var (
 	frequent = map[string]any{"": nil, "~": nil, "null": nil, "true": true, "false": false}
 	integer  = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,17})$`)
 )
 
-// otherTypes matches scalars that YAML 1.1 may not read as strings: numbers, dates, and the words for true, false and null.
-// otherTypes also matches some strings, such as 10Gi.
+// otherTypes matches all scalars that can have another type than string in YAML 1.1: numbers, dates, and the words for
+// true, false and null. otherTypes also matches some strings, such as 10Gi.
 var otherTypes = regexp.MustCompile(`^([-+.0-9].*|y|yes|on|true|n|no|off|false|null|~|<<|=|)$`)
 
 // isPlainString reports whether every program reads a scalar as a string. A scalar is always a string if it has quotes or is

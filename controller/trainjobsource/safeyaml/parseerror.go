@@ -11,15 +11,16 @@ import (
 // libraryError matches the errors of the YAML library.
 var libraryError = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
 
-// parserError matches errors of the YAML library's parser. parserError must not match errors of the library's scanner, which
-// count lines from 1. Some errors of the scanner begin with "did not find expected", like errors of the parser.
+// parserError matches errors of the YAML library's parser, which counts lines from 0. parserError must not match errors of
+// the library's scanner, which counts lines from 1. Some errors of the scanner also begin with "did not find expected".
 var parserError = regexp.MustCompile(`^did not find expected (<stream-start>|<document start>|node content|key|'-' indicator|',' or '[\]}]')|^found (undefined tag handle|duplicate %|incompatible YAML)`)
 
-// parseError converts an error of the YAML library to a *MistakeError. The YAML library returned
-// the error for the argument "text".
+// parseError converts an error of the YAML library to a *MistakeError. The argument "text" is the
+// text for which the library returned the error.
 //
-// The parser of the library counts lines from 0. The YAML library leaves out the line of an error if the line is 0, or if
-// the text has invalid characters.
+// The parser of the library counts lines from 0, so parseError adds 1 to its lines. The library leaves out the line of an
+// error if the line is 0, or if the text has invalid characters. In a text with invalid characters, parseError searches
+// for the line of the first invalid character.
 func parseError(text []byte, err error) *MistakeError {
 	parts := libraryError.FindStringSubmatch(err.Error())
 	if parts == nil {

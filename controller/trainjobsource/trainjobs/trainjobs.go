@@ -1,8 +1,9 @@
-// Package trainjobs converts jobs in Git to TrainJobs, and TrainJobs in the cluster to the input of a plan.
+// Package trainjobs builds TrainJobs from jobs in Git. It also converts jobs in Git and TrainJobs in the cluster to the
+// types of the package plan.
 //
-// Each TrainJob of a TrainJobSource carries its job and its version in labels and annotations. The controller
-// recognizes its TrainJobs by their labels and annotations. If the controller crashed before it marked a TrainJob
-// as created in the record, the controller still recognizes the TrainJob.
+// The labels and annotations of a TrainJob name its TrainJobSource, its job and its version. The controller
+// recognizes its TrainJobs by these labels and annotations, and not by the record (plan.Record). It therefore
+// also recognizes a TrainJob that it created just before a crash, and did not yet mark as created in the record.
 package trainjobs
 
 import (
@@ -27,11 +28,13 @@ const (
 	// JobLabel holds metadata.name of the TrainJob in Git. If the name in Git is already in use in the
 	// cluster, the TrainJob in the cluster gets a different name.
 	JobLabel = v1alpha1.Group + "/job"
-	// VersionAnnotation holds the plan.Version of the run and the name of its TrainJob, as JSON.
+	// VersionAnnotation holds the name of the TrainJob, and the plan.Version that the TrainJob runs, as JSON.
 	VersionAnnotation = v1alpha1.Group + "/version"
-	// MetadataAnnotation holds the digest of the labels and annotations in Git.
+	// MetadataAnnotation holds the digest of the labels and annotations in Git. The digest does not cover
+	// RetryAnnotation.
 	MetadataAnnotation = v1alpha1.Group + "/metadata"
-	// RetryAnnotation holds a text that users change in Git to run the same version again.
+	// RetryAnnotation holds any text. Users change the text in Git to run a job again although its spec has not
+	// changed.
 	RetryAnnotation = v1alpha1.Group + "/retry"
 )
 
@@ -54,8 +57,8 @@ func Job(inGit *unstructured.Unstructured) (plan.Job, error) {
 // a JSON string.
 const maxText = 64
 
-// ShortText returns a short text unchanged, and the digest of a long text. A record contains texts of users, and must fit
-// into a ConfigMap.
+// ShortText returns a short text unchanged, and the digest of a long text. The texts come from users, and are stored in a
+// plan.Record, which must fit into a ConfigMap.
 func ShortText(text string) string {
 	if encoded, err := json.Marshal(text); err == nil && len(encoded) <= maxText {
 		return text
@@ -72,9 +75,10 @@ func orEmpty(values map[string]string) map[string]string {
 	return values
 }
 
-// withDefaults returns the spec with the API server's default values, so that a job does not get a new version when somebody
-// adds a default value in Git. The field suspend is left out, because Kueue and users change it to queue or stop a TrainJob.
-// The defaults are those of pkg/apis/trainer/v1alpha1/trainjob_types.go in Trainer 2.1 to 2.3.
+// withDefaults returns the spec of a TrainJob in Git, and fills in the API server's default values. A job therefore gets no
+// new version when somebody writes a default value explicitly in Git. The result has no field suspend, because Kueue and
+// users change this field to queue or stop a TrainJob. The defaults are those of
+// pkg/apis/trainer/v1alpha1/trainjob_types.go in Trainer 2.1 to 2.3.
 func withDefaults(inGit *unstructured.Unstructured) map[string]any {
 	spec, _, _ := unstructured.NestedMap(inGit.Object, "spec") // a copy
 	if spec == nil {
@@ -101,7 +105,7 @@ const digestLength = 26
 
 var encoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// digest returns a hash of a value. The order of keys has no influence, because the JSON encoder sorts them.
+// digest returns a hash of a value. The order of keys does not affect the hash, because the JSON encoder sorts keys.
 func digest(value any) (string, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -114,11 +118,11 @@ func digest(value any) (string, error) {
 // Object returns the TrainJob of a run. If the argument "live" is nil, the result is for a create request. If the
 // argument "live" is not nil, the result is for a server-side apply to the TrainJob "live" in the cluster.
 //
-// The object always has the whole spec, because a server-side apply removes the fields that the same manager applied earlier
-// but no longer applies. The fields suspend and managedBy repeat the values in the cluster. One reason to repeat the
-// cluster's value of the field suspend is that Kueue and users change this field. Object also repeats the values because the
-// API server sets defaults for the fields suspend and managedBy when a TrainJob is created. The defaults look as if the
-// creator of the TrainJob had set them.
+// The object always has the whole spec. A server-side apply removes a field that the same field manager applied earlier,
+// but leaves out now. For a server-side apply, the fields suspend and managedBy get the values of the TrainJob in the
+// cluster. Kueue and users change the field suspend, and the apply must keep their value. The API server sets defaults for
+// both fields when it creates a TrainJob, and records the controller as the manager of these defaults. An apply without the
+// two fields would therefore remove the defaults.
 func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run plan.Run, live *trainer.TrainJob) (*unstructured.Unstructured, error) {
 	version, err := json.Marshal(plan.Run{Name: run.Name, Version: run.Version})
 	if err != nil {
@@ -161,12 +165,11 @@ func copyLive[T any](spec map[string]any, field string, value *T) {
 // maxGeneration is far above the number of runs of any job.
 const maxGeneration = 1 << 50
 
-// Read converts a TrainJob in the cluster to a plan.TrainJob. A TrainJob does not belong to this TrainJobSource if it
-// belongs to another TrainJobSource, or if its version cannot be read. If a user copied a run with all labels and
-// annotations, the copy does not belong to this TrainJobSource. The version in the annotations of the copy contains
-// the name of the original TrainJob. A TrainJob whose generation is maxGeneration or more does not belong to the
-// TrainJobSource. If a generation is maxGeneration or more, a user has written the generation, and the next
-// generation could overflow.
+// Read converts a TrainJob in the cluster to a plan.TrainJob. The field Job of the result is empty if the TrainJob
+// does not belong to the given TrainJobSource: if its SourceLabel does not name this TrainJobSource, or its
+// VersionAnnotation is invalid. The annotation is invalid if it names another TrainJob, which shows that a user
+// copied a run. The annotation is also invalid if its generation is maxGeneration or more. Only a user can have
+// written such a generation, and the next generation could overflow.
 func Read(source string, t *trainer.TrainJob) plan.TrainJob {
 	read := plan.TrainJob{Phase: plan.Active, Deleting: t.DeletionTimestamp != nil, Metadata: t.Annotations[MetadataAnnotation]}
 	for condition, phase := range map[string]plan.Phase{trainer.TrainJobComplete: plan.Succeeded, trainer.TrainJobFailed: plan.Failed} {

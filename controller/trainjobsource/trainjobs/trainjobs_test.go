@@ -35,7 +35,8 @@ func job(t *testing.T, text string) plan.Job {
 
 const bert = "metadata: {name: bert, namespace: team-a}\nspec: {runtimeRef: {name: mpi}, trainer: {numNodes: 2}}"
 
-// TestVersions: a change in Git makes a new version, changes only labels and annotations, or changes nothing.
+// TestVersions checks for several changes in Git whether the change makes a new version, changes only labels and
+// annotations, or has no effect.
 func TestVersions(t *testing.T) {
 	before := job(t, bert)
 	for name, tc := range map[string]struct {
@@ -153,8 +154,8 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// TestHugeGenerationIsIgnored: only a user can write the largest possible generation, and adding 1 to it would
-// overflow.
+// TestHugeGenerationIsIgnored: the controller must ignore a TrainJob with a huge generation. Only a user can
+// have written this generation, and adding 1 to it could overflow.
 func TestHugeGenerationIsIgnored(t *testing.T) {
 	imitated := &trainer.TrainJob{}
 	imitated.Name = "bert"

@@ -13,7 +13,8 @@ import (
 // count.
 type Amounts map[string]int64
 
-// ParseAmounts parses the quantities of a document, and adds the given number of pods as the resource "pods".
+// ParseAmounts parses the quantities of a document. If the argument "pods" is above 0, it becomes the amount of the
+// resource "pods".
 func ParseAmounts(quantities map[string]any, pods int64) (Amounts, error) {
 	amounts := Amounts{}
 	if pods > 0 {
@@ -90,7 +91,7 @@ func (a Amounts) countPods(requests Amounts) int64 {
 	return pods
 }
 
-// Add adds two amounts that are not negative. A sum that is too large becomes the largest int64.
+// Add adds two amounts that are not negative. If the sum overflows, Add returns the largest int64.
 func Add(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
@@ -98,7 +99,7 @@ func Add(a, b int64) int64 {
 	return a + b
 }
 
-// multiply multiplies two amounts that are not negative. A product that is too large becomes the largest int64.
+// multiply multiplies two amounts that are not negative. If the product overflows, multiply returns the largest int64.
 func multiply(a, b int64) int64 {
 	if a > 0 && b > math.MaxInt64/a {
 		return math.MaxInt64

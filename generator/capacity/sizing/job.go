@@ -25,7 +25,7 @@ type Pod struct {
 	Amounts
 }
 
-// Shortage describes a limit that pods exceed.
+// Shortage describes a resource of which pods request more than a quota or a flavor has.
 type Shortage struct {
 	Resource  string
 	Pod       string // launcher, node, or the name of an initializer; "" for the launcher and the nodes together
@@ -41,8 +41,8 @@ type Size struct {
 	Limit Shortage // the limit that prevents one more node; the zero value if the runtime's MaxNodes is the limit
 }
 
-// nodePods returns the number of pods in a TrainJob's ReplicatedJob "node". Trainer starts at least one pod of the
-// ReplicatedJob "node".
+// nodePods returns the number of pods in the ReplicatedJob "node" of a TrainJob with the given number of nodes. If
+// the launcher is a node, the ReplicatedJob has one pod less, but Trainer always starts at least one.
 func (j Job) nodePods(nodes int) int64 {
 	if j.LauncherIsNode {
 		nodes = max(nodes-1, 1)
@@ -61,8 +61,9 @@ func (j Job) requests(nodes int, withLauncher bool) Amounts {
 	return sum
 }
 
-// Shortages lists the resources for which a TrainJob exceeds a quota, in alphabetical order. Initializers are checked
-// separately, because they have ended when the launcher and the nodes start.
+// Shortages lists the resources for which a TrainJob exceeds a quota, in alphabetical order. The requests of
+// initializers are compared with the quota separately, because initializers complete before the launcher and the
+// nodes start.
 func (j Job) Shortages(quota Amounts, nodes int) []Shortage {
 	running := append([]Pod{{Amounts: j.requests(nodes, true)}}, j.Initializers...)
 	var shortages []Shortage
@@ -85,8 +86,9 @@ func (j Job) SizeInQuota(quota Amounts) Size {
 	return j.largestSize(pods, func(nodes int) Shortage { return j.Shortages(quota, nodes)[0] })
 }
 
-// largestSize returns the size of the largest TrainJob. The argument "pods" says for how many pods of the
-// ReplicatedJob "node" there is room. The function "shortage" returns the limit that a given number of nodes exceeds.
+// largestSize returns the size of the largest TrainJob that fits. The argument "pods" is the number of pods of the
+// ReplicatedJob "node" for which there are enough resources. The function "shortage" returns the first limit that
+// a TrainJob with too many nodes exceeds.
 func (j Job) largestSize(pods int64, shortage func(nodes int) Shortage) Size {
 	most := j.nodePods(j.MaxNodes)
 	if pods >= most {

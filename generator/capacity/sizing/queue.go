@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Queue holds the quota that a ClusterQueue could use if nothing else ran in its cohort. In each resource group, all
-// pods of a role (such as all nodes) get the same flavor. The chosen flavor is the first flavor with enough
-// resources for all pods of the role.
+// Queue holds the quota that a ClusterQueue could use if nothing else ran in its cohort. In each resource group,
+// Kueue chooses one flavor for all pods of a role (such as all nodes). Kueue chooses the first flavor with enough
+// resources for all these pods.
 type Queue []Group
 
 // Group is a resource group of a ClusterQueue. Kueue tries a group's flavors in the order in which the Group
@@ -21,9 +21,9 @@ type Flavor struct {
 	Available  Amounts
 }
 
-// SizeInQueue returns the largest TrainJob that a queue could ever admit. A namespace's ResourceQuota counts initializers
-// only while they run, but a queue counts them during the whole TrainJob. Therefore, SizeInQueue first subtracts the
-// initializers' requests from the quota. Sources: Kueue's package "flavorassigner", and Kueue's function
+// SizeInQueue returns the size of the largest TrainJob that a queue could ever admit. A namespace's ResourceQuota counts
+// initializers only while they run, but a queue counts them during the whole TrainJob. Therefore, SizeInQueue first
+// subtracts the initializers' requests from the quota. Sources: Kueue's package "flavorassigner", and Kueue's function
 // potentialAvailable, which computes the maximum capacity.
 func (j Job) SizeInQueue(q Queue) Size {
 	for _, requests := range []Amounts{j.Launcher, j.Node} {
@@ -50,8 +50,9 @@ func (j Job) SizeInQueue(q Queue) Size {
 	return smallest
 }
 
-// uncoveredResource returns a requested resource that no resource group of the queue covers. The resource "pods" always
-// counts as covered, because Kueue does not require a quota for it.
+// uncoveredResource returns a Shortage for the first requested resource that no resource group of the queue covers. The
+// second result is false if the groups cover all requested resources. The resource "pods" always counts as covered,
+// because Kueue does not require a quota for pods.
 func (q Queue) uncoveredResource(requests Amounts) (Shortage, bool) {
 	for _, name := range slices.Sorted(maps.Keys(requests)) {
 		covered := slices.ContainsFunc(q, func(g Group) bool { return g.covers(name) })
@@ -66,8 +67,9 @@ func (g Group) covers(resource string) bool {
 	return slices.ContainsFunc(g, func(f Flavor) bool { _, has := f.Available[resource]; return has })
 }
 
-// assign places a pod in the queue: for each resource group, assign subtracts the pod's resource
-// requests from one flavor.
+// assign reserves quota of the queue for a pod: in each resource group, assign subtracts the pod's
+// requests from the first flavor that has enough resources. If a group has no such flavor, assign
+// returns the Shortage and false.
 func (q Queue) assign(requests Amounts) (Shortage, bool) {
 	if missing, ok := q.uncoveredResource(requests); ok {
 		return missing, false
@@ -82,9 +84,9 @@ func (q Queue) assign(requests Amounts) (Shortage, bool) {
 	return Shortage{}, true
 }
 
-// firstFlavor returns the index of the first flavor with enough resources for a pod. If no flavor has enough resources,
-// firstFlavor returns -1 as the index. If no flavor has enough resources, firstFlavor also returns the Shortage of the
-// first flavor that the node selector allows.
+// firstFlavor returns the index of the first flavor that the node selector allows and that has enough resources for a
+// pod. If there is no such flavor, firstFlavor returns -1, and the Shortage of the first flavor that the node selector
+// allows.
 func (g Group) firstFlavor(requests Amounts, selector map[string]string) (int, Shortage) {
 	none := Shortage{Missing: true}
 	shortage := none
@@ -103,8 +105,8 @@ func (g Group) firstFlavor(requests Amounts, selector map[string]string) (int, S
 	return -1, shortage
 }
 
-// sizeInGroup returns the size of the largest TrainJob for which one resource group has enough quota. The nodes of
-// the TrainJob get the flavor that has room for the largest number of nodes.
+// sizeInGroup returns the size of the largest TrainJob for which one resource group has enough quota. It tries
+// each flavor for the nodes, and returns the largest size.
 func (j Job) sizeInGroup(group Group) Size {
 	chosen, shortage := group.firstFlavor(j.Launcher, j.NodeSelector)
 	if chosen < 0 {
@@ -137,9 +139,8 @@ func (j Job) sizeInFlavor(f Flavor, withLauncher bool) Size {
 	})
 }
 
-// describeShortage checks the resources in alphabetical order. At the first resource of which the flavor has too little,
-// describeShortage stops and returns the shortage of the resource. If the flavor has enough of each resource,
-// describeShortage returns false.
+// describeShortage returns the Shortage of the first resource, in alphabetical order, of which the flavor has too
+// little. If the flavor has enough of each resource, the second result is false.
 func (f Flavor) describeShortage(requests Amounts) (Shortage, bool) {
 	for _, name := range slices.Sorted(maps.Keys(f.Available)) {
 		if requests[name] > f.Available[name] {

@@ -61,14 +61,14 @@ func sortPaths(paths [][]string) [][]string {
 	return slices.CompactFunc(slices.SortedFunc(slices.Values(paths), slices.Compare), slices.Equal)
 }
 
-// cacheKey returns the part of an input on which the shape depends, as canonical JSON.
+// cacheKey returns an input without the fields that affect only parameters, as JSON with sorted keys.
 func (g *group[T]) cacheKey(input map[string]any) string {
 	text, _ := json.Marshal(withoutPaths(input, slices.Concat(g.sources, g.dependents))) // plain data always marshals
 	return string(text)
 }
 
-// withoutPaths returns a copy of a value without the given paths. In lists, null takes the place of a
-// removed item.
+// withoutPaths returns a copy of a value without the parts at the given paths. In lists, null
+// replaces a removed item.
 func withoutPaths(node any, paths [][]string) any {
 	below := map[string][][]string{}
 	for _, path := range paths {
@@ -93,8 +93,8 @@ func withoutPaths(node any, paths [][]string) any {
 	return node
 }
 
-// withoutBelow removes the given paths from a value, and returns the rest. Each path is relative to the value. An
-// empty path removes the whole value, and the result "ok" is then false.
+// withoutBelow returns a value without the parts at the given paths, which are relative to the value. An empty
+// path stands for the whole value. In this case, the result "ok" is false.
 func withoutBelow(value any, paths [][]string) (rest any, ok bool) {
 	if slices.ContainsFunc(paths, func(path []string) bool { return len(path) == 0 }) {
 		return nil, false

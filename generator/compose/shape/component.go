@@ -41,9 +41,9 @@ func (b builder) find(e *evaluate.Evaluator) (cue.Value, error) {
 	return v, nil
 }
 
-// component contains an object, or a part of an object such as a container. CUE builds the content in one evaluation,
-// and leaves the slots empty. The method assemble fills the slots in a copy. A component does not change after it is
-// built.
+// component is an object, or a part of an object such as a container. CUE builds its content in one evaluation, and
+// leaves the slots empty. A component does not change after it is built: the method assemble fills the slots in a
+// copy.
 type component struct {
 	content    any
 	parameters []parameter // in the order in which the fields appear in content
@@ -58,7 +58,7 @@ type slot struct {
 	component string
 }
 
-// Components caches components for several composers.
+// Components is a cache of components that several composers share.
 type Components struct {
 	mutex      sync.Mutex
 	components map[builder]*cache[*component]
@@ -80,7 +80,7 @@ func (c *Components) find(by builder, input map[string]any) (*component, bool) {
 	return known.find(input)
 }
 
-// add adds a component to the cache, even if another composer has added the same component in the meantime.
+// add adds a component to the cache. If another composer has added the same component in the meantime, add replaces it.
 func (c *Components) add(by builder, input map[string]any, built *component) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -90,7 +90,7 @@ func (c *Components) add(by builder, input map[string]any, built *component) {
 	c.components[by].add(input, built.parameters, built)
 }
 
-// assemble builds a component, and fills its slots with other components.
+// assemble returns a component whose slots are filled with other components.
 func (c *Composer) assemble(by builder, input map[string]any) (*component, error) {
 	built, err := c.getComponent(by, input)
 	if err != nil || len(built.slots) == 0 {
@@ -115,8 +115,8 @@ func (c *Composer) assemble(by builder, input map[string]any) (*component, error
 	return whole, nil
 }
 
-// include adds the parameters and the size of an inner component to the component c. The argument "path" is the
-// position of the inner component.
+// include adds the parameters, the mirrored parameters and the size of an inner component to the component c.
+// The argument "path" is the path of the inner component in c.
 func (c *component) include(path []any, inner *component) {
 	for _, p := range inner.parameters {
 		p.path = slices.Concat(path, p.path)
@@ -129,8 +129,9 @@ func (c *component) include(path []any, inner *component) {
 	c.size += inner.size
 }
 
-// getComponent returns the component of an input, and builds the component if the cache does not contain it. Two
-// inputs share one component in the cache if they have the same values in all fields that the component reads.
+// getComponent returns the component that a builder makes from an input. It builds the component only if the
+// cache does not contain it. Two inputs share one cached component if they have the same values in all fields
+// that the builder reads.
 func (c *Composer) getComponent(by builder, input map[string]any) (*component, error) {
 	m, err := maskOf(c.evaluator, by)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// A Composer serves the requests of one builder and cache group. A Composer builds each shape once, and returns the
-// same shape for all later requests that need it.
+// A Composer serves the requests of one builder and cache group. A Composer builds each shape once, and reuses it
+// for later requests.
 type Composer struct {
 	evaluator  *evaluate.Evaluator
 	components *Components
@@ -23,7 +23,7 @@ type Composer struct {
 	definition string // position of the CUE definition of the objects, which is the same for all requests of a composer
 }
 
-// NewComposer returns a composer that shares the cache of components with other composers.
+// NewComposer returns a composer that uses the given cache of components. Other composers can use the same cache.
 func NewComposer(e *evaluate.Evaluator, components *Components) *Composer {
 	return &Composer{evaluator: e, components: components}
 }
@@ -87,8 +87,8 @@ func (c *Composer) shape(built *component, r plan.Request) (*Shape, error) {
 	return s, nil
 }
 
-// describe returns the meaning and the JSON Schema of a field. Sections of the same kind, such as all runtimes, use
-// the same cached result.
+// describe returns the first sentence of a field's doc comment, and the JSON Schema of the field. The result is
+// cached for all sections of the same kind, such as all runtimes.
 func (c *Composer) describe(section []string, key string) (object.Parameter, error) {
 	kind := strings.Join(section[:len(section)-1], ".") + "." + key
 	c.components.mutex.Lock()
@@ -109,7 +109,7 @@ func (c *Composer) describe(section []string, key string) (object.Parameter, err
 	return described, nil
 }
 
-// Values reads the values of the shape's parameters from an input.
+// Values returns the values that an input gives to the parameters of the shape.
 func (s *Shape) Values(input map[string]any) ([]any, error) {
 	found := make([]any, 0, len(s.sources))
 	for _, source := range s.sources {

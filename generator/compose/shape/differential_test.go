@@ -24,8 +24,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// wideValues includes values that a faulty cache could confuse: explicit defaults, equal amounts in different units,
-// and names that trainyard uses itself.
+// wideValues lists several values for each field of a runtime. The list includes values that a faulty cache could
+// confuse: explicit defaults, equal amounts in different units, and names that trainyard uses itself.
 var wideValues = map[string][]string{
 	"image":             {"a/b:1", "a/b:2", "quay.io/acme/rt@sha256:" + strings.Repeat("a", 64)},
 	"scope":             {"namespace", "cluster"},
@@ -70,7 +70,7 @@ var wideValues = map[string][]string{
 	"limits":                 {"{}", "{maxNodes: 64}", "{maxNodes: 1}", "{maxNodes: 9}", "{maxProcPerNode: 8}", "{maxGPUsPerNode: 4}", "{maxNodes: 9, maxGPUsPerNode: 16}"},
 }
 
-// wideTargets lists values of spec.target. Some items also set spec.network.
+// wideTargets lists values of spec.target. The last two items also set spec.network.
 var wideTargets = []string{
 	"{}", `{trainer: "2.1"}`, "{openshift: true, gang: volcano}", "{gang: coscheduling}", "{gang: kueue}", "{gang: volcano, schedulerName: s}",
 	"{}\n  network: {mpi: {ports: 20000-29999}}", "{}\n  network: {encryption: ipsec}",
@@ -185,7 +185,7 @@ func cacheGroups(plans []*plan.Plan) map[string][]planned {
 }
 
 // compareShapes composes the requests of all environments once with caches and once without, and reports each difference
-// between the objects.
+// between the objects. It returns the number of requests, and the number of shapes that the caches built.
 func compareShapes(t *testing.T, e *evaluate.Evaluator, plans []*plan.Plan) (requests, shapes int) {
 	t.Helper()
 	alone, err := evaluate.New(trainyard.CUE)

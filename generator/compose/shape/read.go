@@ -37,9 +37,9 @@ func parameterOf(v cue.Value, path []any) (p parameter, ok bool) {
 	return parameter{}, false
 }
 
-// mirroredParameter is a field of an object, with the key NAME.KEY and the mark @mirror(SECTION). A mirrored parameter
-// repeats the value of the document's field SECTION.NAME.KEY. A mirrored parameter has the same value as a parameter of
-// another object.
+// mirroredParameter is a scalar of an object that repeats a field of the document, and therefore equals a parameter of
+// another object. CUE marks the scalar with @mirror(SECTION). If the key of the scalar is NAME.KEY, it repeats the
+// field SECTION.NAME.KEY.
 type mirroredParameter struct {
 	path []any
 	from []string
@@ -62,8 +62,8 @@ type reader struct {
 }
 
 // readValue converts a CUE value to decoded JSON, with integers as int64. The argument "siblings" contains the fields
-// that precede the value in its mapping. A later call can overwrite the slice "path", so this slice must be copied
-// before it is stored.
+// that precede the value in its mapping. A later call can overwrite the slice "path", so code that stores the slice
+// must store a copy.
 func (r *reader) readValue(v cue.Value, path []any, siblings map[string]any) (any, error) {
 	switch v.Kind() {
 	case cue.StructKind:
@@ -124,9 +124,9 @@ func scalarSize(scalar any) int {
 	return len(text) + len(`""`)
 }
 
-// addParameter adds a value to the list of parameters if the CUE value has the mark @param or @fill. If the mark
-// contains "$name", but the input does not contain the field to which the mark refers, addParameter does not add
-// the value. addParameter returns true if it has added the value.
+// addParameter adds a CUE value to the list of parameters if it has the mark @param or @fill, and returns true
+// if it has added the value. A mark with "$name" counts only if the input contains the field to which the mark
+// refers.
 func (r *reader) addParameter(v cue.Value, path []any, siblings map[string]any) bool {
 	p, ok := parameterOf(v, path)
 	if !ok {

@@ -1,5 +1,6 @@
-// Package constraint reads the constraints of a CUE value, and writes them as text for messages and as JSON Schema. The
-// package does not check values, because CUE itself decides whether a value satisfies its constraints.
+// Package constraint reads the constraints of a CUE value, such as its types and its range. The package describes
+// constraints as text for messages and as JSON Schema. It does not check values, because CUE itself decides whether a
+// value satisfies its constraints.
 package constraint
 
 import (
@@ -161,8 +162,8 @@ func (c Constraint) describeRange() string {
 	return ""
 }
 
-// kindNames maps each kind of CUE value to its noun in messages and its name in JSON Schema. A message that
-// names several kinds of values lists their nouns in the order of kindNames.
+// kindNames maps each kind of CUE value to its noun in messages and its name in JSON Schema. If a message
+// contains several nouns, they have the order of kindNames.
 var kindNames = []struct {
 	kind       cue.Kind
 	noun, name string

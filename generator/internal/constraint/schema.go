@@ -6,8 +6,8 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/jsonschema"
 )
 
-// JSONSchema returns the constraints of a scalar as JSON Schema. CUE's own export to JSON Schema would omit the
-// limits of ranges.
+// JSONSchema returns the constraints of a scalar as JSON Schema. It does not use CUE's own export to JSON
+// Schema, which would omit the limits of ranges.
 func (c Constraint) JSONSchema() *jsonschema.Schema {
 	s := &jsonschema.Schema{}
 	if len(c.Alternatives) > 0 {

@@ -3,8 +3,8 @@ package document
 import "slices"
 
 // Compose returns one patch that has the same effect as two patches that are applied one after the other. For each base,
-// Merge(base, Compose(first, second)) has the same values as Merge(Merge(base, first), second). A null in either patch
-// stays a null in the composed patch, because the null can remove a key of the base. Compose does not change its
+// Merge(base, Compose(first, second)) has the same values as Merge(Merge(base, first), second). A null in one of the
+// patches stays a null in the composed patch, because it can remove a key of the base. Compose does not change its
 // arguments.
 func Compose(first, second *Node) *Node {
 	switch {
@@ -14,8 +14,8 @@ func Compose(first, second *Node) *Node {
 		return mergeLists(first, second, Compose)
 	}
 	replacement := *second
-	// If both values are null, the null of the second patch replaces no value of the first patch. The null of
-	// the second patch can then only remove a key of the base.
+	// The second value replaces the first value, unless both are null. If both are null, the second
+	// null does the same as the first, so the flag of the first null is kept.
 	replacement.replaces = first.replaces || !first.Empty() || !second.Empty()
 	return &replacement
 }

@@ -23,9 +23,8 @@ const (
 const byteOrderMark = "\uFEFF"
 
 // Parse reads a file with one document. A file named *.json is read as JSON, and any other file as YAML. A text without
-// a value, such as a text that contains only comments, is an empty document. The error is a problem.List. Parse can
-// return a document together with an error. If Parse returns a document and an error, callers can still check the
-// document for more problems.
+// a value, such as a text that contains only comments, is an empty document. The error is a problem.List. If Parse
+// returns a document together with an error, callers can still check the document for more problems.
 func Parse(name string, text []byte) (*Node, error) {
 	documents, err := parse(name, text, true)
 	switch {
@@ -91,8 +90,8 @@ func errorAt(file string, line, column int, format string, args ...any) problem.
 	}}
 }
 
-// cursor converts byte offsets of a text to lines and columns. All conversions together take linear time if each
-// offset is larger than the offset before it.
+// cursor converts byte offsets of a text to lines and columns. If the offsets are in ascending order, all
+// conversions together read the text only once.
 type cursor struct{ offset, line, column int }
 
 func (c *cursor) advance(text []byte, offset int) (line, column int) {

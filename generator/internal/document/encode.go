@@ -14,7 +14,8 @@ type result struct {
 	Problems problem.List
 }
 
-// Encode writes a document and its problems for another process. Positions omit the file name, to shorten the output.
+// Encode writes a document and its problems, which another process reads with Decode. Encode removes the file name from
+// all positions of the document, to shorten the output.
 func Encode(w io.Writer, n *Node, problems problem.List) error {
 	if n != nil {
 		n.setFile("")
@@ -22,7 +23,8 @@ func Encode(w io.Writer, n *Node, problems problem.List) error {
 	return gob.NewEncoder(w).Encode(result{n, problems})
 }
 
-// Decode reads the output of Encode, and sets the given file name in all positions of the document.
+// Decode reads the output of Encode, and sets the given file name in all positions of the document. The error is a
+// problem.List with the encoded problems, unless the output is unreadable.
 func Decode(file string, text []byte) (*Node, error) {
 	var m result
 	if err := gob.NewDecoder(bytes.NewReader(text)).Decode(&m); err != nil {

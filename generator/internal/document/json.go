@@ -67,8 +67,8 @@ func (r *jsonReader) readValue(depth int) (*Node, error) {
 	return n, nil
 }
 
-// toInteger returns an integer as an int64, because a float64 cannot represent all integers. A number with a
-// fraction or an exponent, or outside of the range of int64, becomes a float64.
+// toInteger converts an integer to an int64, because a float64 cannot represent all integers. It converts a
+// number to a float64 if the number has a fraction or an exponent, or is outside of the range of int64.
 func toInteger(n json.Number) any {
 	if i, err := n.Int64(); err == nil {
 		return i
@@ -190,8 +190,8 @@ func jsonMessage(found, context string) string {
 	return message
 }
 
-// jsonMessages contains messages for the author of the document. Each key is the end of an error message of the
-// decoder. The end of a decoder's message describes where the decoder found an invalid character.
+// jsonMessages contains messages for the author of the document. Each key is the last part of an error message
+// of the decoder, which describes where the decoder found an invalid character.
 var jsonMessages = map[string]string{
 	"in string literal":                          "the quote that opens here is not closed on its line",
 	"looking for beginning of object key string": "want a key in double quotes",

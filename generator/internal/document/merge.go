@@ -10,9 +10,10 @@ import (
 )
 
 // Merge applies an upper layer (over) to a lower layer (base) like a JSON merge patch (RFC 7396). Mappings are merged by
-// key, a null removes a key, and other values are replaced. Unlike a JSON merge patch, Merge merges two lists by name if all
-// their items are mappings with different names. Merge does not change its arguments, and every value keeps its position. If
-// a null in the upper layer removes nothing, Merge returns a note, because the key is probably misspelled or outdated.
+// key, a null removes a key, and other values are replaced. Unlike a JSON merge patch, Merge merges two named lists (see
+// isNamedList) item by item: items with the same name are merged. Merge does not change its arguments, and every value
+// keeps its position. If a null in the upper layer removes nothing, Merge returns a note, because the key is probably
+// misspelled or outdated.
 func Merge(base, over *Node) (merged *Node, notes problem.List) {
 	m := &merger{}
 	return m.node(base, over), m.notes
@@ -71,7 +72,8 @@ func mergeFields(base, over Field, merge func(base, over *Node) *Node) Field {
 	return Field{Position: position, Key: base.Key, Value: merge(base.Value, over.Value)}
 }
 
-// mergeLists merges two lists of named mappings by name.
+// mergeLists merges two named lists (see isNamedList): it merges items with the same name, and appends the other items
+// of the upper list.
 func mergeLists(base, over *Node, merge func(base, over *Node) *Node) *Node {
 	merged := &Node{Position: base.Position, Kind: List, replaces: base.replaces}
 	added := map[any]*Node{}
@@ -94,7 +96,8 @@ func mergeLists(base, over *Node, merge func(base, over *Node) *Node) *Node {
 	return merged
 }
 
-// isNamedList reports whether all items of a list are mappings with different names, such as containers.
+// isNamedList reports whether a list is not empty, and each item is a mapping with a field "name" that is unique in the
+// list. For example, a list of containers is a named list.
 func isNamedList(list *Node) bool {
 	if list.Kind != List {
 		return false

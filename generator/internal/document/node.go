@@ -22,11 +22,11 @@ type Node struct {
 	removed map[string]problem.Position // keys that a null in a later layer removed, and the positions of the nulls
 	idle    []Field                     // nulls of later layers that removed nothing
 
-	// replaces is a flag for the nodes of a patch that Compose made from two patches. The flag "replaces" is true if the
-	// node replaces a value of the first patch. A null can replace a value of the first patch. trainyard never reports a
-	// null that replaces a value as a null that removes nothing. A mapping or list that replaces a value of the first
-	// patch is not merged into the base. If trainyard applied the two patches one after the other, the value of the
-	// first patch would already have replaced the value of the base.
+	// replaces is set in a patch that Compose made from two patches: it is true if a node of the second patch replaces a
+	// value of the first patch. A mapping or list with this flag replaces the value of the base instead of being merged
+	// with it. If the two patches were applied one after the other, the first patch would already have replaced the
+	// value of the base. A null with this flag is never reported as a null that removes nothing, because it removes the
+	// value of the first patch.
 	replaces bool
 }
 
@@ -47,8 +47,7 @@ const (
 	List
 )
 
-// Empty reports whether a node is null or missing. A value that could not be read does not count as
-// empty.
+// Empty reports whether a node is null or missing. A value that could not be read is not empty.
 func (n *Node) Empty() bool {
 	return n == nil || n.Kind == Scalar && n.Scalar == nil && !n.Unreadable
 }
@@ -114,8 +113,8 @@ func (n *Node) Field(key string) *Field {
 	return nil
 }
 
-// indexFields returns a function that finds a field by its key, as Field does. Each call of the returned function
-// takes constant time, even in a mapping with many fields.
+// indexFields returns a function that finds a field by its key, as Field does. Unlike Field, the returned
+// function is fast even if the mapping has many fields.
 func (n *Node) indexFields() func(key string) *Field {
 	if len(n.Fields) <= 16 { // a linear search is faster for few fields
 		return n.Field
@@ -127,7 +126,7 @@ func (n *Node) indexFields() func(key string) *Field {
 	return func(key string) *Field { return fields[key] }
 }
 
-// remove stores the position of a null that removes a key of the mapping.
+// remove records that a null has removed a key of the mapping, and stores the position of the null.
 func (n *Node) remove(null *Field) {
 	if n.removed == nil {
 		n.removed = map[string]problem.Position{}
@@ -149,12 +148,13 @@ func (n *Node) Removals() []problem.Position {
 	return slices.SortedFunc(maps.Values(n.removed), problem.Position.Compare)
 }
 
-// IdleNulls returns the nulls in later layers that had no effect. A null has no effect if no earlier layer has a key
-// with the same name.
+// IdleNulls returns the nulls in later layers that had no effect. A null has no effect if the merged earlier layers
+// do not contain its key.
 func (n *Node) IdleNulls() []Field { return n.idle }
 
-// Locate returns the position of the value at a path of keys and indexes. If the value is missing, Locate returns the
-// position of its nearest parent that exists.
+// Locate returns the position of the scalar at a path of keys and indexes. For a mapping or list that is the value
+// of a key, Locate returns the position of the key. If the value is missing, Locate returns the position of its
+// nearest parent that exists.
 func (n *Node) Locate(path ...string) problem.Position {
 	key, value := n.find(path)
 	if value != nil && value.Kind == Scalar {
@@ -170,8 +170,9 @@ func (n *Node) LocateKey(path ...string) problem.Position {
 	return key
 }
 
-// find follows a path of keys and indexes. It returns the position of the last key or item that
-// exists. The result "value" is nil if a part of the path is missing.
+// find follows a path of keys and indexes. It returns the position of the last key or item of the
+// path that exists, and the value at the end of the path. The result "value" is nil if a part of
+// the path is missing.
 func (n *Node) find(path []string) (key problem.Position, value *Node) {
 	key = n.Position
 	for _, step := range path {
@@ -189,14 +190,15 @@ func (n *Node) find(path []string) (key problem.Position, value *Node) {
 	return key, n
 }
 
-// Without removes a key from a copy of the mapping, and returns the copy.
+// Without returns a copy of the mapping that lacks a key.
 func (n *Node) Without(key string) *Node {
 	changed := *n
 	changed.Fields = slices.DeleteFunc(slices.Clone(n.Fields), func(f Field) bool { return f.Key == key })
 	return &changed
 }
 
-// With returns a copy of the mapping in which a key has another value.
+// With returns a copy of the mapping in which a key has the given value. If the mapping does not have the key, the copy
+// does not have it either.
 func (n *Node) With(key string, value *Node) *Node {
 	changed := *n
 	changed.Fields = slices.Clone(n.Fields)
@@ -206,7 +208,7 @@ func (n *Node) With(key string, value *Node) *Node {
 	return &changed
 }
 
-// Renamed returns a copy of a mapping in which the field at an index has another key.
+// Renamed returns a copy of a mapping in which the field at the given index has the given key.
 func (n *Node) Renamed(index int, key string) *Node {
 	changed := *n
 	changed.Fields = slices.Clone(n.Fields)

@@ -14,12 +14,12 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// maxMarks is the maximum number of brackets and commas in a text. If a list or mapping in brackets is on one line, the
-// parser needs 650 bytes of memory for each bracket and comma of the line.
+// maxMarks is the maximum number of brackets and commas in a text. There is a limit because the parser needs 650 bytes
+// of memory for each bracket and comma in a list or mapping that is written on one line.
 const maxMarks = 250_000
 
-// checkMarks refuses texts with too many brackets and commas. A document with the largest allowed number of keys and
-// values needs fewer than maxMarks brackets and commas.
+// checkMarks refuses texts with more than maxMarks brackets and commas. Even a document with MaxNodes keys and
+// values does not need so many.
 func checkMarks(name string, text []byte) error {
 	marks := 0
 	for offset, b := range text {
@@ -34,8 +34,8 @@ func checkMarks(name string, text []byte) error {
 	return nil
 }
 
-// checkLineBreaks refuses characters that end a line only for some YAML parsers, because two parsers could read
-// different values from the same text.
+// checkLineBreaks refuses characters that only some YAML parsers read as the end of a line. With these
+// characters, two parsers could read different values from the same text.
 func checkLineBreaks(name string, text []byte) error {
 	offset := bytes.IndexAny(text, "\u0085\u2028\u2029")
 	if offset < 0 {
@@ -46,9 +46,9 @@ func checkLineBreaks(name string, text []byte) error {
 	return errorAt(name, line, column, "not YAML: U+%04[1]X ends a line only for some YAML parsers: write \"\\u%04[1]X\" in double quotes", r)
 }
 
-// version12 matches the directive %YAML 1.2 at the positions where YAML allows directives. The parser refuses the
-// version 1.2 of YAML, so parseYAML replaces the version with 1.1. Replacing YAML 1.2 with YAML 1.1 is safe, because
-// every accepted document has the same meaning in both versions.
+// version12 matches the directive %YAML 1.2 at the positions where YAML allows directives. The parser refuses this
+// directive, so parseYAML changes the version in it to 1.1. The change is safe, because every document that
+// trainyard accepts has the same meaning in both versions.
 var version12 = regexp.MustCompile(`(?m)((?:\A\x{FEFF}?|^\.\.\..*\n)(?:(?:%|[ \t\r]*#).*\n|[ \t\r]*\n)*%YAML[ \t]+)1\.2\b`)
 
 func parseYAML(name string, text []byte, single bool) ([]*Node, error) {
@@ -147,7 +147,7 @@ var supportedTags = map[string]bool{
 	"!!str": true, "!!int": true, "!!float": true, "!!bool": true, "!!null": true, "!!timestamp": true, "!!map": true, "!!seq": true, "": true,
 }
 
-// convertAlias converts the anchored value to which an alias refers, and gives the value the position of the alias.
+// convertAlias converts the value to which an alias refers. The result has the position of the alias.
 func (c *converter) convertAlias(n *Node, y *yaml.Node, depth int) *Node {
 	if c.open[y.Alias] {
 		c.reportLimit(n, "alias *%s is inside the value of its own anchor", message.Shorten(y.Value, 60))

@@ -9,8 +9,8 @@ import (
 )
 
 // yaml11Scalar reads a scalar by the rules of YAML 1.1, with the YAML library of kubectl and the API server. For
-// example, YAML 1.1 reads yes, on and y as true, and 010 as eight. The result "ok" is false for scalars that have the
-// same value in YAML 1.1 and YAML 1.2.
+// example, YAML 1.1 reads yes, on and y as true, and 010 as eight. If a quick test shows that YAML 1.2 reads the same
+// value, or if the library cannot read the scalar, the result "ok" is false.
 func yaml11Scalar(y *yaml.Node) (value any, ok bool) {
 	const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle | yaml.TaggedStyle
 	if y.Style&quoted != 0 || y.Value == "" || strings.Contains(y.Value, "\n") {
@@ -24,7 +24,7 @@ func yaml11Scalar(y *yaml.Node) (value any, ok bool) {
 }
 
 // isShortNumber reports whether a text is 0, or an integer with fewer than 16 digits and without a leading 0. All
-// versions of YAML read a short number in the same way, so a call of the slow YAML library is not necessary.
+// versions of YAML read such a number in the same way, so yaml11Scalar need not call the slow YAML library.
 func isShortNumber(text string) bool {
 	return text == "0" || text[0] != '0' && len(text) < 16 && strings.Trim(text, "0123456789") == ""
 }

@@ -79,8 +79,8 @@ func (m syntaxMessage) String(e syntaxError) string {
 	return strings.NewReplacer("{found}", fmt.Sprintf("%q", e.found), "{line}", fmt.Sprint(e.start.Line)).Replace(text)
 }
 
-// yamlError rewrites an error of the YAML parser so that the author of the document understands it, and adds
-// the position of the error.
+// yamlError rewrites an error of the YAML parser for the author of the document, and adds the position of
+// the error.
 func yamlError(name string, text []byte, err error) error {
 	var e *yaml.LoadError
 	if !errors.As(err, &e) {
@@ -122,8 +122,8 @@ func (s syntaxError) explain(text []byte, e *yaml.LoadError) (problem.Position, 
 	return s.at, explained.String(s) + quoteHint(text, s.at)
 }
 
-// forbiddenCharacter finds a character that YAML forbids, because the parser reports such a character without a
-// position.
+// forbiddenCharacter searches for the first character that YAML forbids, and reports its position. The parser
+// reports such a character without a position.
 func forbiddenCharacter(name string, text []byte, message string) error {
 	var c cursor
 	for offset, r := range string(text) {

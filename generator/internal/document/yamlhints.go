@@ -8,9 +8,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// indentationHint explains a ":" or a key that the parser did not expect. The cause of an unexpected ":" or key is
-// often the indentation of the line, or a missing colon in the line above. If the error has a cause other than the
-// indentation or a missing colon, indentationHint returns an empty hint.
+// indentationHint explains a ":" or a key that the parser did not expect. The cause is often the indentation of
+// the line, or a missing colon in the line above. If indentationHint finds neither of these causes, it returns an
+// empty hint.
 func indentationHint(text []byte, at problem.Position, found string) (problem.Position, string) {
 	lines := strings.Split(string(text), "\n")
 	if at.Line > len(lines) {
@@ -34,10 +34,10 @@ func indentationHint(text []byte, at problem.Position, found string) (problem.Po
 	return at, ""
 }
 
-// lineBefore returns the index of the nearest non-blank line above the given line. If there is no such line,
-// lineBefore returns -1. If the argument "skipComments" is true, lineBefore also ignores lines with comments. In
-// YAML, a text that continues over several lines ends at a comment line. If a caller looks for an earlier line of a
-// text that continues over several lines, the caller must set "skipComments" to false.
+// lineBefore returns the index of the nearest non-blank line above the line with the given index, or -1 if there is
+// no such line. If the argument "skipComments" is true, lineBefore also ignores comment lines. A caller that looks
+// for an earlier line of the same multi-line text must set "skipComments" to false, because a comment line ends
+// such a text in YAML.
 func lineBefore(lines []string, index int, skipComments bool) int {
 	for index--; index >= 0; index-- {
 		if text := strings.TrimSpace(lines[index]); text != "" && (!skipComments || text[0] != '#') {
@@ -47,8 +47,8 @@ func lineBefore(lines []string, index int, skipComments bool) int {
 	return -1
 }
 
-// misalignedKey explains a key whose indentation is between two levels. A misaligned key is indented less than the
-// mapping above it, but more than the parent of this mapping.
+// misalignedKey explains a key whose indentation is between two levels: the key is indented less than the mapping
+// above it, but more than the parent of this mapping. For any other key, misalignedKey returns "".
 func misalignedKey(lines []string, at problem.Position) string {
 	line, least := 0, 0
 	for i := lineBefore(lines, at.Line-1, true); i >= 0; i = lineBefore(lines, i, true) {
@@ -74,9 +74,9 @@ func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, "
 // quotePattern matches a double or single quote, but not an apostrophe inside a word.
 var quotePattern = regexp.MustCompile(`"|\B'|'\B`)
 
-// quoteHint looks above an error for the nearest line with an odd number of quotes. In a line with an odd number of
-// quotes, a closing quote may be missing. If a closing quote is missing, the parser reports the error only at the
-// next quote, which can be many lines below.
+// quoteHint searches upwards from the line of an error for the nearest line with an odd number of quotes. A closing
+// quote may be missing in that line. The parser reports a missing quote only at the next quote, which can be many
+// lines below.
 func quoteHint(text []byte, at problem.Position) string {
 	lines := strings.Split(string(text), "\n")
 	for i := min(at.Line, len(lines)) - 1; i >= 0; i-- {

@@ -58,7 +58,8 @@ type Schema struct {
 // Pattern is a regular expression in the syntax that RE2 and ECMA 262 have in common.
 type Pattern string
 
-// MarshalJSON escapes all characters outside of ASCII, because a pattern can contain invisible characters.
+// MarshalJSON writes a pattern in which all characters outside of ASCII are escaped, because some of them are
+// invisible.
 func (p Pattern) MarshalJSON() ([]byte, error) {
 	text, err := encode(string(p))
 	var b bytes.Buffer
@@ -86,7 +87,7 @@ func (s *Schema) MarshalJSON() ([]byte, error) {
 	return encode((*keywords)(s))
 }
 
-// Properties maps names to schemas, in the order in which the names were set.
+// Properties maps names to schemas, and keeps the order in which the names were set.
 type Properties struct {
 	names   []string
 	schemas map[string]*Schema
@@ -139,7 +140,7 @@ func (p *Properties) MarshalJSON() ([]byte, error) {
 	return slices.Concat([]byte("{"), bytes.Join(members, []byte(",")), []byte("}")), nil
 }
 
-// encode is json.Marshal without escapes for <, > and &, so that patterns stay readable.
+// encode converts a value to JSON as json.Marshal does, but does not escape <, > and &, so that patterns stay readable.
 func encode(value any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

@@ -17,10 +17,10 @@ var commonDevices = []string{
 	nvidia + "/gpu", nvidia + "/gpu.shared", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe", "habana.ai/gaudi", "aws.amazon.com/neuron",
 }
 
-// NVIDIA's device plugin registers MIG slices as mig-PROFILE. A MIG profile such as 1c.2g.10gb.me consists of compute slices
-// (1c, optional), GPU slices from 1 to 7 (2g), memory (10gb) and attributes (me, optional). NVIDIA's device plugin appends
-// ".shared" to the name of a slice that several pods share. Sources: MigProfile in go-nvlib, and AddMIGResource in
-// k8s-device-plugin.
+// NVIDIA's device plugin registers MIG slices as mig-PROFILE. A MIG profile such as 1c.2g.10gb.me consists of the number of
+// compute slices (1c, optional), the number of GPU slices (2g, from 1 to 7), the memory (10gb) and attributes (me,
+// optional). NVIDIA's device plugin appends ".shared" to the name of a slice that several pods share. Sources: MigProfile
+// in go-nvlib, and AddMIGResource in k8s-device-plugin.
 var (
 	migSlice = regexp.MustCompile(`^mig-([1-7]c\.)?[1-7]g\.[1-9][0-9]*gb([.-](me|me\.all|gfx))*(\.shared)?$`)
 	// likeMIG matches every name that begins like the name of a MIG slice.
@@ -58,7 +58,7 @@ func DescribeMisspelling(name string) string {
 	return ""
 }
 
-// commonDevice returns the common device name that an author has probably misspelled, or "" if there is none. Device
+// commonDevice returns the correct spelling of a device name that is probably misspelled, and otherwise "". Device
 // names of different vendors often differ by only a few letters, such as gpu and npu. Therefore commonDevice treats
 // only certain differences between names as spelling mistakes.
 func commonDevice(name string) string {
@@ -85,9 +85,9 @@ func commonDevice(name string) string {
 // such as amd.com, can differ by only one letter from the domain of another vendor.
 const minDomain = 8
 
-// isMisspelledDomain compares a domain with the domain "meant". The result is true if the domain lacks only the ending
-// ".com", or if the two domains differ by one typing error. isMisspelledDomain ignores a typing error if the domain "meant"
-// has fewer than minDomain characters.
+// isMisspelledDomain reports whether a domain is a misspelling of the domain "meant". A misspelling lacks only the ending
+// ".com", or differs by one typing error. If the domain "meant" has fewer than minDomain characters, a typing error does
+// not count as a misspelling.
 func isMisspelledDomain(domain, meant string) bool {
 	return domain+".com" == meant || len(meant) >= minDomain && message.Typos(domain, meant) == 1
 }

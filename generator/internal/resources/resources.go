@@ -33,9 +33,9 @@ func IsDevice(name string) bool {
 func CanOvercommit(name string) bool { return !IsDevice(name) && !strings.HasPrefix(name, hugePages) }
 
 // DescribeInvalid returns a message if a container cannot have a resource with the given name. For a valid resource name,
-// DescribeInvalid returns an empty message. DescribeInvalid also refuses a device name with the prefix "limits.", which
-// belongs to a ResourceQuota. No cluster has a device whose name begins with "limits.". Source: the function
-// validateContainerResourceName in the package pkg/apis/core/validation of Kubernetes.
+// DescribeInvalid returns an empty message. Unlike Kubernetes, DescribeInvalid also refuses a device name with the prefix
+// "limits.", because this prefix belongs to names in a ResourceQuota, and no cluster has such a device. Source: the
+// function validateContainerResourceName in the package pkg/apis/core/validation of Kubernetes.
 func DescribeInvalid(name string) string {
 	for _, prefix := range quotaPrefixes {
 		if meant, ok := strings.CutPrefix(name, prefix); ok && isValid(meant) {

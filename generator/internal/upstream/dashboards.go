@@ -42,7 +42,7 @@ type persesDisplay struct {
 	Description string `json:"description"`
 }
 
-// persesPlugin is the reference to a plugin of Perses, with a spec that the plugin defines.
+// persesPlugin names a plugin of Perses in the field Kind. The plugin defines the fields of Spec.
 type persesPlugin struct {
 	Kind string         `json:"kind"`
 	Spec map[string]any `json:"spec"`

@@ -1,6 +1,7 @@
-// Package upstream has the Go types of the objects that trainyard generates. Upstream projects define the Go types of
-// generated objects, except for the types of trainyard's own kinds. The verify stage decodes generated objects into the Go
-// types of this package. The Go types are not used to build objects, because CUE builds all objects.
+// Package upstream lists a Go type for each kind of object that trainyard generates. Most Go types come from the modules
+// of upstream projects. trainyard defines the Go types of its own kinds, and the incomplete types in partialTypes. The
+// verify stage decodes generated objects into the Go types of this package. The Go types are not used to build objects,
+// because CUE builds all objects.
 package upstream
 
 import (

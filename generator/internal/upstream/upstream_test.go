@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/upstream"
 )
 
-// openshiftDocument describes a platform on OpenShift that Argo CD delivers. Only an AppProject that is generated for
-// OpenShift allows all kinds of objects that trainyard generates.
+// openshiftDocument describes a platform on OpenShift that Argo CD delivers. The test needs OpenShift, because on
+// other clusters, the kinds that Argo CD may apply do not include the kinds of OpenShift.
 const openshiftDocument = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform

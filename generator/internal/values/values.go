@@ -1,5 +1,4 @@
-// Package values reads plain data, which consists of mappings, lists and scalars in the types that encoding/json
-// decodes.
+// Package values reads values from decoded JSON, which consists of mappings, lists and scalars.
 package values
 
 import "strconv"
@@ -12,8 +11,7 @@ func Mapping(from map[string]any, keys ...string) map[string]any {
 	return from
 }
 
-// Mappings reads the list at a key of a mapping, and returns the items that are mappings. Mappings omits the items
-// that are not mappings.
+// Mappings reads the list at a key of a mapping, and returns only the items that are mappings.
 func Mappings(from map[string]any, key string) []map[string]any {
 	list, _ := from[key].([]any)
 	var items []map[string]any

@@ -18,8 +18,8 @@ import (
 // maxSuggested is the maximum number of words that one message suggests.
 const maxSuggested = 3
 
-// Choice adds a suggestion to a message about a forbidden word: the most similar allowed words, or all allowed words if
-// none is similar.
+// Choice adds a suggestion to a message about a forbidden word. The suggestion consists of the most similar allowed
+// words. If there are none, or more than maxSuggested, the suggestion consists of all allowed words.
 func Choice(text, word string, allowed []string) string {
 	similar := Similar(word, allowed)
 	switch n := len(similar); {
@@ -62,8 +62,8 @@ func quoteAll(words []string) []string {
 	return quoted
 }
 
-// Lookalike returns a remark about the first character outside of ASCII in a word, because this character may look
-// like an ASCII letter. If the word contains only ASCII characters, Lookalike returns an empty remark.
+// Lookalike returns a remark about the first printable character outside of ASCII in a word, because this character
+// may look like an ASCII letter. If the word contains no such character, Lookalike returns an empty remark.
 func Lookalike(word string) string {
 	for _, r := range word {
 		if r > unicode.MaxASCII && unicode.IsPrint(r) {
@@ -73,8 +73,8 @@ func Lookalike(word string) string {
 	return ""
 }
 
-// Describe returns the words for a value in a message: the type of a mapping or list, or the value of a scalar. If the
-// scalar has a wrong type, the description begins with this type.
+// Describe describes a value for a message. For a mapping or list, the description is the type. For a scalar, the
+// description is the value. If a text or number has a wrong type, the type precedes the value, as in: the number 5.
 func Describe(n *document.Node, want cue.Kind) string {
 	switch n.Kind {
 	case document.Mapping:

@@ -16,7 +16,7 @@ import (
 )
 
 // FuzzVet checks that Vet never panics, and never reports a position outside of the text. Vet must report an
-// unknown field or a wrong type exactly if a strict decoder reports one.
+// unknown field or a wrong type if, and only if, a strict decoder reports one.
 func FuzzVet(f *testing.F) {
 	f.Add(false, goodRuntime)
 	f.Add(false, plainGood)

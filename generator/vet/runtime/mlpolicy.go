@@ -8,9 +8,9 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// manyLaunchers refuses mlPolicy.numNodes above 1. Trainer applies mlPolicy.numNodes to the launcher. If
-// mlPolicy.numNodes is 2, Trainer therefore starts two launchers, and each launcher runs mpirun. The launcher is the
-// ReplicatedJob with the label trainjob-ancestor-step: trainer.
+// manyLaunchers refuses mlPolicy.numNodes above 1. Trainer applies mlPolicy.numNodes to the ReplicatedJob with the
+// label trainjob-ancestor-step: trainer, which is the launcher. If mlPolicy.numNodes is 2, Trainer therefore starts
+// two launchers, and each launcher runs mpirun.
 func manyLaunchers(p *pass) {
 	v := p.root.get("spec", "mlPolicy", "numNodes")
 	if number, ok := v.readInteger(); ok && number > 1 && p.launcher.isSet() {
@@ -45,8 +45,9 @@ func launcherNotANode(p *pass) {
 		"write true, or put everything that nodes need into the runtime")
 }
 
-// rootSSHKeys finds SSH keys that ssh refuses. If root runs ssh, ssh refuses key files that other users can read. Other
-// users can read the key files that Trainer mounts, whatever the mount path is.
+// rootSSHKeys finds runtimes in which root runs ssh, or in which the SSH keys are in the home folder of root. If root
+// runs ssh, ssh refuses key files that other users can read. Trainer mounts the key files with such modes, whatever the
+// mount path is.
 func rootSSHKeys(p *pass) {
 	v := p.mpi.get("sshAuthMountPath")
 	shown := message.Quote(v.text())

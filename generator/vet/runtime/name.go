@@ -4,7 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// invalidName finds names of runtimes that the API server refuses. Source: the API server, names of custom resources.
+// invalidName finds names of runtimes that the API server refuses. Source: the API server's validation of the
+// names of custom resources.
 func invalidName(p *pass) {
 	metadata := p.root.get("metadata")
 	name := metadata.get("name")

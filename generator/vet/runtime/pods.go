@@ -65,7 +65,7 @@ func inheritedLauncherArgs(p *pass) {
 }
 
 // openMPI5Hostfile finds launchers that pass no host file to PRRTE, which starts the ranks of Open MPI 5. PRRTE
-// ignores the variables that Trainer sets.
+// ignores the variables with which Trainer passes the path of the host file.
 func openMPI5Hostfile(p *pass) {
 	c := mainContainer(p.launcher)
 	variables := []string{"PRTE_MCA_prte_default_hostfile", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE"}
@@ -75,8 +75,8 @@ func openMPI5Hostfile(p *pass) {
 	}
 }
 
-// coreBinding finds launchers that do not set how Open MPI or Intel MPI binds ranks to cores. MPICH does not bind ranks
-// by default.
+// coreBinding finds launchers that do not set how Open MPI or Intel MPI binds ranks to cores. Launchers with a variable
+// of MPICH, such as HYDRA_LAUNCHER, are left out, because MPICH does not bind ranks by default.
 func coreBinding(p *pass) {
 	c := mainContainer(p.launcher)
 	variables := []string{"OMPI_MCA_hwloc_base_binding_policy", "PRTE_MCA_hwloc_default_binding_policy", "I_MPI_PIN", "I_MPI_PIN_DOMAIN", "HYDRA_HOST_FILE", "HYDRA_LAUNCHER"}

@@ -76,9 +76,8 @@ func wrongReplicaCount(p *pass) {
 	}
 }
 
-// wrongSuccessPolicy checks that a TrainJob succeeds when the launcher completes. A success policy with the operator
-// Any may have an empty list of targets. With the operator Any, one completed ReplicatedJob is enough, and only the
-// launcher completes.
+// wrongSuccessPolicy checks that a TrainJob succeeds when the launcher completes. With the operator Any, the list of
+// targets may be empty: one completed ReplicatedJob is then enough, and only the launcher completes.
 func wrongSuccessPolicy(p *pass) {
 	if !p.launcher.isSet() {
 		return

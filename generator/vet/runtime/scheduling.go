@@ -11,8 +11,8 @@ func gangSchedulers(r runtime) []value {
 	return schedulers
 }
 
-// gangDeadlock finds pods that are created only when other pods are ready. The PodGroup also counts the pods that do
-// not exist yet, so the scheduler starts no pod until all pods exist.
+// gangDeadlock finds settings that delay the creation of pods until other pods are ready. The PodGroup also counts
+// pods that do not exist yet, so the scheduler starts no pod until all pods exist. Therefore no pod ever starts.
 func gangDeadlock(p *pass) {
 	if len(gangSchedulers(p.runtime)) == 0 {
 		return

@@ -18,8 +18,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// checkTypes reports the same type errors as strict decoding into Trainer's Go type, but with the position of each
-// error. TrainingRuntimes and ClusterTrainingRuntimes have the same type.
+// checkTypes reports values with a wrong type and unknown fields. Strict decoding into Trainer's Go type would
+// find the same errors, but not their positions. checkTypes compares each runtime with the type
+// ClusterTrainingRuntime, because a TrainingRuntime has the same fields.
 func (p *pass) checkTypes() {
 	p.compare(p.root, reflect.TypeFor[trainer.ClusterTrainingRuntime]())
 }
@@ -63,7 +64,8 @@ func (p *pass) compareFields(v value, known map[string]reflect.Type) {
 	}
 }
 
-// maxSuggestions limits how many unknown fields get a suggestion, because each search takes time.
+// maxSuggestions is the maximum number of unknown fields for which a note suggests a field name. Each search for a
+// similar name takes time.
 const maxSuggestions = 100
 
 func (p *pass) suggestion(key string, known map[string]reflect.Type) string {

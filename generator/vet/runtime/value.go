@@ -8,9 +8,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// value is a part of a document, such as a scalar or a list item. The field "node" is empty if the document does
-// not contain the value. A value that the document does not contain gets the position of its nearest parent in the
-// document.
+// value is a part of a document, such as a scalar or a list item. If the document does not contain the value, the
+// field "node" is empty, and the position is the position of the nearest parent in the document.
 type value struct {
 	node *document.Node
 	at   problem.Position // position of a scalar or list item; for any other value, position of its key
@@ -19,10 +18,10 @@ type value struct {
 
 func rootValue(n *document.Node) value { return value{node: n, at: n.Position} }
 
-// childValue returns the value of the node n, which is a child of v. The argument "step" is the key or the list
-// index under which v contains n. If the node n is a scalar, the position of the value is the position of n. If the
-// node n is not a scalar, the argument "at" is the position of the value, for example the position of the node's
-// key.
+// childValue returns the value of the node n, which is a child of v. The argument "step" is the last element of the
+// value's path: a key, or the name or index of a list item. If n is a scalar other than null, the position of the
+// value is the position of n. Otherwise, the argument "at" is the position of the value, for example the position
+// of the key of n.
 func (v value) childValue(step string, n *document.Node, at problem.Position) value {
 	if n.Kind == document.Scalar && n.Scalar != nil {
 		at = n.Position
@@ -30,8 +29,8 @@ func (v value) childValue(step string, n *document.Node, at problem.Position) va
 	return value{n, at, append(slices.Clip(v.path), step)}
 }
 
-// isSet reports whether the document sets the value. isSet returns false for null, because the cluster also
-// treats null as a value that is not set.
+// isSet reports whether the document sets the value. isSet returns false for null, because the cluster
+// treats a field with the value null as a missing field.
 func (v value) isSet() bool { return !v.node.Empty() }
 
 func (v value) get(keys ...string) value {
@@ -91,7 +90,8 @@ func (v value) listTexts() []string {
 	return all
 }
 
-// readInteger returns the value as an integer. A document can write an integer as 2 or as 2.0.
+// readInteger returns the value as an integer. A document can write an integer as 2 or as 2.0. The result "ok" is false
+// if the value is not an integer.
 func (v value) readInteger() (number int64, ok bool) {
 	switch scalar := v.node.Scalar.(type) {
 	case int64:

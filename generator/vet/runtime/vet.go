@@ -27,8 +27,8 @@ type Trap struct {
 	Doc  string // the meaning of the rule, in one sentence without a full stop
 }
 
-// Vet checks every runtime of a YAML stream, a JSON file, or a List from kubectl get, and ignores documents of other
-// kinds. If the text cannot be read, the error is a problem.List and the report is empty.
+// Vet checks every runtime in a text, and ignores objects of other kinds. The text is a YAML stream, a JSON file, or
+// a List from kubectl get. If the text cannot be read, the error is a problem.List and the report is empty.
 func Vet(name string, text []byte) (Report, error) {
 	documents, err := document.ParseStream(name, text)
 	if err != nil {
@@ -47,8 +47,8 @@ func Vet(name string, text []byte) (Report, error) {
 	return report, nil
 }
 
-// IsRuntimeFile reports whether a text contains a training runtime or an empty List. IsRuntimeFile compares only API
-// groups and kinds, and stops at the first syntax error.
+// IsRuntimeFile reports whether a text contains a training runtime or an empty List. IsRuntimeFile reads only the
+// API group and the kind of each document, and stops at the first syntax error.
 func IsRuntimeFile(name string, text []byte) bool {
 	documents, _ := document.ParseStream(name, text) // Vet reports the error
 	return slices.ContainsFunc(documents, func(n *document.Node) bool {
@@ -56,7 +56,8 @@ func IsRuntimeFile(name string, text []byte) bool {
 	})
 }
 
-// isEmptyList recognizes an empty List, which kubectl prints for a cluster without runtimes.
+// isEmptyList reports whether a document is an empty List. If a cluster has no runtimes, kubectl get prints an empty
+// List.
 func isEmptyList(n *document.Node) bool {
 	items := n.Get("items")
 	return isList(n) && !items.Empty() && len(items.Items) == 0
@@ -133,8 +134,8 @@ func (p *pass) add(list *problem.List, v value, message string) {
 	})
 }
 
-// hasWrongType reports whether the value at a path has a wrong type, or is inside a value with a wrong type. If a
-// value has a wrong type, rules about other mistakes ignore the value.
+// hasWrongType reports whether the value at a path has a wrong type, or is inside a value with a wrong type. No
+// rule reports another mistake in such a value.
 func (p *pass) hasWrongType(path []string) bool {
 	for end := range path {
 		if p.wrongTypes[pathKey(path[:end+1])] {

@@ -107,7 +107,7 @@ func TestVetPassesGoodRuntimes(t *testing.T) {
 	}
 }
 
-// findingMark is the mark that a test text contains before each value that Vet must report.
+// findingMark marks the values that Vet must report. In a test text, it stands before each of these values.
 const findingMark = "»"
 
 type edited struct {
@@ -118,7 +118,8 @@ type edited struct {
 	says  string   // text that the first message must contain, for rules with several messages
 }
 
-// applyEdits requires that the old text of each edit occurs exactly once.
+// applyEdits returns the edited text of the runtime. The test fails if the old text of an edit does not occur exactly
+// once.
 func (b edited) applyEdits(t testing.TB) string {
 	t.Helper()
 	text := b.base
@@ -205,7 +206,8 @@ func TestVetFindsTraps(t *testing.T) {
 	}
 }
 
-// TestMPIRulesNeedMPI replaces the MPI policy of each case with another policy.
+// TestMPIRulesNeedMPI replaces the MPI policy of each case with another policy. Rules about MPI must then report
+// nothing.
 func TestMPIRulesNeedMPI(t *testing.T) {
 	general := []string{"wrong-type", "unknown-field", "impossible-dependency", "gang-deadlock", "missing-scheduler-name", "two-gang-schedulers", "invalid-name", "invalid-resource-name", "unknown-device-limit", "missing-framework-label"}
 	policy := regexp.MustCompile(`\bmpi:`)

@@ -22,8 +22,8 @@ var (
 // memory than minBytes.
 var minBytes = resource.MustParse("1Mi")
 
-// findMissingUnits reports each amount of memory or of ephemeral storage that is smaller than any container needs.
-// findMissingUnits ignores amounts of 0. If an amount of memory is 0, the rule zero-amount reports it.
+// findMissingUnits reports amounts of memory and of ephemeral storage that are below minBytes, because the unit is
+// probably missing. findMissingUnits ignores amounts of 0. The rule zero-amount reports memory of 0.
 func findMissingUnits(job guard.Job) []violation {
 	var found []violation
 	for _, name := range []string{"memory", "ephemeral-storage"} {
@@ -40,14 +40,14 @@ func findMissingUnits(job guard.Job) []violation {
 }
 
 // findRefusedAmounts reports each resource whose request Kubernetes would refuse. A request must not exceed the limit
-// of the same resource. A request for a device needs a limit of the same amount (Kubernetes,
-// ValidateContainerResourceRequirements).
+// of the same resource. If the resource is a device or huge pages, the request must equal the limit. Source:
+// Kubernetes, ValidateContainerResourceRequirements.
 //
 // With Trainer 2.3, the runtime supplies each amount that the TrainJob does not set. For example, a TrainJob that sets only
-// a limit keeps the request of the runtime. The argument "runtime" contains only the amounts of CPU, memory and GPUs. The
-// argument "pods" contains all limits of the pods to which Trainer applies the amounts of the TrainJob. With the argument
-// "pods", findRefusedAmounts also finds devices that have no limit and are not GPUs. If the limits of the pods are unknown,
-// the argument "pods" is empty.
+// a limit keeps the request of the runtime. The argument "runtime" contains only the runtime's amounts of CPU, memory and
+// GPUs. The argument "pods" contains all limits of the pods to which Trainer applies the amounts of the TrainJob.
+// findRefusedAmounts needs "pods" to find other devices without a limit. The argument "pods" is empty if the platform does
+// not contain the runtime.
 func findRefusedAmounts(job guard.Job, runtime guard.Runtime, pods []map[string]resource.Quantity) []violation {
 	if job.UnknownAmounts {
 		return nil
@@ -82,7 +82,8 @@ func lacksLimit(job guard.Job, name string, pods []map[string]resource.Quantity)
 	return job.Replaces != "" || slices.ContainsFunc(pods, isMissing)
 }
 
-// describeRemedy returns the field at which a refused amount is reported, and a text that tells the user what to change.
+// describeRemedy returns the field, "limits" or "requests", at which findRefusedAmounts reports a resource, and a text
+// that tells the user what to change.
 func describeRemedy(job guard.Job, name string) (field, remedy string) {
 	if _, set := job.Requests[name]; !set {
 		return "limits", "write requests too, because Trainer keeps the request of the runtime otherwise"
@@ -111,9 +112,10 @@ func amountsIn(job guard.Job, field string) map[string]resource.Quantity {
 	return job.Requests
 }
 
-// effectiveAmount returns the amount of a resource in a pod of the TrainJob. If the TrainJob sets no amount, the result is
-// the amount in the runtime. In a runtime, requests and limits are equal. The result "ok" is false if neither the TrainJob
-// nor the runtime sets an amount. If job.Replaces is set, Trainer ignores the amounts of the runtime.
+// effectiveAmount returns the limit or the request of a resource in a pod of the TrainJob. The argument "own" holds the
+// TrainJob's limits or requests. If "own" does not contain the resource, the result is the runtime's amount, which is both
+// its limit and its request. If job.Replaces is set, Trainer ignores the amounts of the runtime. The result "ok" is false
+// if the pod gets no amount.
 func effectiveAmount(own map[string]resource.Quantity, job guard.Job, runtime guard.Runtime, name string) (amount resource.Quantity, ok bool) {
 	if amount, ok = own[name]; ok || job.Replaces != "" {
 		return amount, ok

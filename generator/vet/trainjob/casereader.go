@@ -104,8 +104,8 @@ func (r *caseReader) checkComplete(n *document.Node, c cases.Case) {
 	}
 }
 
-// checkAddress reports a TrainJob if the rules of the tenant do not apply to it, for example
-// because its namespace is wrong.
+// checkAddress reports the apiVersion, kind or namespace of a TrainJob if the tenant's rules do not
+// apply to TrainJobs with this value.
 func (r *caseReader) checkAddress(job *document.Node, tenant string) {
 	for _, field := range []struct {
 		value     *document.Node
@@ -121,7 +121,7 @@ func (r *caseReader) checkAddress(job *document.Node, tenant string) {
 	}
 }
 
-// readLabels reads a mapping of texts. If the mapping is missing, readLabels returns nil.
+// readLabels reads a mapping from label keys to label values. If the mapping is missing, readLabels returns nil.
 func (r *caseReader) readLabels(n *document.Node) map[string]string {
 	if n == nil {
 		return nil

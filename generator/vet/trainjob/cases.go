@@ -46,8 +46,8 @@ func ReadCases(folder string) (map[string][]Case, error) {
 	return files, problems.Err()
 }
 
-// readFile reads the cases in a file. readFile reads at most one byte more than the parser allows, so that the parser
-// still reports a file that is too large.
+// readFile reads the cases in a file. In a file that is too large, readFile stops one byte after the parser's limit.
+// This byte is enough for the parser to report the file.
 func readFile(path string) ([]Case, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -72,8 +72,8 @@ func readFile(path string) ([]Case, error) {
 	return r.cases, r.problems.Err()
 }
 
-// TypeErrors lists the values that have a wrong type. The API server refuses values with a wrong type before it
-// evaluates the rules.
+// TypeErrors lists the values of a case's TrainJobs that the API server refuses before it evaluates the rules,
+// such as values with a wrong type.
 func (c Case) TypeErrors(p Platform) problem.List {
 	rules, ok := p.tenants[c.Tenant]
 	if !ok {
@@ -96,8 +96,7 @@ func (c Case) TypeErrors(p Platform) problem.List {
 func (c Case) Position(field string) problem.Position { return c.node.Locate(field) }
 
 // Mismatch describes how an outcome differs from the outcome that the case expects. The position of the problem is the
-// position of the field that contains the expected outcome. If the outcome equals the expected outcome, Mismatch finds
-// no difference, and the result "ok" is false.
+// position of the field that contains the expected outcome. The result "ok" is false if the two outcomes are equal.
 func (c Case) Mismatch(o cases.Outcome) (p problem.Problem, ok bool) {
 	located := o
 	located.Messages = nil
@@ -108,8 +107,8 @@ func (c Case) Mismatch(o cases.Outcome) (p problem.Problem, ok bool) {
 	return problem.Problem{Position: c.Position(field), Rule: failedTest, Message: c.Name + ": " + difference}, difference != ""
 }
 
-// withPosition adds the position of a value to a message that begins with the path of this value in
-// the TrainJob.
+// withPosition puts the position of a value in front of a message about this value. The message
+// must begin with the path of the value in the TrainJob. Other messages stay unchanged.
 func (c Case) withPosition(message string) string {
 	path, _, _ := strings.Cut(message, ":")
 	if !strings.HasPrefix(path, "spec") && !strings.HasPrefix(path, "metadata") {

@@ -25,13 +25,13 @@ var (
 
 const resourcesPath = "spec.trainer.resourcesPerNode"
 
-// violation is a value of a TrainJob that breaks a rule.
+// violation describes one value that breaks a rule.
 type violation struct {
 	rule          problem.Rule
 	path, message string
 }
 
-// findWrongResources reports each resource of a TrainJob with an invalid or misspelled name, and each fraction of a device.
+// findWrongResources reports resources with an invalid or misspelled name, and devices whose amount is not an integer.
 func findWrongResources(job guard.Job) []violation {
 	var found []violation
 	for _, name := range resourcesOf(job) {
@@ -46,8 +46,9 @@ func findWrongResources(job guard.Job) []violation {
 	return found
 }
 
-// findFraction looks at the limit and the request of a device, and returns the first of them that is not an integer. The
-// result "field" is empty if the limit and the request are integers, or if the resource is not a device.
+// findFraction returns the limit of a device if the limit is not an integer. Otherwise, findFraction returns the request
+// if the request is not an integer. The result "field" is empty if both are integers, or if the resource is not a
+// device.
 func findFraction(job guard.Job, name string) (field string, amount resource.Quantity) {
 	for _, field := range []string{"limits", "requests"} {
 		amount := amountsIn(job, field)[name]
@@ -60,8 +61,8 @@ func findFraction(job guard.Job, name string) (field string, amount resource.Qua
 }
 
 // findLostDevices reports each device that only the launcher would get, although ranks run only on the nodes.
-// findLostDevices reports nothing if the launcher of the runtime already has the device, because the TrainJob then only
-// changes the amount. Source: Trainer, jobset/builder.go.
+// findLostDevices ignores a device that the runtime already gives to the launcher, because the TrainJob only changes
+// the amount of this device. Source: Trainer, jobset/builder.go.
 func findLostDevices(job guard.Job, r runtimeObject) []violation {
 	var found []violation
 	for _, name := range devicesOf(job) {

@@ -75,8 +75,8 @@ func (f *findings) add(environment string, p problem.Problem) {
 	}
 }
 
-// listProblems returns the problems of all environments. If only some environments have a problem, its message names
-// these environments.
+// listProblems returns the problems of all environments. If a problem occurs only in some environments, the message
+// of the problem names these environments.
 func (f *findings) listProblems() problem.List {
 	for i, p := range f.problems {
 		if environments := f.foundIn[p]; len(environments) < f.environments {

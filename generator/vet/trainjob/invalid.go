@@ -16,7 +16,8 @@ import (
 	"github.com/trainyard/trainyard/policies/guard"
 )
 
-// readJob reads a TrainJob, and returns the values that the API server or the webhook of Trainer refuses.
+// readJob converts a TrainJob to a guard.Job. Each error describes a value that the API server or the webhook of
+// Trainer refuses.
 func readJob(job *document.Node, reader guard.Reader) (guard.Job, field.ErrorList) {
 	fields, _ := job.Plain().(map[string]any)
 	read, errs := reader.Read(fields)
@@ -33,8 +34,9 @@ func withoutConsequences(errs field.ErrorList) field.ErrorList {
 	return slices.DeleteFunc(errs, func(err *field.Error) bool { return err.Type != field.ErrorTypeTypeInvalid && c.cover(err.Field) })
 }
 
-// consequences holds the paths of values with a wrong type and of misspelled fields, which the API
-// server refuses. Its methods recognize problems that follow from these values.
+// consequences holds the paths of values with a wrong type, and the paths of misspelled fields. The
+// API server refuses these values and fields. The methods recognize problems that are only
+// consequences of these mistakes.
 type consequences struct {
 	wrongTypes []string        // paths of values with a wrong type
 	misspelled map[string]bool // paths of misspelled fields
@@ -59,12 +61,12 @@ func (c consequences) cover(path string) bool {
 	})
 }
 
-// contain reports whether a denial has no other reason than a value that the API server refuses.
+// contain reports whether a denial is only a consequence of a value that the API server refuses.
 func (c consequences) contain(d guard.Denial, job guard.Job) bool {
 	return c.misspelled[d.Path] || c.cover(d.Path) || d.Rule == guard.RuleUnlistedRuntime && job.Runtime.Name == ""
 }
 
-// refusedValue converts an error to a problem. The error describes a value that the API server refuses.
+// refusedValue converts an error about a value that the API server refuses to a problem with a position.
 func refusedValue(job *document.Node, err *field.Error) problem.Problem {
 	if err.Type != field.ErrorTypeTypeInvalid {
 		return newProblem(job, err.Field, invalidValue, err.Detail)
@@ -91,8 +93,8 @@ func nodeAt(n *document.Node, path string) *document.Node {
 	return n
 }
 
-// invalidValues returns the values of a TrainJob that the API server refuses, and the consequences of these values. If a
-// required field is missing because its name is probably misspelled, the result contains only the misspelled field.
+// invalidValues returns the values of a TrainJob that the API server refuses, and the consequences of these values. If
+// an unknown field is probably a misspelling of a missing field, the result contains only the unknown field.
 func invalidValues(job *document.Node, read guard.Job, errs field.ErrorList) (found problem.List, c consequences) {
 	c = newConsequences(errs)
 	for _, err := range errs {
@@ -123,5 +125,5 @@ func misspellingOf(err *field.Error, unknown []guard.DisallowedField) string {
 	return ""
 }
 
-// lastKey returns the last field of a path such as spec.runtimeRef.name.
+// lastKey returns the last key of a path. For example, the last key of spec.runtimeRef.name is name.
 func lastKey(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }

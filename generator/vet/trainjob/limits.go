@@ -18,9 +18,9 @@ var overCapacity = problem.Rule{Name: "trainjob-over-capacity", Doc: "A TrainJob
 // defaultQueue is the LocalQueue of TrainJobs that name no queue. Source: Kueue, LocalQueue defaulting.
 const defaultQueue = "default"
 
-// describeShortage describes the first of the tenant's limits that a TrainJob would exceed even if no other job ran. The
-// result is empty if the TrainJob fits, or if its runtime is unknown. The argument "unlimited" is true if the cluster does
-// not enforce the maximum number of nodes.
+// describeShortage describes the first limit of the tenant that a TrainJob would exceed even if no other job ran. The
+// result is empty if the TrainJob fits, or if demandOf does not know its requests. The argument "unlimited" is true if the
+// cluster does not enforce the maximum number of nodes.
 func describeShortage(tenant string, c *capacity.Result, job guard.Job, unlimited bool) string {
 	demand, nodes, known := demandOf(c, job, unlimited)
 	if !known {
@@ -42,8 +42,7 @@ func describeShortage(tenant string, c *capacity.Result, job guard.Job, unlimite
 	return ""
 }
 
-// describeLimit describes the limit of a ClusterQueue that prevents a TrainJob from having more
-// nodes.
+// describeLimit describes why a ClusterQueue cannot admit more nodes of a TrainJob.
 func describeLimit(s sizing.Shortage) string {
 	switch {
 	case s.Missing && s.Resource == "":
@@ -62,8 +61,8 @@ func plural(n int, noun string) string {
 }
 
 // demandOf returns the requests of a TrainJob, and its number of nodes. The result "known" is false if the document
-// does not contain the runtime of the TrainJob. The result "known" is also false if an amount or the number of nodes of
-// the TrainJob is invalid.
+// does not contain the runtime, or if the TrainJob has an invalid amount or number of nodes. If the argument
+// "unlimited" is true, the number of nodes can exceed the maximum of the runtime.
 func demandOf(c *capacity.Result, job guard.Job, unlimited bool) (demand sizing.Job, nodes int, known bool) {
 	demand, known = c.Jobs[job.Runtime.Name]
 	if !known || job.UnknownAmounts {
@@ -87,8 +86,8 @@ func demandOf(c *capacity.Result, job guard.Job, unlimited bool) (demand sizing.
 }
 
 // requestsOf returns the requests that a TrainJob sets. If the TrainJob's resources replace all resources of the runtime,
-// a limit without a request also counts as the request, as in Kubernetes. If the TrainJob's resources do not replace all
-// resources of the runtime, a limit without a request does not change the request of the runtime.
+// a limit without a request also counts as the request, as in Kubernetes. Otherwise, the pod keeps the request of the
+// runtime, even if the TrainJob sets a limit.
 func requestsOf(job guard.Job) map[string]resource.Quantity {
 	requests := map[string]resource.Quantity{}
 	if job.Replaces != "" {
@@ -98,10 +97,9 @@ func requestsOf(job guard.Job) map[string]resource.Quantity {
 	return requests
 }
 
-// applyRequests combines the amounts in the argument "of" with the amounts in the argument "own", and returns the requests
-// of the resulting pod. The argument "of" contains the requests of the pod in the runtime. The argument "own" contains the
-// requests that a TrainJob sets for the container of the pod. The requests of the TrainJob replace either all requests of
-// the runtime, or only the requests for the same resources.
+// applyRequests returns the requests of a pod of a TrainJob. The argument "of" contains the pod's requests in the runtime.
+// The argument "own" contains the requests that the TrainJob sets. If the argument "replaceAll" is true, the requests of
+// the TrainJob replace all requests of the runtime. Otherwise, they replace only requests for the same resources.
 func applyRequests(of sizing.Amounts, own map[string]resource.Quantity, replaceAll bool) sizing.Amounts {
 	amounts := maps.Clone(of)
 	if replaceAll {

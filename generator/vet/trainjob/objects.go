@@ -54,7 +54,8 @@ func listObjects(n *document.Node) []*document.Node {
 	return found
 }
 
-// findUnrecognized reports objects that are probably meant to be TrainJobs, but that vet would skip.
+// findUnrecognized reports documents that are probably mistakes, but that vet would skip. These documents are not
+// objects, have no kind, or have a misspelled kind or apiVersion of a TrainJob.
 func findUnrecognized(n *document.Node) problem.List {
 	var found problem.List
 	for _, object := range listObjects(n) {
@@ -71,7 +72,8 @@ func findUnrecognized(n *document.Node) problem.List {
 	return found
 }
 
-// isLikeTrainer reports whether the apiVersion of an object is missing, or is probably meant to be Trainer's.
+// isLikeTrainer reports whether the apiVersion of an object has no group, or has a group that is similar to the group
+// of Trainer.
 func isLikeTrainer(object *document.Node) bool {
 	group := groupOf(object)
 	return !strings.Contains(object.Get("apiVersion").AsString(), "/") || strings.HasSuffix(group, "kubeflow.org") ||
@@ -96,8 +98,8 @@ func describeMisspellings(object *document.Node, kind string) (found problem.Lis
 // names holds the position of each TrainJob of a file, by namespace and name.
 type names map[[2]string]problem.Position
 
-// add returns a problem if an earlier TrainJob of the file has the same name and namespace. The
-// argument "tenant" is the namespace of TrainJobs that set no namespace.
+// add records a TrainJob. If an earlier TrainJob of the file has the same name and namespace, add
+// returns a problem. The argument "tenant" is the namespace of TrainJobs that set no namespace.
 func (n names) add(job *document.Node, tenant string) problem.List {
 	metadata := job.Get("metadata")
 	name, namespace := metadata.Get("name"), metadata.Get("namespace").AsString()

@@ -31,7 +31,7 @@ type tenantRules struct {
 	reader guard.Reader
 }
 
-// Platforms generates the objects of a document, and reads the rules of each environment with WithRules.
+// Platforms generates the objects of a document. For each environment, it returns the rules that WithRules reads.
 func Platforms(ctx context.Context, p *generator.Pipeline, r generator.Request) ([]Platform, error) {
 	generated, err := p.Generate(ctx, r)
 	if err != nil {
@@ -82,8 +82,8 @@ func readAll(generated []generator.Platform) ([]Platform, error) {
 
 func (p Platform) hasNoRules() bool { return len(p.tenants) == 0 }
 
-// auditLayer returns an additional layer of the document. The layer overrides spec.admission, so that each platform
-// without rules gets rules.
+// auditLayer returns a layer that sets spec.admission.enforce to audit for each platform without rules. With this
+// layer, trainyard also generates rules for these platforms.
 func auditLayer(platforms []Platform) generator.Input {
 	admission := map[string]any{"enforce": "audit"}
 	spec, environments := map[string]any{}, map[string]any{}
@@ -103,7 +103,8 @@ func auditLayer(platforms []Platform) generator.Input {
 	return generator.Input{Name: "enforce.json", Text: text}
 }
 
-// The namespace and label of the ConfigMaps that policies/admission generates for the parameters of tenants.
+// The namespace and the label of the ConfigMaps that contain the parameters of tenants. policies/admission generates
+// these ConfigMaps.
 const (
 	parameterNamespace = v1alpha1.SystemNamespace
 	tenantLabel        = v1alpha1.TenantLabel
@@ -170,7 +171,7 @@ func (e *TenantError) Error() string {
 	return fmt.Sprintf("%s: want --tenant, one of %s", text, strings.Join(e.Known, ", "))
 }
 
-// describeNoRules returns a message about a namespace that is not a tenant.
+// describeNoRules returns the message for a namespace that has no rules, because it is not a tenant.
 func describeNoRules(namespace, environment string) string {
 	text := "namespace " + message.Quote(namespace) + " has no rules for TrainJobs"
 	if environment != "" {

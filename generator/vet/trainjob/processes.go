@@ -13,9 +13,8 @@ import (
 	"github.com/trainyard/trainyard/policies/guard"
 )
 
-// Rules about the processes of a TrainJob. Two other rules have the same names,
-// "more-processes-than-cpus" and "more-processes-than-gpus". The two other rules check the runtimes
-// of platform documents.
+// Rules about the processes of a TrainJob. Two rules about the runtimes of platform documents have
+// the same names.
 var (
 	moreThanCPUs = problem.Rule{Name: "more-processes-than-cpus", Doc: "Each process of a TrainJob without GPUs has a CPU of its own"}
 	moreThanGPUs = problem.Rule{Name: "more-processes-than-gpus", Doc: "Each process of a TrainJob with GPUs has a GPU of its own"}
@@ -24,9 +23,9 @@ var (
 const processesPath = "spec.trainer.numProcPerNode"
 
 // findResourceProblems checks the devices, the amounts of resources and the number of processes of a TrainJob.
-// findResourceProblems reports each value with which the TrainJob would not run as intended. A wrong device in a TrainJob
-// also leads to a wrong number of GPUs. Therefore findResourceProblems compares the number of processes with the number of
-// GPUs only if it finds no wrong device.
+// findResourceProblems reports values with which the TrainJob would not run as intended. The result "devices" lists the
+// problems of devices, and "others" lists all other problems. If a device is wrong, the number of GPUs is also wrong.
+// Therefore, findResourceProblems checks the number of processes only if no device is wrong.
 func (p Platform) findResourceProblems(job guard.Job, runtime guard.Runtime) (devices, others []violation) {
 	object, known := p.runtimes[job.Runtime.Name]
 	known = known && object.kind == job.Runtime.Kind && runtime.Kind == job.Runtime.Kind
@@ -45,8 +44,9 @@ func (p Platform) findResourceProblems(job guard.Job, runtime guard.Runtime) (de
 	return devices, others
 }
 
-// adjustedPods returns a list with the resource limits of the runtime's pods. The list contains each
-// pod in which Trainer sets the resource amounts of a TrainJob.
+// adjustedPods returns the runtime's limits for each pod to which Trainer applies the amounts of a
+// TrainJob. Trainer always applies them to the launcher. Trainer applies them to the nodes only if
+// the launcher is also a node.
 func (r runtimeObject) adjustedPods() []map[string]resource.Quantity {
 	if r.launcherIsNode {
 		return []map[string]resource.Quantity{r.launcher, r.node}
@@ -55,9 +55,10 @@ func (r runtimeObject) adjustedPods() []map[string]resource.Quantity {
 }
 
 // findTooManyProcesses reports a TrainJob that starts more processes on a host than the host has GPUs. If the preflight
-// check counts CPUs, findTooManyProcesses also compares the number of processes with the number of CPUs. Too many
-// processes have one of two consequences: either the preflight check fails, or several processes share a GPU or a CPU.
-// The preflight check runs in the launcher before mpirun.
+// check of the runtime counts CPUs, findTooManyProcesses also compares the number of processes with the number of CPUs.
+// With too many processes on a node, the preflight check fails. The preflight check does not count the GPUs and CPUs of
+// the launcher, where several processes would share a GPU or a CPU. findTooManyProcesses reports nothing if the
+// preflight check of the runtime accepts too many processes.
 func findTooManyProcesses(job guard.Job, runtime guard.Runtime, r runtimeObject) []violation {
 	processes := processesOf(job, runtime)
 	if r.oversubscribes || job.UnknownAmounts || processes > runtime.MaxProcPerNode { // another rule checks MaxProcPerNode
@@ -79,8 +80,9 @@ func findTooManyProcesses(job guard.Job, runtime guard.Runtime, r runtimeObject)
 	return nil
 }
 
-// processesOf returns the number of processes on each host, or 0 if the number is unknown. If the number is 1,
-// Trainer starts one process for each GPU, which is never too many. The result is 0 in this case too.
+// processesOf returns the number of processes on each host, or 0 if the number is unknown. The result is also
+// 0 if the number is 1, because one process is never too many. Trainer can replace 1 with one process for each
+// GPU, which is never too many either.
 func processesOf(job guard.Job, runtime guard.Runtime) int64 {
 	n := runtime.NumProcPerNode
 	if job.Processes != nil {
@@ -110,7 +112,7 @@ func (h host) remedy(what string) string {
 }
 
 // hostsOf returns the pods in which ranks of a TrainJob would run, with the limits of each pod. If the launcher is not a
-// node, the nodes keep the limits of the runtime.
+// node, ranks run only in the nodes, and the nodes keep the limits of the runtime.
 func hostsOf(job guard.Job, r runtimeObject) []host {
 	if !r.launcherIsNode {
 		return []host{{"each node", false, r.node}}
@@ -118,7 +120,8 @@ func hostsOf(job guard.Job, r runtimeObject) []host {
 	return []host{{"each node", true, limitsWith(job, r.node)}, {"the launcher", true, limitsWith(job, r.launcher)}}
 }
 
-// limitsWith returns the limits of a pod that gets the resources of a TrainJob.
+// limitsWith returns the limits of a pod to which Trainer applies the amounts of a TrainJob. The argument "own" holds
+// the pod's limits in the runtime.
 func limitsWith(job guard.Job, own map[string]resource.Quantity) map[string]resource.Quantity {
 	limits := map[string]resource.Quantity{}
 	if job.Replaces == "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// runtimeObject holds the properties that vet reads from the Kubernetes object of a runtime. Except for the
-// kind, the parameters of the tenant do not contain these properties.
+// runtimeObject holds the properties that vet reads from the Kubernetes object of a runtime. The parameters
+// of a tenant contain only one of these properties, the kind.
 type runtimeObject struct {
 	kind           string
 	launcherIsNode bool                         // whether ranks run in the launcher
@@ -22,7 +22,8 @@ type runtimeObject struct {
 	launcher, node map[string]resource.Quantity // the limits of the containers that run ranks
 }
 
-// readRuntime reads a runtime. The result "ok" is false if the object is not a runtime of trainyard with an MPI launcher.
+// readRuntime reads a runtime. The result "ok" is false if the object is not a runtime with the label that trainyard
+// gives to MPI runtimes, or has no launcher.
 func readRuntime(o object.Object) (r runtimeObject, ok bool) {
 	r.kind = o.ID().Kind
 	if o.Label(v1alpha1.MPILabel) == "" || !strings.HasSuffix(r.kind, "TrainingRuntime") {
@@ -38,8 +39,8 @@ func readRuntime(o object.Object) (r runtimeObject, ok bool) {
 			r.node = limitsIn(job)
 		}
 	}
-	// Without a preflight check, MPI starts all processes, because nothing compares their number with the number of CPUs or
-	// GPUs.
+	// Without a preflight check, oversubscribes is true: MPI starts all processes, because nothing compares their number
+	// with the number of CPUs or GPUs.
 	r.oversubscribes = preflightVariable(launcher, "PREFLIGHT_OVERSUBSCRIBE") != "false"
 	r.countsCPUs = strings.Contains(preflightVariable(launcher, "PREFLIGHT_SLOTS_COMMAND"), "/cpus")
 	return r, launcher != nil
@@ -61,7 +62,8 @@ func limitsIn(job any) map[string]resource.Quantity {
 	return limits
 }
 
-// preflightVariable returns the value of an environment variable of the container "preflight", or "".
+// preflightVariable returns the value of an environment variable in the init container "preflight". If the container or
+// the variable does not exist, the result is "".
 func preflightVariable(launcher any, name string) string {
 	containers := listAt(launcher, "template", "spec", "template", "spec", "initContainers")
 	if i := slices.IndexFunc(containers, func(c any) bool { return nameIn(c) == "preflight" }); i >= 0 {
@@ -76,7 +78,7 @@ func preflightVariable(launcher any, name string) string {
 	return ""
 }
 
-// nameIn returns the field "name" of an item of a list, or "".
+// nameIn returns the field "name" of a list item, or "" if the item has no name.
 func nameIn(item any) string {
 	fields, _ := item.(map[string]any)
 	name, _ := fields["name"].(string)

@@ -23,7 +23,7 @@ type Report struct {
 	Unenforced problem.List // notes: values that a rule forbids in an environment that does not enforce rules, or that are probably not intended
 }
 
-// Rules that do not depend on a tenant.
+// Rules that do not depend on the parameters of a tenant.
 var (
 	wrongType      = problem.Rule{Name: "wrong-type", Doc: "A value has a different type than the field, so the API server refuses the TrainJob"}
 	invalidValue   = problem.Rule{Name: "invalid-value", Doc: "The API server refuses a value of a TrainJob, independent of the platform's rules"}
@@ -33,11 +33,12 @@ var (
 
 const namespacePath = "metadata.namespace"
 
-// Vet checks every TrainJob in a text against the rules of its tenant, on all platforms that have this tenant. The text is
-// a YAML stream, a JSON file, or a List from kubectl get, and can contain other documents. The argument "tenant" names the
-// tenant whose rules Vet checks. If the argument "tenant" is empty, the namespace of each TrainJob names its tenant. The
-// error is a problem.List if the text cannot be read, or if the text has problems but contains no TrainJobs. The error is
-// a *TenantError if no TrainJob has a tenant.
+// Vet checks every TrainJob in a text. For each platform that has the tenant of the TrainJob, Vet checks the TrainJob
+// against the rules of the tenant. The text is a YAML stream, a JSON file, or a List from kubectl get, and can contain
+// other objects. The argument "tenant" names the tenant whose rules Vet checks. If the argument "tenant" is empty, the
+// namespace of each TrainJob names its tenant. The error is a problem.List if the text cannot be read, or if the text has
+// problems but contains no TrainJobs. The error is a *TenantError if no tenant has rules, if the argument "tenant" names
+// a tenant without rules, or if no TrainJob names a namespace.
 func Vet(name string, text []byte, tenant string, platforms []Platform) (Report, error) {
 	documents, err := document.ParseStream(name, text)
 	if err != nil {
@@ -69,7 +70,8 @@ func Vet(name string, text []byte, tenant string, platforms []Platform) (Report,
 	return report, nil
 }
 
-// FindMisplaced reports each TrainJob in the text of a platform document, up to the first syntax error.
+// FindMisplaced reports TrainJobs that the user has passed as platform documents. FindMisplaced stops at the first
+// syntax error of the text.
 func FindMisplaced(name string, text []byte) problem.List {
 	var found problem.List
 	documents, _ := document.ParseStream(name, text) // the error is reported when the platform document is read
@@ -109,8 +111,9 @@ func (r *Report) vet(job *document.Node, tenant string, platforms []Platform) er
 	return nil
 }
 
-// tenantOf returns the tenant of a TrainJob. If the TrainJob has a wrong namespace, tenantOf reports a problem. If the
-// namespace of the TrainJob is not a tenant, the result is empty. Each returned error is a *TenantError.
+// tenantOf returns the requested tenant. If the TrainJob has another namespace, tenantOf reports a problem. If no
+// tenant is requested, tenantOf returns the namespace of the TrainJob. If this namespace is not a tenant, tenantOf
+// reports a problem, and the result is empty. Each returned error is a *TenantError.
 func (r *Report) tenantOf(job *document.Node, requested string, platforms []Platform) (string, error) {
 	known := listTenants(platforms)
 	namespace := job.Get("metadata").Get("namespace").AsString()
@@ -141,8 +144,8 @@ func (r *Report) tenantByNamespace(job *document.Node, known []string, environme
 	return "", nil
 }
 
-// failsAnyway lists the rules that every TrainJob must meet, even if the cluster does not enforce rules. A TrainJob that
-// breaks a rule in failsAnyway always fails.
+// failsAnyway lists rules whose violations vet reports as problems even if the cluster does not enforce rules. A
+// TrainJob that breaks such a rule always fails.
 var failsAnyway = map[guard.Rule]bool{guard.RuleUnreadableHostfile: true}
 
 func (p Platform) vet(job *document.Node, tenant string, rules tenantRules, found *results) {
@@ -173,14 +176,14 @@ func (p Platform) vet(job *document.Node, tenant string, rules tenantRules, foun
 	}
 }
 
-// findViolations reports values that make Kubernetes refuse the pods of a TrainJob, or make the TrainJob run differently
-// than intended. The rules that findViolations checks do not depend on spec.admission, unlike the rules of package
-// "guard".
+// findViolations reports values with which Kubernetes would refuse the pods of a TrainJob, or the TrainJob would not run
+// as intended. Unlike the rules of package "guard", the rules that findViolations checks do not depend on
+// spec.admission.
 func (p Platform) findViolations(read guard.Job, tenant string, rules tenantRules) []violation {
 	devices, found := p.findResourceProblems(read, rules.Runtimes[read.Runtime.Name])
 	found = slices.Concat(devices, found)
-	// If the TrainJob has a problem with a device, the check of quotas is skipped. If the name of a device is wrong,
-	// the tenant often has no quota for it, so vet would report the same mistake twice.
+	// If the TrainJob has a problem with a device, findViolations does not check quotas. The tenant often has no
+	// quota for a device with a wrong name, so findViolations would report the same mistake twice.
 	if p.capacity != nil && len(devices) == 0 {
 		if shortage := describeShortage(tenant, p.capacity, read, p.unenforced); shortage != "" {
 			found = append(found, violation{overCapacity, "spec.trainer.numNodes", shortage})

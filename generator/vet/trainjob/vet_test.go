@@ -13,7 +13,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// newParameters returns the ConfigMap of a tenant with one runtime, which allows the given number of nodes.
+// newParameters returns the parameter ConfigMap of a tenant. The tenant lists one runtime, whose TrainJobs can have at
+// most the given number of nodes.
 func newParameters(t testing.TB, trainer, tenant, nodes string) object.Object {
 	t.Helper()
 	o, err := object.New(map[string]any{
@@ -152,8 +153,8 @@ func TestVetNamesEnvironments(t *testing.T) {
 	}
 }
 
-// TestOneTrainJobWithoutRules checks that Vet reports a TrainJob without rules as a problem, and still checks the other
-// TrainJob in the file.
+// TestOneTrainJobWithoutRules checks a file in which one of two TrainJobs names no namespace and thus no tenant. Vet
+// must report this TrainJob, and still check the other one.
 func TestOneTrainJobWithoutRules(t *testing.T) {
 	nameless := strings.Replace(good, ", namespace: team-a", "", 1)
 	many := strings.Replace(good, "numNodes: 2", "numNodes: 9", 1)
@@ -199,7 +200,7 @@ func TestEachNameIsUnique(t *testing.T) {
 	}
 }
 
-// TestFilesWithoutTrainJobs checks that Vet reports a TrainJob with a misspelled kind or apiVersion even if the file
+// TestFilesWithoutTrainJobs checks that Vet reports a misspelled kind or apiVersion of a TrainJob even if the file
 // contains no other TrainJob.
 func TestFilesWithoutTrainJobs(t *testing.T) {
 	cases := map[string]string{

@@ -12,7 +12,7 @@ import (
 
 const settingsPath = "bundles/rendered/vanilla/argocd/argocd/argocd-cm.yaml"
 
-// withLibraries contains settings that let Lua scripts use Lua's standard libraries.
+// withLibraries contains settings of Argo CD that let its Lua scripts use Lua's standard libraries.
 const withLibraries = `
   resource.customizations.useOpenLibs.trainer.kubeflow.org_TrainJob: "true"
   resource.customizations.useOpenLibs.jobset.x-k8s.io_JobSet: "true"
@@ -72,8 +72,9 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestTrainJobsAreSuspendedAndResumed checks the actions "suspend" and "resume", which are disabled for
-// TrainJobs that have ended.
+// TestTrainJobsAreSuspendedAndResumed checks when Argo CD offers the actions "suspend" and "resume" for
+// a TrainJob, and the results of the actions. Both actions must be disabled for TrainJobs that have
+// ended.
 func TestTrainJobsAreSuspendedAndResumed(t *testing.T) {
 	running := trainJob("{}")
 	suspended := strings.Replace(running, "suspend: false", "suspend: true", 1)
@@ -99,8 +100,8 @@ func TestTrainJobsAreSuspendedAndResumed(t *testing.T) {
 	}
 }
 
-// TestFieldsOfKueueAreNoDifference checks that Argo CD ignores the fields that Kueue writes. If Argo CD compared these
-// fields with Git, it would repeatedly revert Kueue's changes.
+// TestFieldsOfKueueAreNoDifference checks that Argo CD ignores the fields of a TrainJob that Kueue writes. If Argo CD
+// compared these fields with Git, it would repeatedly revert Kueue's changes.
 func TestFieldsOfKueueAreNoDifference(t *testing.T) {
 	job := `{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: a, namespace: b}, spec: {suspend: true, runtimeRef: {name: mpi},
 		runtimePatches: [{manager: kueue.x-k8s.io/manager, time: "2026-01-01T00:00:00Z"}, {manager: somebody}], podTemplateOverrides: [{targetJobs: [{name: node}]}]}}`

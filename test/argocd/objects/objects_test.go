@@ -22,8 +22,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
 
-// versions lists the oldest and the newest version of Argo CD that bundles support. Keys are folders below tools/ that
-// pin a version of Argo CD, and values are paths of Argo CD's Go module.
+// versions lists the oldest and the newest version of Argo CD that bundles support. Each key is a folder in tools/
+// whose go.mod pins a version of Argo CD. Each value is the path of Argo CD's Go module in this version.
 var versions = map[string]string{
 	"argocd-2.14": "github.com/argoproj/argo-cd/v2",
 	"argocd":      "github.com/argoproj/argo-cd/v3",
@@ -49,7 +49,8 @@ func startWithCRDs(t *testing.T, version string) *controlplane.ControlPlane {
 	return cp
 }
 
-// moduleFolder returns the source folder of a Go module whose version is pinned in the given folder below tools/.
+// moduleFolder returns the source folder of a Go module. The go.mod of the given folder in tools/ pins the version of
+// the module.
 func moduleFolder(t *testing.T, folder, module string) string {
 	t.Helper()
 	dir, err := upstream.ModuleFolder(folder, module)
@@ -59,8 +60,9 @@ func moduleFolder(t *testing.T, folder, module string) string {
 	return dir
 }
 
-// TestArgoCDTakesAllObjects checks that API servers accept the Argo CD resources of the examples, such as Applications. The
-// API servers have the CRDs of Argo CD and of the OpenShift GitOps operator, and reject unknown fields.
+// TestArgoCDTakesAllObjects applies the objects of the examples that configure Argo CD, such as Applications. The API
+// servers have the CRDs of Argo CD and of the OpenShift GitOps operator, and reject unknown fields. A second apply
+// must change nothing.
 func TestArgoCDTakesAllObjects(t *testing.T) {
 	for version := range versions {
 		cp := startWithCRDs(t, version)
@@ -102,8 +104,8 @@ func settingsFolders(t *testing.T) []string {
 	return folders
 }
 
-// TestArgoCD2RejectsFieldsOfLaterVersions proves that TestArgoCDTakesAllObjects would notice fields of later versions
-// in a bundle.
+// TestArgoCD2RejectsFieldsOfLaterVersions checks that an API server with the CRDs of Argo CD 2.14 rejects fields of
+// later versions. Thus TestArgoCDTakesAllObjects would notice such fields in a bundle.
 func TestArgoCD2RejectsFieldsOfLaterVersions(t *testing.T) {
 	cp := startWithCRDs(t, "argocd-2.14")
 	for name, text := range map[string]string{

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestPluginFitsArgoCD adds the plugin's kustomize component to Argo CD's manifests, and checks that an API server accepts
-// the changed objects.
+// TestPluginFitsArgoCD adds the kustomize component in examples/argocd-plugin to Argo CD's manifests. The test checks that
+// an API server accepts the objects that the component adds or changes.
 func TestPluginFitsArgoCD(t *testing.T) {
 	var changed []client.Object
 	for _, o := range buildWithPlugin(t) {

@@ -15,8 +15,8 @@ import (
 // tutorialTime is the time that docs/openshift.md promises for all steps.
 const tutorialTime = 15 * time.Minute
 
-// TestOpenShiftTutorialIsAccepted runs the commands in docs/openshift.md, steps 1 to 3. The test then applies the generated
-// folder "argocd", as step 4 of docs/openshift.md says. During the test, neither Argo CD nor OpenShift runs.
+// TestOpenShiftTutorialIsAccepted runs the commands in steps 1 to 3 of docs/openshift.md. The test then applies the
+// generated folder "argocd", as step 4 of docs/openshift.md says. During the test, neither Argo CD nor OpenShift runs.
 func TestOpenShiftTutorialIsAccepted(t *testing.T) {
 	cp := startWithCRDs(t, "argocd")
 	text, err := os.ReadFile(repo.Path(t, "docs/openshift.md"))

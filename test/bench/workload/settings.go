@@ -20,8 +20,8 @@ func imageName(registry string, i, version int) string {
 	return fmt.Sprintf("%s:%d.%d", name, 1+i%5, version)
 }
 
-// runtimeSettings returns the settings of runtime i. Each setting repeats its values with its own period, so
-// few runtimes have equal settings.
+// runtimeSettings returns the settings of runtime i. The values of different settings repeat after different
+// numbers of runtimes, so few runtimes have equal settings.
 func runtimeSettings(i int) mapping {
 	base := catalogueNames[i%len(catalogueNames)]
 	all := mapping{
@@ -78,7 +78,7 @@ func addStorage(all mapping, i int) {
 	}
 }
 
-// addPlacement selects cluster nodes, and prefers the same zone for all pods of a job.
+// addPlacement adds a node selector, and an affinity that prefers the same zone for all pods of a TrainJob.
 func addPlacement(all mapping) {
 	all["nodeSelector"] = mapping{"pool": "training"}
 	all["affinity"] = mapping{"podAffinity": mapping{"preferredDuringSchedulingIgnoredDuringExecution": []mapping{{

@@ -1,7 +1,7 @@
 package workload
 
-// Typical is the size of workload W2: one environment of a company with many tenants, which use admission rules,
-// network policies, quotas, roles and dashboards. All runtimes are cluster-wide.
+// Typical is the size of workload W2: one environment of a company with many tenants. The generated objects
+// include admission rules, network policies, quotas, roles and dashboards. All runtimes are cluster-wide.
 var Typical = Size{Runtimes: 20, Tenants: 100, Environments: 1}
 
 // typicalSpec is the content of the field "spec" in a document of workload W2.

@@ -10,8 +10,9 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// Size is the size of a document. The schema allows at most 256 keys in a mapping. The schema allows at most 64 items
-// in a list, so a tenant can list at most 64 runtimes.
+// Size is the size of a document. The schema allows at most 256 keys in a mapping, so a document has at most 256
+// tenants and at most 256 environments. The schema allows at most 64 items in a list, so a tenant can list at most 64
+// runtimes.
 type Size struct {
 	Runtimes     int // each runtime has scope: namespace, except in workload W2
 	Tenants      int // each tenant lists all runtimes
@@ -35,8 +36,7 @@ func Sizes() map[string]Size {
 	}
 }
 
-// perTenant is the number of objects that each tenant has in addition to its runtimes. The object
-// that perTenant counts is a ResourceQuota.
+// perTenant is the number of objects that each tenant has in addition to its runtimes: one ResourceQuota.
 const perTenant = 1
 
 // Objects returns the number of objects that trainyard generates from the document, in all
@@ -99,9 +99,9 @@ type spec struct {
 	Environments map[string]spec          `json:"environments,omitempty"`
 }
 
-// minimalTenant is a tenant with only the required settings. Benchmarks use workload W to measure how fast trainyard
-// generates objects of the kind TrainingRuntime, so each tenant needs only a list of runtimes and a quota. With the
-// isolation "none", a tenant has no network policies.
+// minimalTenant is a tenant with few settings. Benchmarks use workload W to measure how fast trainyard generates
+// TrainingRuntimes, so trainyard must generate few other objects for each tenant. Each tenant has the isolation
+// "none", so that trainyard generates no network policies.
 type minimalTenant struct {
 	Runtimes  []string `json:"runtimes"`
 	Quota     mapping  `json:"quota,omitempty"` // a tenant without queues needs a quota
@@ -126,8 +126,8 @@ func (s Size) spec() spec {
 	for i := range s.Tenants {
 		whole.Tenants[Tenant(i)] = minimalTenant{names, quota, "none"}
 	}
-	// At the top level of the spec, the first tenant lists only half of the runtimes. In each environment, the first
-	// tenant lists all runtimes.
+	// At the top level of the spec, the first tenant lists only half of the runtimes. Each environment changes this
+	// list, so that the first tenant lists all runtimes.
 	whole.Tenants[Tenant(0)] = minimalTenant{names[:(len(names)+1)/2], quota, "none"}
 	for i := range s.Environments {
 		whole.Environments[Environment(i)] = s.environmentChanges(i, names)

@@ -35,8 +35,9 @@ func generateFrom(t *testing.T, text []byte) []generator.Platform {
 	return platforms
 }
 
-// expectedNotes lists the rules that the workload breaks on purpose. The workload has no queues and no quota for GPUs.
-// With queues and a GPU quota, the objects would change, and new figures could not be compared with earlier figures.
+// expectedNotes lists the rules that the workload breaks on purpose. For example, the workload has no queues and no
+// quota for GPUs. If the workload were changed to follow the rules, its objects would change too, and new figures
+// could not be compared with earlier figures.
 var expectedNotes = []string{"kueue-without-queues", "unlimited-device", "setting-without-effect"}
 
 func TestWorkloadDocument(t *testing.T) {

@@ -137,7 +137,8 @@ func TestCheckImageReportsMissingPrograms(t *testing.T) {
 	}
 }
 
-// failedChecks requires that each line of the script's output is a note or the result of a check.
+// failedChecks returns the failed checks in the output of check-image.sh. Each line of the output must be a note or the
+// result of a check.
 func failedChecks(t *testing.T, log string) []string {
 	t.Helper()
 	var failed []string

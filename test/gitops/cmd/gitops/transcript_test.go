@@ -25,8 +25,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestMain runs the command gitops instead of the tests if the test program is started under the name gitops. If a
-// documentation page contains the command gitops, the test program can therefore run in place of gitops.
+// TestMain runs the command gitops instead of the tests if the test program is started under the name gitops. The
+// test program can therefore run in place of the command gitops on documentation pages.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "gitops" {
 		main()
@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 // section "Push a TrainJob" of the readme ends.
 const readme, guide = "examples/gitops/README.md", "docs/gitops.md"
 
-// TestPagesOfGitOps runs the commands of the README that need no pods, and the commands of the guide, on a sandbox without
-// pods.
+// TestPagesOfGitOps starts a sandbox without pods. It runs the commands of the README that need no pods, and the commands
+// of the guide.
 func TestPagesOfGitOps(t *testing.T) {
 	if os.Getenv("TRAINYARD_GITOPS") == "" {
 		t.Skip("takes a minute, most of which Kubernetes needs to find out about TrainJobs: run `make gitops`")
@@ -103,8 +103,9 @@ func newReader(t *testing.T, dir string, level cluster.Level) reader {
 	return r
 }
 
-// usePrograms replaces `go run` with environment variables, because doctest.Reader would replace /tmp in the paths of
-// the compiled programs.
+// usePrograms prepares the replacement of `go run` in commands by compiled programs. The replaced commands get the
+// paths of the programs from environment variables, because doctest.Reader would replace /tmp in a path inside a
+// command.
 func (r *reader) usePrograms(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()
@@ -228,7 +229,8 @@ var volatile = []struct {
 	{regexp.MustCompile(` +`), " "},
 }
 
-// normalize also replaces several spaces with one space, because the widths of columns differ from run to run.
+// normalize replaces text that differs from run to run, such as ages. It also replaces several spaces with one space,
+// because the widths of columns differ.
 func normalize(text string) string {
 	for _, v := range volatile {
 		text = v.pattern.ReplaceAllString(text, v.name)
@@ -236,8 +238,8 @@ func normalize(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// matches reports whether a text has the lines of a pattern. A line "..." in the pattern stands for
-// any number of lines.
+// matches reports whether a text consists of the lines of a pattern. A line "..." in the pattern
+// stands for any number of lines.
 func matches(pattern, text string) bool {
 	quoted := strings.ReplaceAll(regexp.QuoteMeta("\n"+pattern), "\n"+regexp.QuoteMeta("..."), `(\n.*)*`)
 	return regexp.MustCompile("^" + quoted + "$").MatchString("\n" + text)

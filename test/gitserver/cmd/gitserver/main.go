@@ -1,5 +1,5 @@
-// Command gitserver serves one Git repository over HTTP until it is stopped. The command gitserver runs beside a
-// sandbox (see the package test/gitops).
+// Command gitserver serves one Git repository over HTTP until it is stopped. The package test/gitops starts this
+// command for a sandbox.
 package main
 
 import (
