@@ -29,8 +29,9 @@ import (
 // distinguish this controller from Kueue's controller with the same name.
 const controllerName = jobs.EventReporter
 
-// refreshInterval is the interval at which the controller updates the message of a TrainJob that has not started.
-// Messages must not become older than 30 seconds, so a busy controller can be up to 10 seconds late.
+// refreshInterval is the interval at which the controller updates the message of a TrainJob that has not started
+// and is not yet explained. Such a message must not become older than 30 seconds, so a busy controller can be up
+// to 10 seconds late.
 const refreshInterval = 20 * time.Second
 
 // podsOfJobSet names the cache index that finds the pods of a JobSet.
@@ -47,7 +48,7 @@ type Controller struct {
 	Events  events.EventRecorder
 	Metrics *Metrics
 	Now     func() time.Time
-	// If ReadOnly is true, the controller writes nothing to the cluster, but still exports metrics.
+	// ReadOnly means that the controller writes nothing to the cluster, but still exports metrics.
 	ReadOnly bool
 
 	began        time.Time

@@ -64,10 +64,10 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:maxNote], "") + "…"
 }
 
-// isOld reports whether the controller sees a TrainJob for the first time, although the TrainJob started or ended
-// long ago. In read-only mode, isOld also returns true if the TrainJob was scheduled, started or ended before the
-// controller started. The reason is that the controller cannot store in annotations what it has reported, and
-// would report it again after a restart.
+// isOld reports whether a TrainJob is new to the controller, although it started or ended long ago. In read-only
+// mode, isOld also returns true for a new TrainJob that was scheduled, started or ended before the controller
+// started. The reason is that the controller cannot store in annotations what it has reported, and would report
+// it again after a restart.
 func (c *Controller) isOld(snapshot jobs.Snapshot, before state, now time.Time) bool {
 	horizon := now.Add(-oldAge)
 	if c.ReadOnly && c.began.After(horizon) {
@@ -132,7 +132,8 @@ func stageNotes(snapshot jobs.Snapshot, before, current state) []note {
 }
 
 // reachedStage returns the position of the last stage that a TrainJob has reached. If the TrainJob
-// failed before its training started, reachedStage returns 0, the position of the first stage.
+// failed, and no pod shows that its training started, reachedStage returns 0, the position of the
+// first stage.
 func reachedStage(snapshot jobs.Snapshot, current state) int {
 	switch {
 	case current.Phase == jobs.Succeeded, current.Phase == jobs.Failed && !snapshot.Times().Started.IsZero():

@@ -127,7 +127,9 @@ func readGauges(snapshot jobs.Snapshot, mpi string, current state) gaugeValues {
 	job := &snapshot.Job
 	v := gaugeValues{phase: current.Phase, created: job.CreationTimestamp.Time}
 	v.labels = []string{job.Spec.RuntimeRef.Name, ptr.Deref(job.Spec.RuntimeRef.Kind, ""), mpi, cmp.Or(job.Labels[trainjobs.JobLabel], job.Name)}
-	v.placed, v.missing = snapshot.CountScheduled()
+	if !current.isFinal() { // JobSet deletes pods of a TrainJob that has ended, so they are not missing
+		v.placed, v.missing = snapshot.CountScheduled()
+	}
 	v.waiting = current.waiting
 	v.verdict, _ = snapshot.Verdict() // ignore the error: the message of the TrainJob describes an invalid verdict
 	if v.queue = snapshot.Queue(); snapshot.Workload != nil && current.Phase == jobs.Suspended {

@@ -35,10 +35,13 @@ func TestMetrics(t *testing.T) {
 	now = start.Add(61 * time.Second)
 	failed := state{Phase: jobs.Failed, since: now, started: true, ended: true, cause: &jobs.Cause{Code: "OutOfMemory", Level: "cause", Origin: "user"}}
 	snapshot := snapshotOf(trainer.TrainJobFailed, true)
+	snapshot.Wanted = jobs.WantedPods{jobs.Node: {Pods: 2}} // JobSet has deleted the pods of the nodes
 	report(m, snapshot, pending, failed)
 	report(m, snapshot, failed, failed) // a second report must count nothing
 	expectMetrics(t, registry, `
 		trainyard_trainjob_gang_pending_seconds{namespace="team",trainjob="bert"} 0
+		trainyard_trainjob_gang_pods{namespace="team",state="missing",trainjob="bert"} 0
+		trainyard_trainjob_gang_pods{namespace="team",state="placed",trainjob="bert"} 0
 		trainyard_trainjob_phase{namespace="team",phase="Failed",trainjob="bert"} 1
 		trainyard_trainjob_phase{namespace="team",phase="GangScheduling",trainjob="bert"} 0
 		trainyard_trainjob_finished_total{namespace="team",outcome="failed",runtime="mpi"} 1

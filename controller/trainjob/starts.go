@@ -13,13 +13,14 @@ import (
 )
 
 const (
-	// firstRead is the delay between the start of the launcher's program and the first read of the launcher's log. After
-	// each read, the delay until the next read is three times as long as the previous delay.
+	// firstRead is the delay between the time at which the controller notices that the training has started, and the
+	// first read of the launcher's log. After each read, the delay until the next read is three times as long as the
+	// previous delay.
 	firstRead = 5 * time.Second
 	// readTimeout limits the time to read a log.
 	readTimeout = 10 * time.Second
 	// maxReads is the maximum number of reads that look for the first output of a rank. The last of
-	// these reads is half an hour after the start of the launcher's program.
+	// these reads is half an hour after the controller has noticed the start of the training.
 	maxReads = 6
 	// startReaders is the number of logs that are read at the same time.
 	startReaders = 2
@@ -76,8 +77,9 @@ func (m *mpiStarts) Start(ctx context.Context) error {
 }
 
 // measure reads the log of a launcher, to find the time at which MPI started. If the log does not contain the marker,
-// measure requests further reads until a rank has printed a line, and then one more read. If the last read does not
-// find the marker either, the time of the rank's first line counts as the start of MPI.
+// measure requests further reads, at most maxReads in total, until a rank has printed a line. It then requests one
+// more read. If the last read does not find the marker either, the time of the rank's first line counts as the start
+// of MPI.
 func (m *mpiStarts) measure(ctx context.Context, start mpiStart) {
 	reading, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()

@@ -44,12 +44,14 @@ func TestPrometheusScrapesTheController(t *testing.T) {
 	}
 	w.end("failed", 1, "ValueError: batch size 0\n")
 	w.expect("failed", jobs.Failed, "")
+	w.deleteNodes("failed")
 	of := fmt.Sprintf("namespace=%q", w.namespace)
 	for expression, want := range map[string]string{
 		`trainyard:trainjob_phase:info{NS, trainjob="waiting", phase="GangScheduling"}`:                                 "1",
 		`trainyard:trainjob_phase:info{NS, trainjob="running", phase="Running"}`:                                        "1",
 		`trainyard:trainjob_phase:info{NS, trainjob="failed", phase="Failed"}`:                                          "1",
 		`trainyard:trainjob_gang_missing:max{NS, trainjob="waiting"}`:                                                   "2",
+		`trainyard:trainjob_gang_missing:max{NS, trainjob="failed"}`:                                                    "0",
 		`trainyard:trainjob_gang_pending:seconds{NS, trainjob="waiting"} > bool 1`:                                      "1",
 		`trainyard:trainjob_gang_pending:seconds{NS, trainjob="running"}`:                                               "0",
 		`time() - trainyard:trainjob_created:timestamp{NS, trainjob="running"} < bool 3600`:                             "1",

@@ -211,6 +211,15 @@ func (w *world) end(job string, code int32, left string) {
 	})
 }
 
+// deleteNodes deletes the pods of a TrainJob except the launcher's pod, as JobSet does after the TrainJob has ended.
+func (w *world) deleteNodes(job string) {
+	w.Helper()
+	nodes := client.MatchingLabels{jobs.JobSetLabel: job, "jobset.sigs.k8s.io/replicatedjob-name": "node"}
+	if err := w.cp.Client().DeleteAllOf(w.Context(), &corev1.Pod{}, client.InNamespace(w.namespace), nodes, client.GracePeriodSeconds(0)); err != nil {
+		w.Fatal(err)
+	}
+}
+
 func (w *world) expect(job string, phase jobs.Phase, text string) {
 	w.Helper()
 	controlplane.Eventually(w, func(ctx context.Context) error {
