@@ -45,8 +45,8 @@ type Failure struct {
 	// Code is a short, stable name, such as OutOfMemory.
 	Code  string `yaml:"code"`
 	Level Level  `yaml:"level"`
-	// Origin is the part of the system where the failure begins. Diagnose sorts failures by their origin if they have
-	// the same level, and their texts have the same time.
+	// Origin is the part of the system where the failure begins. The origin affects the order of causes and general
+	// failures that have the same level and the same time.
 	Origin Origin `yaml:"origin"`
 	Retry  Retry  `yaml:"retry"`
 	// Cause is a sentence that explains the failure, and Remedy says what to do about it.

@@ -74,10 +74,11 @@ func rank(text int, found []Diagnosis) []ranked {
 }
 
 // compare orders diagnoses so that the most probable cause comes first. Diagnoses are compared first by their levels.
-// Causes and general failures are then compared by their times, and then by their origins. Causes in the same text are in
-// the order of their lines, and general failures in the same text are in the order of the catalogue. Symptoms are compared
-// by their position in the catalogue before their times, because the catalogue ends with the symptoms that explain the
-// least. A Python exception that is not in the catalogue comes before all other symptoms.
+// Causes and general failures are then compared by the times of their texts, by the field origin, and by the order of
+// their texts. Causes in the same text are in the order of their lines, and general failures in the same text are in the
+// order of the catalogue. Symptoms are compared by their position in the catalogue before their times, because the
+// catalogue ends with the symptoms that explain the least. A Python exception that is not in the catalogue comes before
+// all other symptoms.
 func compare(a, b ranked) int {
 	inText := cmp.Compare(a.Line, b.Line)
 	if a.Level != Cause {

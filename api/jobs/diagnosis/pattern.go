@@ -22,8 +22,9 @@ type pattern struct {
 
 type clause []string
 
-// newPatterns converts a regular expression to patterns. An expression with alternatives becomes one pattern for each
-// alternative. An alternative has more required words than the whole expression, so its pattern excludes more texts.
+// newPatterns converts a regular expression to patterns. If the whole expression is a list of alternatives, each
+// alternative becomes a pattern, because the required words of one alternative exclude more texts than those of the
+// whole expression.
 func newPatterns(text string) ([]pattern, error) {
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {

@@ -93,6 +93,20 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
+// TestCancelledDeletionIsNoFailure: Kubernetes uses the reason TaintManagerEviction also if it cancels the deletion of
+// a pod, because the cluster node has become ready again.
+func TestCancelledDeletionIsNoFailure(t *testing.T) {
+	event := func(message string) []string {
+		return codes(Diagnose([]Text{{Source: Cluster, Message: "TaintManagerEviction: " + message + " team/bert-node-0-0-abcde"}}))
+	}
+	if got := event("Marking for deletion Pod"); !slices.Equal(got, []string{"NodeLost"}) {
+		t.Errorf("a deletion is %q, want NodeLost", got)
+	}
+	if got := event("Cancelling deletion of Pod"); len(got) > 0 {
+		t.Errorf("a cancelled deletion is %q, want no failure", got)
+	}
+}
+
 // TestEndOfTracebackIsEvidence: the last line of a traceback must be the evidence, even if mpirun or torchrun writes
 // the number of the rank before each line.
 func TestEndOfTracebackIsEvidence(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"github.com/trainyard/trainyard/api/sanitize"
 )
 
-// search returns the failures in a text, and for each failure the first line that shows it. search
-// finds at most one failure in each line of the text.
+// search returns the failures in a text, and for each failure one line that shows it, usually the
+// first. search finds at most one failure in each line of the text.
 func search(text Text) []Diagnosis {
 	if text.Source != Log {
 		text.Message = strings.Join(strings.Fields(text.Message), " ") // line breaks in a message of Kubernetes have no meaning

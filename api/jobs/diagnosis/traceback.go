@@ -26,8 +26,9 @@ var frame = regexp.MustCompile(`File "[^"]+", line \d+, in `)
 
 // endOfTraceback returns the index of the last line of a traceback, which names the exception. The first line of the
 // traceback is lines[0]. mpirun, torchrun and loggers can write a prefix before each line, such as the number of the rank.
-// Between the lines of the traceback, the log can contain lines of other ranks, which endOfTraceback skips. endOfTraceback
-// returns 0 if the end of the traceback is missing.
+// Between the lines of the traceback, the log can contain lines of other ranks. endOfTraceback skips lines whose prefix
+// differs in more than numbers, and lines that do not begin with the name of an exception. endOfTraceback returns 0 if the
+// end of the traceback is missing.
 func endOfTraceback(lines []string) int {
 	prefix, _, found := strings.Cut(lines[0], tracebackStart)
 	if !found {
@@ -59,9 +60,9 @@ func cutPrefix(line, prefix string) (rest string, found bool) {
 // ignored holds the text that Python prints before the traceback of an ignored exception.
 const ignored = "Exception ignored in"
 
-// codeLines returns the indexes of the traceback lines that the function "search" must skip. The lines with source code are
-// skipped, because they can contain the same words as error messages. If Python ignores the exception, all lines of its
-// traceback are skipped.
+// codeLines returns the indexes of the traceback lines that the function "search" must skip. The lines with source code and
+// file names are skipped, because they can contain the same words as error messages. If Python ignores the exception, all
+// lines of its traceback are skipped.
 func codeLines(lines []string) map[int]bool {
 	code := map[int]bool{}
 	for i, line := range lines {
@@ -75,8 +76,9 @@ func codeLines(lines []string) map[int]bool {
 	return code
 }
 
-// markTraceback marks lines of the traceback that begins in lines[start]: it sets code[i] to true for each line i
-// with source code. If Python ignores the exception, markTraceback marks all lines of the traceback.
+// markTraceback marks lines of the traceback that begins in lines[start]: it sets code[i] to true for each
+// indented or empty line i, because these lines contain file names and source code. If Python ignores the
+// exception, markTraceback marks all lines of the traceback.
 func markTraceback(code map[int]bool, lines []string, start int) {
 	prefix, _, _ := strings.Cut(lines[start], tracebackStart)
 	isIgnored := start > 0 && strings.Contains(lines[start-1], ignored)
