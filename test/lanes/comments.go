@@ -10,10 +10,19 @@ import (
 	"io"
 	"os/exec"
 	"strings"
+
+	"cuelang.org/go/cue/format"
+	"cuelang.org/go/cue/parser"
 )
 
-// keepsCode reports whether Go files contain the same code in two commits. Files may differ in comments, because comments do
-// not change the compiled program. If a file is missing in one of the two commits, keepsCode returns false.
+// hasCode reports whether a file contains code whose comments cannot change what the code does.
+func hasCode(path string) bool {
+	return strings.HasSuffix(path, ".go") || strings.HasSuffix(path, ".cue")
+}
+
+// keepsCode reports whether files with code contain the same code in two commits. The files may differ in comments,
+// because comments do not change the compiled program or the generated objects. If a file is missing in one of the two
+// commits, keepsCode returns false.
 func (r Repository) keepsCode(ctx context.Context, before, after string, paths []string) (bool, error) {
 	if len(paths) == 0 {
 		return true, nil
@@ -29,7 +38,11 @@ func (r Repository) keepsCode(ctx context.Context, before, after string, paths [
 		return false, fmt.Errorf("git cat-file: %w", err)
 	}
 	files := bufio.NewReader(bytes.NewReader(out))
-	for range paths {
+	for _, path := range paths {
+		code := goCode
+		if strings.HasSuffix(path, ".cue") {
+			code = cueCode
+		}
 		old, hasOld, err := readBlob(files)
 		if err != nil {
 			return false, err
@@ -64,9 +77,22 @@ func readBlob(output *bufio.Reader) ([]byte, bool, error) {
 	return content[:size], true, err
 }
 
-// code returns the tokens of a Go file without its comments, except for directives such as //go:embed. A file with an example test is
-// returned unchanged, because the comment "Output:" of an example test is the expected result.
-func code(source []byte) string {
+// cueCode returns a CUE file without its comments. A file with a syntax error is returned unchanged.
+func cueCode(source []byte) string {
+	file, err := parser.ParseFile("", source) // without the option ParseComments, the parser drops comments
+	if err != nil {
+		return string(source)
+	}
+	text, err := format.Node(file)
+	if err != nil {
+		return string(source)
+	}
+	return string(text)
+}
+
+// goCode returns the tokens of a Go file without its comments, except for directives such as //go:embed. A file with an
+// example test is returned unchanged, because the comment "Output:" of an example test is the expected result.
+func goCode(source []byte) string {
 	if bytes.Contains(source, []byte("// Output:")) {
 		return string(source)
 	}

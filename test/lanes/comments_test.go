@@ -2,7 +2,7 @@ package lanes
 
 import "testing"
 
-// TestCommentsAreNoInput checks that a changed comment in a Go file makes a lane stale only if the lane's input is
+// TestCommentsAreNoInput checks that a changed comment in a Go or CUE file makes a lane stale only if the lane's input is
 // the whole repository. If code or a directive changes, every lane with the file as an input must become stale.
 func TestCommentsAreNoInput(t *testing.T) {
 	const file = "//go:build linux\n\npackage a\n\n// A is one.\nconst A = 1 // one\n"
@@ -16,12 +16,17 @@ func TestCommentsAreNoInput(t *testing.T) {
 		"the text of a constant is no Go":       {"a/a.go", "//go:build linux\n\npackage a\n\n// A is one.\nconst A = `// 1`\n", true},
 		"a file is added":                       {"a/b.go", "package a\n", true},
 		"an example expects another output":     {"a/example_test.go", "package a\n\nfunc ExampleA() {\n\tprintln(A)\n\t// Output: 2\n}\n", true},
-		"a comment of another language changes": {"a/a.cue", "// two\na: 1\n", true},
+		"a comment in CUE changes":              {"a/a.cue", "// two\na: 1 // one\n", false},
+		"a value in CUE changes":                {"a/a.cue", "// one\na: 2\n", true},
+		"an attribute in CUE changes":           {"a/a.cue", "// one\na: 1 @b()\n", true},
+		"a CUE file has a syntax error":         {"a/a.cue", "// two\na: \n", true},
+		"a comment of another language changes": {"a/a.sh", "# two\necho\n", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t)
 			write(t, r, "a/a.go", file)
 			write(t, r, "a/a.cue", "// one\na: 1\n")
+			write(t, r, "a/a.sh", "# one\necho\n")
 			write(t, r, "a/example_test.go", "package a\n\nfunc ExampleA() {\n\tprintln(A)\n\t// Output: 1\n}\n")
 			commit(t, r)
 			lane, everything := Lane{Name: "e2e", Inputs: []string{"a"}}, Lane{Name: "test", Inputs: []string{"."}}

@@ -48,8 +48,9 @@ func (l Lane) ignores(path string) bool {
 	return neverRuns || slices.ContainsFunc(l.Except, isIn)
 }
 
-// readsComments reports whether comments in Go files are an input of a lane. Only lanes that test the whole
-// repository depend on the comments in Go files.
+// readsComments reports whether comments in Go and CUE files are an input of a lane. Only lanes that test the whole
+// repository depend on these comments: for example, the lane "test" compares docs/platform.md with the comments in
+// schemas/platform.
 func (l Lane) readsComments() bool { return slices.Contains(l.Inputs, ".") }
 
 // benchTests lists files with tests of the benchmarks' own code. The benchmarks do not run the

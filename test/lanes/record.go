@@ -49,11 +49,11 @@ func (r Repository) Records() (map[string]Record, error) {
 }
 
 // keepsInputs reports whether two commits contain the same inputs of a lane, and the same recipe for the lane in the
-// Makefile. If readsComments returns false for the lane, the comparison leaves out comments in Go files. The
+// Makefile. If readsComments returns false for the lane, the comparison leaves out comments in Go and CUE files. The
 // comparison also leaves out the files that contain the records, because each recorded run changes these files. If
 // usesModules returns true for the lane, the comparison of go.mod covers only the versions in go.mod.
 func (r Repository) keepsInputs(ctx context.Context, lane Lane, before, after string) (bool, error) {
-	goFiles, others, err := r.changedInputs(ctx, lane, before, after)
+	withCode, others, err := r.changedInputs(ctx, lane, before, after)
 	if err != nil || len(others) > 0 {
 		return false, err
 	}
@@ -62,7 +62,7 @@ func (r Repository) keepsInputs(ctx context.Context, lane Lane, before, after st
 	if recipe(oldMakefile, lane.Name) != recipe(makefile, lane.Name) {
 		return false, nil
 	}
-	if keeps, err := r.keepsCode(ctx, before, after, goFiles); err != nil || !keeps {
+	if keeps, err := r.keepsCode(ctx, before, after, withCode); err != nil || !keeps {
 		return false, err
 	}
 	if !lane.usesModules() {
@@ -71,21 +71,23 @@ func (r Repository) keepsInputs(ctx context.Context, lane Lane, before, after st
 	return r.keepsModules(ctx, before, after)
 }
 
-// changedInputs lists the inputs of a lane that differ between two commits. The list goFiles contains the changed Go files
-// if their comments are no input of the lane. The list "others" contains the other changed inputs.
-func (r Repository) changedInputs(ctx context.Context, lane Lane, before, after string) (goFiles, others []string, err error) {
+// changedInputs lists the inputs of a lane that differ between two commits. The list withCode contains the changed Go
+// and CUE files, if their comments are no input of the lane. The list "others" contains the other changed inputs. If
+// the lane uses only the versions in go.mod, neither list contains go.mod, because keepsModules compares these
+// versions.
+func (r Repository) changedInputs(ctx context.Context, lane Lane, before, after string) (withCode, others []string, err error) {
 	text, err := r.git(ctx, append([]string{"diff", "--name-only", "--no-renames", before, after, "--"}, lane.Inputs...)...)
 	for path := range strings.Lines(text) {
 		path = strings.TrimSuffix(path, "\n")
 		switch {
 		case path == RecordFile || path == Page || path == moduleFile && lane.usesModules() || lane.ignores(path):
-		case strings.HasSuffix(path, ".go") && !lane.readsComments():
-			goFiles = append(goFiles, path)
+		case hasCode(path) && !lane.readsComments():
+			withCode = append(withCode, path)
 		default:
 			others = append(others, path)
 		}
 	}
-	return goFiles, others, err
+	return withCode, others, err
 }
 
 // isWithin reports whether a path equals the path "parent", or is the path of a file or folder below
