@@ -17,8 +17,8 @@ import (
 // files (files that the manifest does not list), fill creates hard links. fill writes new and changed files. Changed
 // files and existing folders keep their modes.
 //
-// fill does not flush files to the disk, because a run with 3,000 files would then take two to eight times as
-// long. After a power failure, users can generate the lost files again.
+// fill does not flush files to the disk, because flushing would make a run with 3,000 files take two to eight
+// times as long. After a power failure, users can generate the lost files again.
 func (p *Plan) fill(ctx context.Context, s *staging) error {
 	folders := p.listFolders()
 	for _, folder := range folders {
@@ -82,7 +82,8 @@ func (p *Plan) listFolders() []string {
 }
 
 // put adds a file to the staging folder. For an unchanged file, put creates a hard link if the file
-// system allows it. Otherwise put writes the file.
+// system allows it. Otherwise put writes the file. If an unchanged file is in another mounted file
+// system, put returns errMounted.
 func (p *Plan) put(s *staging, f hashedFile) error {
 	before := p.present[f.Path]
 	if before.generated && before.digest == f.digest {

@@ -43,9 +43,9 @@ func (c *helmChart) addObjects(ctx context.Context) error {
 // includeCondition returns the template condition under which a release contains an object. The condition is empty, except
 // for RoleBindings and ClusterRoleBindings of a tenant with an admission policy. A release contains these RoleBindings
 // only if the tenant's ValidatingAdmissionPolicyBinding already exists in the cluster. Helm creates RoleBindings before
-// admission policies, so a new tenant would otherwise have rights before the tenant's admission policy is in force. The
-// condition reads the template variable $inForce, which each component with such a condition sets at the start of its
-// template.
+// admission policies, so a new tenant would otherwise have rights before the tenant's admission policy is in force.
+// Without a cluster, as in helm template, the condition is true. The condition reads the template variable $inForce, which
+// each component with such a condition sets at the start of its template.
 func (c *helmChart) includeCondition(o object.Object) string {
 	tenant := o.Label(v1alpha1.TenantLabel)
 	if !o.ID().GrantsRights() || !c.restricted[tenant] {

@@ -57,7 +57,7 @@ func (c Change) next() map[string]Entry {
 }
 
 // removalMessage returns the message about an object that would be removed. The message is empty if the object's
-// tenant remains in the document, and the object is not a runtime or a queue.
+// tenant remains in the document, and the object is not a queue and belongs to no runtime.
 func (c Change) removalMessage(old Entry) string {
 	switch tenant := "tenant/" + old.Tenant; {
 	case old.Tenant != "" && !slices.Contains(c.Document, tenant):

@@ -11,7 +11,7 @@ import (
 )
 
 // ManifestName is the name of the file that lists the generated files of a bundle. Argo CD does not read the
-// manifest, because the name does not end in .yaml, .yml or .json.
+// manifest, because the name has none of the extensions that Argo CD reads, such as .yaml.
 const ManifestName = ".trainyard-manifest"
 
 // File is one file of a bundle.

@@ -252,7 +252,7 @@ func appendScalar(to []byte, value any) []byte {
 }
 
 // plainText matches text without the special syntax of YAML. Such a text starts with a letter, a digit or one of the
-// characters _, /, $, . and -. It contains no colon before a space, and no hash after a space. It can still be a number
+// characters _, /, $, . and -. It contains no hash, and no colon before a space or at the end. It can still be a number
 // or a reserved word, which the function isPlain excludes.
 var plainText = regexp.MustCompile(`^[A-Za-z0-9_/$.-](?:[A-Za-z0-9_/$.()=@%+*,<>;!?'"&|~^\\[\]{}-]|:[A-Za-z0-9_/$.(-]| [A-Za-z0-9_/$.()=@%+*,<>;!?'"&|~^\\-])*$`)
 

@@ -78,8 +78,8 @@ func clustersOf(a *object.ArgoCD) []string {
 	return all
 }
 
-// canonicalCluster returns the name or the address of a cluster in one spelling, so that spellings can be
-// compared. For the cluster in which Argo CD runs, it returns "".
+// canonicalCluster returns the same text for different spellings of the name or the address of a
+// cluster. For the cluster in which Argo CD runs, the text is empty.
 func canonicalCluster(cluster string) string {
 	cluster = strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(cluster), "/"), ":443")
 	if cluster == "in-cluster" || cluster == "https://kubernetes.default.svc" {

@@ -71,9 +71,9 @@ func FuzzLayers(f *testing.F) {
 }
 
 // runBounded fails the test if a function takes too long, or if too much memory is in use afterwards. A function that
-// hangs cannot be stopped, so runBounded then ends the process with a panic. The fuzzer stores the input that caused the
-// panic, but discards the output of the process. Therefore runBounded writes the stacks of all goroutines to a temporary
-// file.
+// hangs cannot be stopped, so runBounded ends the process with a panic if the function takes longer than fuzzTime. The
+// fuzzer stores the input that caused the panic, but discards the output of the process. Therefore runBounded writes the
+// stacks of all goroutines to a temporary file.
 func runBounded(t *testing.T, run func()) {
 	t.Helper()
 	timer := time.AfterFunc(fuzzTime, func() {

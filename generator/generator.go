@@ -2,8 +2,9 @@
 //
 //	load → check → plan → compose → verify
 //
-// Each stage is a package that takes the result of the previous stage, and returns a result of its own type.
-// CUE definitions determine the content of objects, and Go code runs the stages.
+// Each stage is a package that takes the result of the previous stage. The verify stage only checks this
+// result; each other stage returns a result of its own type. CUE definitions determine the content of
+// objects, and Go code runs the stages.
 //
 // The check stage reports all problems of the user's input together, as a problem.List. The verify stage compares the
 // generated objects with the Go types of their upstream projects. An object that does not fit its Go type is a
@@ -172,7 +173,8 @@ func platforms(plans []*plan.Plan, objects []object.Set) []Platform {
 }
 
 // Capacity returns the maximum number of nodes of a TrainJob, for each tenant and each runtime that the tenant
-// lists. If the document has problems, the error is a problem.List and the result is empty.
+// lists. If the tenant has queues, there is one record for each queue. If the document has problems, the error
+// is a problem.List and the result is empty.
 func (p *Pipeline) Capacity(ctx context.Context, request Request) ([]capacity.Record, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {

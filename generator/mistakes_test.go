@@ -46,9 +46,9 @@ func reportedOnce(t *testing.T, shared *sharedPool, wrong any) {
 	refused := slices.ContainsFunc(problems, func(one problem.Problem) bool {
 		return one.Rule == problem.UnknownKey || strings.Contains(one.Message, "U+202E")
 	})
-	// Every mistake must be refused, except a misspelled name that the author chooses, such as the name of a
-	// runtime. After such a misspelling, each reference to the original name can cause a problem, so the
-	// number of problems is not checked.
+	// Every mistake is refused, except a misspelling of a name that the author chooses, such as the name of
+	// a runtime. After such a misspelling, each reference to the original name can cause a problem, so the
+	// test does not check the number of problems.
 	if refused && len(problems) != 1 || !refused && strings.Contains(string(text), "\u202e") {
 		t.Errorf("want one problem for one mistake, got %d:\n%v", len(problems), problems)
 	}

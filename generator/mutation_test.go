@@ -49,8 +49,8 @@ const (
 // TestMutationsAreReported tries many random changes of valid documents, one change at a time. If a change causes problems,
 // the problems must be at few positions, and at least one problem must refer to the change. If the change replaces a value
 // or renames a key, a problem must be in the changed line, or in the line of the enclosing mapping or list. The method
-// isReported lists the exceptions to this rule. For all other changes, it is enough that a problem names a changed line or
-// a changed word.
+// isReported lists the exceptions to this rule. For all other changes, it is enough that a problem is in a changed line, or
+// names a changed line or word (see isNamed).
 func TestMutationsAreReported(t *testing.T) {
 	seed, tries := readSeed(t), mutationCount
 	if testing.Short() {

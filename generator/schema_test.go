@@ -140,7 +140,8 @@ func (j *comparison) compare(t *testing.T, layers ...Input) string {
 	return j.admitsAll(t, layers)
 }
 
-// admitsAll checks that the JSON Schema accepts each layer of a valid document, before the layers are merged.
+// admitsAll checks each layer of a valid document separately: the JSON Schema of layers must accept it. If the document
+// has only one layer, the JSON Schema of documents must also accept this layer.
 func (j *comparison) admitsAll(t *testing.T, layers []Input) string {
 	t.Helper()
 	for _, input := range layers {

@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/api/jobs/diagnosis"
 )
 
-// stopReasons lists the reasons with which Kueue and Kubernetes report that they stopped pods. These events can
-// have the type Normal, so the function "failures" selects them by their reasons.
+// stopReasons lists the reasons with which Kueue and Kubernetes report that they stopped pods. Events with
+// these reasons can have the type Normal, so the function "failures" selects them by their reasons.
 var stopReasons = []string{"Stopped", "Preempted", "EvictedDueToPreempted", "EvictedDueToPodsReadyTimeout", "TaintManagerEviction"}
 
 // EventReporter is the name under which trainyard-controller writes its events about TrainJobs. The diagnosis leaves out
@@ -123,10 +123,10 @@ func progressOf(events []corev1.Event) map[podEvent]time.Time {
 	return latest
 }
 
-// isFollowedByProgress reports whether a later event shows that the problem in the event e is solved. For
-// FailedScheduling, this must be an event Scheduled. For the reasons in startReasons, it must be an event Started.
-// For BackOff, isFollowedByProgress returns false, because a container that started can fail again. For all other
-// reasons, it also returns false.
+// isFollowedByProgress reports whether a later event shows that the problem in the event e is solved. If e has the
+// reason FailedScheduling, the later event must be Scheduled. If e has a reason in startReasons, the later event
+// must be Started. BackOff is an exception: isFollowedByProgress returns false, because a container that started
+// can fail again. For all other reasons, it also returns false.
 func isFollowedByProgress(e corev1.Event, progress map[podEvent]time.Time) bool {
 	wanted := "Started"
 	switch {

@@ -128,8 +128,8 @@ func (s Snapshot) explain(cluster, logs []diagnosis.Text, missing []error) Expla
 }
 
 // excerpts returns the end of the first log that is not empty. The argument "logs" is sorted by the time at which the
-// containers ended, so this log belongs to the container that failed first. If there is no log, excerpts returns texts
-// from the argument "cluster", such as messages of events.
+// containers ended, so this log usually belongs to the container that failed first. If there is no log, excerpts
+// returns texts from the argument "cluster", such as messages of events.
 func excerpts(cluster, logs []diagnosis.Text) []Excerpt {
 	for _, text := range logs {
 		if e := excerptOf(text); len(e.Lines) > 0 {

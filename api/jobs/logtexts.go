@@ -97,8 +97,8 @@ func (s Snapshot) candidates() []candidate {
 	return append(limit(failed, maxLogs-len(running)), running...)
 }
 
-// failureOf returns the final state of the latest failed run of a container, or nil if no run failed. The result
-// "previous" is true if the container was restarted after the failed run.
+// failureOf returns the final state of the latest failed run of a container, or nil if the status shows no
+// failed run. The result "previous" is true if the container was restarted after the failed run.
 func failureOf(c corev1.ContainerStatus) (ended *corev1.ContainerStateTerminated, previous bool) {
 	switch last := c.LastTerminationState.Terminated; {
 	case c.State.Terminated != nil && c.State.Terminated.ExitCode != 0:

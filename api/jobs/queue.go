@@ -145,7 +145,8 @@ func (w *Workload) obstacles() []metav1.Condition {
 	})
 }
 
-// describeQueue says in which queue a TrainJob waits, how many TrainJobs are ahead, and why it is not admitted.
+// describeQueue says in which queue a TrainJob waits, how many jobs are ahead, and why the TrainJob is not admitted. If
+// the Workload is inactive, describeQueue says only why the TrainJob is suspended.
 func (s Snapshot) describeQueue() string {
 	text := "Waiting in queue " + s.Queue()
 	if s.Workload == nil {

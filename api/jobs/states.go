@@ -123,8 +123,8 @@ func (s Snapshot) killedLauncher() string {
 	return ""
 }
 
-// lostLauncher reports whether the launcher's Job failed and no pod of the launcher exists. Kubernetes keeps failed
-// pods, so in this case somebody or something has deleted the pod.
+// lostLauncher reports whether the TrainJob and its launcher's Job failed, and no pod of the launcher exists.
+// Kubernetes keeps failed pods, so in this case somebody or something has deleted the pod.
 func (s Snapshot) lostLauncher() bool {
 	failed := slices.ContainsFunc(s.Job.Status.JobsStatus, func(j trainer.JobStatus) bool {
 		return j.Name == string(Launcher) && ptr.Deref(j.Failed, 0) > 0

@@ -23,7 +23,8 @@ type UnknownSourceError struct {
 	Hidden bool
 }
 
-// Error returns a message. Unless Hidden is true, the message suggests a similar name, or lists the known names.
+// Error returns a message that names the TrainJobSource. Unless Hidden is true, the message also suggests a similar
+// name, or lists the known names.
 func (e *UnknownSourceError) Error() string {
 	text := fmt.Sprintf("there is no TrainJobSource %s in namespace %s", message.Quote(e.Source.Name), e.Source.Namespace)
 	if e.Hidden {
@@ -65,8 +66,9 @@ func (e *SuspendedError) Error() string {
 // maxNames is the maximum number of names that a message lists.
 const maxNames = 12
 
-// suggest returns a question that contains the most similar known name. If no name is similar, suggest
-// returns the argument "owner", such as "the namespace has", followed by the known names.
+// suggest returns a question that contains the most similar known name. If no name or several names
+// are similar enough, suggest returns the argument "owner", such as "the namespace has", followed by
+// the known names.
 func suggest(name string, known []string, owner string) string {
 	if nearest := message.Nearest(name, known); nearest != "" {
 		return fmt.Sprintf("did you mean %s?", nearest)

@@ -22,8 +22,8 @@ import (
 // kustomizeAnnotation is an annotation of all objects that kustomize sends to transformers and validators.
 const kustomizeAnnotation = "kustomize.config.k8s.io/id"
 
-// validate checks runtimes for the traps of MPI, and TrainJobs against the rules of the platform. TrainJobs are checked
-// even if the cluster does not enforce the rules. Objects of other kinds are checked against their Go types, if trainyard
+// validate checks runtimes for traps, and TrainJobs against the rules of the platform. TrainJobs are checked even if the
+// cluster does not enforce the rules. All objects except runtimes are also checked against their Go types, if trainyard
 // knows the complete type.
 func (l *resourceList) validate(ctx context.Context) int {
 	if l.isGenerator() {

@@ -25,8 +25,8 @@ import (
 // scriptFolder is absolute, because some tests change the working directory.
 var scriptFolder, _ = filepath.Abs(filepath.Join("testdata", "script"))
 
-// formatReaders contains a function for each report format. The function reads a report in the same way as a program
-// that supports this format, such as GitHub Actions.
+// formatReaders contains a function for each report format. Each function reads a report in the same way as a
+// program that supports the format, such as GitHub Actions.
 var formatReaders = map[string]func(*testing.T, []byte) []finding{
 	"text":   readText,
 	"json":   readJSON,

@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScript runs the scripts in testdata/script. If TRAINYARD_UPDATE is 1, TestScript rewrites the expected output in
-// the scripts.
+// TestScript runs the scripts in testdata/script. If the environment sets TRAINYARD_UPDATE, TestScript rewrites the
+// expected output in the scripts.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",

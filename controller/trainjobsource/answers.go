@@ -42,12 +42,12 @@ type answer struct {
 
 const (
 	// maxRefused is the maximum number of refused dry runs in an hour. After maxRefused refused dry runs, the controller
-	// sends no more dry runs in this hour, unless a user requests a fetch. Jobs without a dry run stay denied. The next
-	// dry runs begin with these jobs.
+	// sends no more dry runs in this hour, unless a user requests a fetch. Jobs for which it sent no dry run stay
+	// denied. The dry runs later continue with these jobs.
 	maxRefused = 20
 	// maxSilent is the maximum number of dry runs without an answer in a round. After maxSilent dry runs without an
 	// answer, the round sends no more dry runs. If at least one dry run of a round gets no answer, the controller sends
-	// no dry runs in the time silentPause after this round.
+	// no dry runs in the time silentPause after this round, unless a user requests a fetch.
 	maxSilent   = 3
 	silentPause = 5 * time.Minute
 	// maxAsked is the maximum number of dry runs in a round, and maxAskedInHour is the maximum number in an hour.
@@ -60,7 +60,7 @@ const (
 // dropWarnings removes a job from the map r.denied if the API server admits the job in a dry run. If the API server admits
 // a job that the rules deny, the cluster does not enforce these rules. If a dry run gets no answer, for example because a
 // webhook is not available, the job stays denied in this round, and the controller then sends no dry runs for some time
-// (see silentPause). After this pause, the dry runs continue with the next job, and repeat the dry run without an answer
+// (see silentPause). After this pause, the dry runs continue with the next job. The dry run that got no answer is repeated
 // later.
 func (r *round) dropWarnings(ctx context.Context) {
 	a := &r.state.answers

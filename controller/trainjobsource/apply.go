@@ -101,8 +101,8 @@ func isDenial(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) && !reconcile.IsOverQuota(err)
 }
 
-// errorsIn splits an error that errors.Join created into the joined errors. If errors.Join also created a
-// joined error, errorsIn splits it too.
+// errorsIn returns the errors from which errors.Join created an error. If one of them was itself created
+// by errors.Join, errorsIn returns its parts instead.
 func errorsIn(err error) (all []error) {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {

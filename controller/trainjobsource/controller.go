@@ -26,8 +26,8 @@ type Fetcher interface {
 type Controller struct {
 	// Client reads TrainJobSources from a cache, and writes their status.
 	Client client.Client
-	// Reader reads from the API server, without a cache. A cache of Secrets and ConfigMaps would need the right to list
-	// them, but the controller may only get single ones.
+	// Reader reads from the API server, without a cache. A cache of Secrets would need the right to list Secrets, but
+	// the controller may only get single Secrets.
 	Reader  client.Reader
 	Fetcher Fetcher
 	Rounds  *reconcile.Reconciler

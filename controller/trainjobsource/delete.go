@@ -84,7 +84,7 @@ func (r *round) prune(ctx context.Context) (again time.Duration, err error) {
 
 // deleteRuns deletes all runs, and returns the number of runs that still exist. If this number is unknown, deleteRuns
 // returns -1. If no run exists, the caller can ignore the error. For example, while a namespace is deleted, requests fail
-// if the ServiceAccount of the TrainJobSource no longer exists.
+// as soon as the rights of the ServiceAccount are deleted.
 func (r *round) deleteRuns(ctx context.Context) (left int, err error) {
 	r.result, err = r.Rounds.Reconcile(ctx, r.settings(), decode.Tree{}, nil)
 	var runs trainer.TrainJobList

@@ -39,8 +39,8 @@ func (r *round) fetch(ctx context.Context) bool {
 }
 
 // postponeFetch postpones the fetch, because reading the commits of the namespace has taken too much time. The round goes
-// on with the previous commit, unless the TrainJobSource or the keys that verify commits have changed since the last
-// fetch. If somebody waits for the fetch, the status says why the fetch is late.
+// on with the previous commit, unless the spec of the TrainJobSource or the keys that verify commits have changed since
+// the last fetch, or the keys cannot be read. If somebody waits for the fetch, the status says why the fetch is late.
 func (r *round) postponeFetch(ctx context.Context, until time.Time) bool {
 	r.postponed = until
 	_, _ = r.readKeys(ctx) // discards the commit if the keys have changed, or cannot be read

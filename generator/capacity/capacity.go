@@ -141,8 +141,8 @@ type comparison struct {
 	available map[string]sizing.Queue // by ClusterQueue; empty if Kueue does not admit jobs
 }
 
-// Reported lists the paths of values for which other checks have reported a problem. Values at the listed paths are not
-// compared with each other, because a comparison could report the same mistake again.
+// Reported lists the paths of values for which other checks have reported a problem. Compare does not compare these
+// values with other values, because a comparison could report the same mistake again.
 type Reported [][]string
 
 // below returns true if one of the reported paths is equal to the given path, or starts with the

@@ -19,8 +19,9 @@ var (
 )
 
 // checkTenantDevices reports each device of the quota that no runtime of the tenant requests, and each device that a
-// runtime requests but the quota does not limit. Devices without a limit are not reported in two cases: the tenant
-// has queues, so Kueue limits the devices, or the quota limits only the number of TrainJobs.
+// runtime requests but the quota does not limit. Devices without a limit are not reported in two cases. First, the
+// tenant has queues and the document declares ClusterQueues, so Kueue limits the devices. Second, the tenant has no
+// quota, or the quota limits only the number of TrainJobs.
 func (c *comparison) checkTenantDevices(name string, tenant map[string]any) {
 	quota := values.Mapping(tenant, "quota")
 	path := []string{"spec", "tenants", name, "quota"}

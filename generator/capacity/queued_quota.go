@@ -15,8 +15,8 @@ import (
 // more than the quota allows, Kubernetes would refuse pods of admitted TrainJobs.
 var QuotaBelowQueues = problem.Rule{Name: "quota-below-queues", Doc: "The quota of a tenant is at least the amount that the tenant's ClusterQueues can admit"}
 
-// queuedQuota reports a problem for each resource of which a tenant's ClusterQueues can admit more than the tenant's
-// quota allows.
+// queuedQuota reports a problem for each resource in a tenant's quota if the tenant's ClusterQueues can admit more
+// of this resource than the quota allows.
 func (c *comparison) queuedQuota(tenant string, queues, given map[string]any, quota sizing.Amounts) {
 	names := map[string]bool{}
 	for _, name := range queues {

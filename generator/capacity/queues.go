@@ -120,9 +120,8 @@ func availableResources(queues map[string]clusterQueue, all cohortLending, flavo
 }
 
 // readQueues computes the resources that each ClusterQueue could admit, and reports each ClusterQueue that lends more than
-// its quota. If the section spec.queues has a problem that another check reported, readQueues sets c.queues to nil, and no
-// TrainJob is compared with queues. The reason is that queues lend each other quota, so one wrong queue could change the
-// result for every queue.
+// its quota. If another check has reported a problem in spec.queues, readQueues sets c.queues to nil, and no TrainJob is
+// compared with queues: queues lend each other quota, so one wrong queue could change the result for every queue.
 func (c *comparison) readQueues() error {
 	spec := values.Mapping(c.values, "spec", "queues")
 	var err error

@@ -59,8 +59,8 @@ func (c *Check) Document(e *evaluate.Evaluator, d *load.Document) (*Checked, err
 	return checked, err
 }
 
-// Values compares a document with its schema, and returns the document as plain data. Values does not check the
-// rules that combine several values.
+// Values compares a document with its schema, and returns the valid parts of the document as plain data. Values
+// does not evaluate the rules in the files rules*.cue.
 func (c *Check) Values(e *evaluate.Evaluator, d *load.Document) (map[string]any, problem.List) {
 	w := c.walk(e, d)
 	return w.document, w.problems
@@ -109,9 +109,10 @@ type rules struct {
 	capacity  *capacity.Result
 }
 
-// check evaluates the rules, and then compares the requests of TrainJobs with quotas and queues. The comparison skips
-// quotas and queues that have problems. The argument "problems" contains the problems that the comparison with the
-// schema has found. The returned error contains these problems and all new ones.
+// check evaluates the rules, and then compares the requests of TrainJobs with quotas and queues. The comparison with
+// quotas and queues skips values that have problems. If a problem could affect all results, check does only the first
+// step, or neither step. The argument "problems" contains the problems that earlier checks have found. The returned
+// error contains these problems and all new ones.
 func (r *rules) check(document map[string]any, problems problem.List) error {
 	if r.refused.decideAll() {
 		return problems.Err()

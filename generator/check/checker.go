@@ -42,8 +42,8 @@ const (
 )
 
 // checkValue checks a node and returns it as plain data, from which values with problems are removed. The result "ok"
-// is false if the value of the node is refused, or if its data is incomplete: a required key is missing, or an item of
-// a list has a problem. Missing keys are reported at the position "key".
+// is false if the value of the node is refused, or if its data is incomplete: a required key is missing, or "ok" is
+// false for an item of a list. Missing keys are reported at the position "key", unless a null has removed the key.
 func (c *checker) checkValue(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid any, ok bool) {
 	kind := schema.IncompleteKind()
 	switch {
@@ -70,7 +70,7 @@ func (c *checker) checkValue(schema cue.Value, n *document.Node, key problem.Pos
 }
 
 // checkScalar returns a scalar in the spelling that trainyard uses in generated objects. The result "ok" is false if
-// the schema does not admit the scalar.
+// the node is not a scalar, or if the schema does not admit the scalar.
 func (c *checker) checkScalar(schema cue.Value, n *document.Node) (valid any, ok bool) {
 	if n.Kind != document.Scalar || n.Scalar == nil || !c.admitsScalar(schema, n.Scalar) {
 		return nil, false
@@ -254,9 +254,9 @@ func (c *checker) listFields(schema cue.Value, n *document.Node) []cue.Value {
 	return fields
 }
 
-// checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN). A
-// NOUN is given if the author of the document chooses the keys of the mapping, such as the names of
-// runtimes. Messages then use NOUN as the word for a key.
+// checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN).
+// NOUN is the word that messages use for a key. It is for mappings whose keys the author of the document
+// chooses, such as the names of runtimes. Without NOUN, messages list the keys of the schema.
 func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.Position, path []string) {
 	mark := schema.Attribute("nonempty")
 	nulls := n.Removals()

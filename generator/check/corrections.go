@@ -96,7 +96,7 @@ func (c *checker) checkIdleNulls(schema cue.Value, n *document.Node, path []stri
 }
 
 // describeUnknown returns the message about a key that is not in the schema, or that does not have the form that the
-// schema requires of names.
+// schema requires of keys.
 func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	var known []string
 	for fields := evaluate.Fields(schema); fields.Next(); {

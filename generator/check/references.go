@@ -75,7 +75,8 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 		at := values.Extend(path, strconv.Itoa(i))
 		if null, removed := mapping.Removed(name); removed {
 			// Report each null only once. If the mapping has no entries left, the function checkNotEmpty reports the
-			// null. If another list contains the same name, an earlier call of keysOf has already reported the null.
+			// null. If an earlier call of keysOf has checked another list with the same name, that call has reported
+			// the null.
 			if len(mapping.Fields) > 0 && !c.hasProblemAt(null) {
 				c.breaks(problem.UnknownName, null, values.Extend(strings.Split(target, "."), name), "%s", wording.RemovedEntry(noun, name, problem.Path(at), item.Position))
 			}

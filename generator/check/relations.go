@@ -13,9 +13,9 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/document"
 )
 
-// namedChecks maps each NAME in an attribute @check(NAME) to a function. The function checks whether the fields of
-// one mapping fit together. Without these checks, most mistakes would appear late: Kubernetes would accept the
-// runtime, and would later refuse the pods of its TrainJobs.
+// namedChecks maps each NAME in an attribute @check(NAME) to a function. The function checks conditions that
+// involve several fields of one mapping. Without these checks, most mistakes would appear late: Kubernetes would
+// accept the runtime, and would later refuse the pods of its TrainJobs.
 var namedChecks = map[string]func(*checker, *document.Node, []string){
 	"requirement":      (*checker).checkRequirement,
 	"fieldRequirement": (*checker).fieldRequirement,

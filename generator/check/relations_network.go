@@ -16,8 +16,8 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/document"
 )
 
-// checkDestination requires cidrs or namespaces, because a network policy rule without cidrs and namespaces would allow
-// all addresses.
+// checkDestination requires cidrs or namespaces, because a network policy rule that has neither would allow all
+// addresses.
 func (c *checker) checkDestination(n *document.Node, path []string) {
 	if n.Get("cidrs") == nil && n.Get("namespaces") == nil && !n.Incomplete {
 		c.add(n.Position, path, "want cidrs, namespaces or both; to allow every address, set cidrs to [0.0.0.0/0, \"::/0\"]")

@@ -23,8 +23,9 @@ var hiddenCharacters = &unicode.RangeTable{R16: []unicode.Range16{
 	{Lo: 0xFFFD, Hi: 0xFFFF, Stride: 1},
 }, LatinOffset: 1}
 
-// hasHiddenCharacter reports whether a text contains a hidden or control character, and adds a problem for the first one.
-// Authors paste hidden characters by mistake, or to mislead a reviewer.
+// hasHiddenCharacter reports whether a text contains a hidden character, or a control character other than a line feed or
+// a tab. It adds a problem for the first of these characters. Authors paste hidden characters by mistake, or to mislead a
+// reviewer.
 func (c *checker) hasHiddenCharacter(schema cue.Value, n *document.Node, path []string) bool {
 	text, _ := n.Scalar.(string)
 	for _, r := range text {

@@ -90,9 +90,9 @@ func (s section) findMistake(spec *document.Node, f document.Field, changes *doc
 	return problem.Problem{Position: f.Position, Rule: problem.UnknownName, Path: problem.Path(values.Extend(path, f.Key)), Message: text}
 }
 
-// addedElsewhere returns the names that environments add to a section. The names that the environment in the
-// argument "environment" adds are left out. If a runtime has no key "from", the runtime changes an existing
-// runtime and adds no name.
+// addedElsewhere returns the names that environments add to a section. It ignores the environment whose name
+// is the argument "environment". If a runtime has no key "from", the runtime changes an existing runtime and
+// adds no name.
 func (s section) addedElsewhere(environments *document.Node, environment string) []string {
 	var names []string
 	for _, other := range fieldsOf(environments) {

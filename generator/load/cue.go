@@ -80,8 +80,9 @@ func refusedImports(input Input, file *ast.File, allowOwn bool) error {
 }
 
 // importSchema returns the package of trainyard's schemas with the given import path, or nil for a built-in
-// package of CUE. Every definition in the returned package allows any value, so CUE does not complain about
-// wrong values. Later, the check stage finds the wrong values, and reports them with clearer messages.
+// package of CUE. For any other path, the result contains an error. Every definition in the returned
+// package allows any value, so CUE does not complain about wrong values. Later, the check stage finds the
+// wrong values, and reports them with clearer messages.
 func (l *Loader) importSchema(pos token.Pos, path string) *build.Instance {
 	path, _, _ = strings.Cut(path, ":")
 	if !strings.Contains(strings.Split(path, "/")[0], ".") {

@@ -90,8 +90,8 @@ func splitSource(comment string) (text, source string) {
 	return strings.TrimSpace(text), strings.TrimSuffix(source, ".")
 }
 
-// readDefault returns the default of a field from its attribute @default(VALUE). If the value of another field can
-// change this default, the comment of the field says so.
+// readDefault returns the default of a field from its attribute @default(VALUE). If the value of another field A
+// can change this default, the comment of the field names A.
 func readDefault(v cue.Value) (standard any, ok bool) {
 	mark := v.Attribute("default")
 	if mark.Err() != nil {

@@ -111,8 +111,8 @@ func (x *exporter) define(name string, of cue.Value, complete bool) *jsonschema.
 }
 
 // unlessLayered returns the schema of a mapping that can contain layers of itself. For example, the field
-// spec.environments contains layers of the mapping "spec". If a document sets this field, required keys of the
-// mapping may be missing, because each layer can set the missing keys.
+// spec.environments contains layers of the mapping "spec". If this field contains a layer, required keys of
+// the mapping may be missing, because each layer can set the missing keys.
 func (x *exporter) unlessLayered(name string, of cue.Value) *jsonschema.Schema {
 	given, layers := &jsonschema.Properties{}, layersField(of)
 	given.Set(layers, &jsonschema.Schema{Type: "object", MinProperties: 1})

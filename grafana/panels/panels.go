@@ -1,6 +1,7 @@
-// Package panels provides the panels and Prometheus queries of trainyard's Grafana dashboards as data. Trainyard's
-// server, the web dashboard and the SDK use the data to show panels outside Grafana. The sources of the Grafana
-// dashboards are CUE files in grafana/dashboards. The file panels.json is generated from these CUE files.
+// Package panels provides the panels and Prometheus queries of trainyard's Grafana dashboards as data. Programs
+// can use the data to show panels outside Grafana, for example the planned server and web dashboard of trainyard.
+// The sources of the Grafana dashboards are CUE files in grafana/dashboards. The file panels.json is generated
+// from these CUE files.
 package panels
 
 import (

@@ -15,9 +15,9 @@ var versionsByFile = map[string][]string{
 	"any.yaml": {"2.1", "2.2", "2.3"}, "overrides.yaml": {"2.1"}, "patches.yaml": {"2.2", "2.3"},
 }
 
-// TestCasesOfThePolicy checks that package "guard" refuses each case by exactly the rules that the case lists.
-// Other tests evaluate the same cases with the admission policy in CEL, to show that both implementations
-// agree.
+// TestCasesOfThePolicy checks that the TrainJob of each case breaks exactly the rules that the case lists,
+// according to package "guard". Other tests evaluate the same cases with the admission policy in CEL, to show
+// that both implementations agree.
 func TestCasesOfThePolicy(t *testing.T) {
 	objects := guardtest.Objects(t)
 	for _, file := range guardtest.Files(t) {

@@ -19,9 +19,10 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestFieldsAreThoseOfTrainer compares guard's schemas with the CRD of TrainJobs. Each field that the schemas allow must
-// exist in the CRD. Conversely, the schemas must allow or forbid each field of the CRD. The second condition does not
-// apply to volumes and sources of variables, because their rules refuse all fields that the schemas do not list.
+// TestFieldsAreThoseOfTrainer compares guard's schemas of the spec with Trainer's CRD of TrainJobs. Each field that the
+// schemas allow must exist in the CRD. Conversely, the schemas must allow or forbid each field of the CRD. The second
+// condition does not apply to types of volumes and sources of variables. New types need no review, because the rules
+// refuse all types that the schemas do not list.
 func TestFieldsAreThoseOfTrainer(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {

@@ -21,7 +21,7 @@ func trainJob(versionFields fields) object {
 func jobObject(f fields) object { return object{rule: RuleDisallowedField, fields: f} }
 
 // jobMetadata returns the schema of the TrainJob's own metadata. The schema allows any value in fields that the API
-// server fills in.
+// server or controllers fill in. The rule reserved-metadata checks finalizers and owners.
 func jobMetadata() fieldSchema {
 	return jobObject(fields{
 		"name": jobName, "generateName": text, "namespace": text, "labels": mapping{text}, "annotations": mapping{text},

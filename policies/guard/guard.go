@@ -114,7 +114,8 @@ type Denial struct {
 func (d Denial) String() string { return fmt.Sprintf("%s: %s: %s", d.Path, d.Rule, d.Message) }
 
 // Check evaluates the rules on a TrainJob, and returns all denials. If there are no denials, a new TrainJob is
-// allowed. If a TrainJob breaks RuleOversizedJob, Check evaluates no other rule. Reader.Check evaluates updates.
+// allowed. If a TrainJob breaks RuleOversizedJob, Check evaluates no other rule. Reader.Check also handles
+// updates and exempt users.
 func Check(job Job, p Parameters) []Denial {
 	var denials []Denial
 	for _, rule := range Rules() {

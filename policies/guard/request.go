@@ -64,7 +64,8 @@ func ruleOrder(rule Rule) int {
 }
 
 // changesField reports whether a rule applies to an update. Most rules apply if the update changes a field of the spec
-// other than "suspend". The other rules apply if the update changes the labels or the metadata that they check.
+// other than "suspend". RuleUnlistedKueueSetting and RuleManualResume always apply. The other rules apply if the
+// update changes the label or the metadata that they check.
 func (r Request) changesField(rule Rule, before, job Job) bool {
 	switch rule {
 	case RuleUnlistedQueue:

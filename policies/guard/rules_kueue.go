@@ -107,7 +107,8 @@ func unlistedPriorityClass(job Job, p Parameters) field.ErrorList {
 }
 
 // unmanagedNamespace denies TrainJobs in a namespace that lacks the label p.NamespaceLabel. Red Hat's build of Kueue
-// ignores the jobs of such a namespace.
+// ignores the jobs of such a namespace. If the labels of the namespace are unknown, unmanagedNamespace denies
+// nothing.
 func unmanagedNamespace(job Job, p Parameters) field.ErrorList {
 	key, value, required := strings.Cut(p.NamespaceLabel, "=")
 	if got, found := job.NamespaceLabels[key]; !required || job.NamespaceLabels == nil || found && got == value {

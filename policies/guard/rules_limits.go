@@ -111,9 +111,10 @@ func largerAmount(job Job, of func(map[string]resource.Quantity) resource.Quanti
 	return requests
 }
 
-// missingResources denies TrainJobs that replace the runtime's resources, but leave out the runtime's CPU or memory. Their
-// pods would have no request for this resource. If a cluster node runs out of resources, Kubernetes first evicts pods
-// without requests. A ResourceQuota on the resource refuses such pods.
+// missingResources denies TrainJobs that replace the runtime's resources, but do not set CPU or memory although the
+// runtime does. Their pods would have no request for the missing resource. If a cluster node runs out of resources,
+// Kubernetes first evicts pods without requests. A ResourceQuota that limits the missing resource refuses such
+// pods.
 func missingResources(job Job, runtime Runtime) field.ErrorList {
 	if job.Replaces == "" {
 		return nil

@@ -47,8 +47,8 @@ func sizedParts(trainJob map[string]any) []any {
 }
 
 // computeSize returns the size of decoded JSON. The result equals the size that policies/admission/rule_oversized_job.cue
-// computes in CEL. This rule converts the JSON to text with CEL's function "format". In this text, mappings look like
-// {"a":1, "b":2}, and lists look like [1, 2]. Source: github.com/google/cel-go, ext/formatting.go.
+// computes in CEL. The rule in this file converts the JSON to text with CEL's function "format". In this text, mappings
+// look like {"a":1, "b":2}, and lists look like [1, 2]. Source: github.com/google/cel-go, ext/formatting.go.
 func computeSize(content any) Size {
 	switch v := content.(type) {
 	case map[string]any:

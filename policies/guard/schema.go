@@ -209,8 +209,8 @@ func isTimestamp(v any) bool {
 	return err == nil
 }
 
-// wholeNumber converts integers, and floats without a fraction such as 2.0, to int64. The second result is false for
-// other values.
+// wholeNumber converts integers to int64. It also converts floats that have no fraction, such as 2.0, if their
+// absolute value is less than 2^53. The second result is false for other values.
 func wholeNumber(v any) (int64, bool) {
 	switch n := v.(type) {
 	case int64:

@@ -53,8 +53,9 @@ func expect(t *testing.T, policies *offline.Policies, objects []map[string]any, 
 	}
 }
 
-// TestRulesOfOtherPlatforms tests rules with a changed platform of the example acme, which has an encrypted network
-// and no Kueue. On the unchanged platform, no TrainJob could break these rules.
+// TestRulesOfOtherPlatforms changes the platform of the example acme: the changed platform has an encrypted network
+// and no Kueue. The test evaluates TrainJobs that break rules only on the changed platform, and a TrainJob that
+// breaks no rule.
 func TestRulesOfOtherPlatforms(t *testing.T) {
 	objects := guardtest.Objects(t, guardtest.WithoutKueue)
 	policies, err := offline.Compile(objects)

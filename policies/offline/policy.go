@@ -94,8 +94,8 @@ func (p *policy) appliesTo(attributes *admission.VersionedAttributes) bool {
 	})
 }
 
-// evaluate returns the messages of all validations that deny a request. If the evaluation of a validation fails,
-// the validation also denies the request, because the policy has failurePolicy: Fail.
+// evaluate returns the messages of all validations that deny a request. If the evaluation of a validation or of
+// a match condition fails, the error also denies the request, because the policy has failurePolicy: Fail.
 func (p *policy) evaluate(ctx context.Context, attributes *admission.VersionedAttributes, parameters runtime.Object, namespace *corev1.Namespace) []string {
 	kind, resource := attributes.GetKind(), attributes.GetResource()
 	request := cel.CreateAdmissionRequest(attributes.Attributes, metav1.GroupVersionResource(resource), metav1.GroupVersionKind(kind))

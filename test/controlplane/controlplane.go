@@ -71,8 +71,8 @@ func launch(o options) (*ControlPlane, error) {
 	return cp, nil
 }
 
-// startAPI runs etcd and kube-apiserver, even if USE_EXISTING_CLUSTER tells envtest to use an existing cluster.
-// While the servers start, startAPI reads the manifests to install.
+// startAPI runs etcd and kube-apiserver, even if the environment variable USE_EXISTING_CLUSTER tells envtest to
+// use an existing cluster. While the servers start, startAPI reads the manifests to install.
 func (cp *ControlPlane) startAPI() error {
 	etcd, etcdErr := cp.prepare(cp.Tool("etcd"))
 	api, apiErr := cp.prepare(cp.Tool("kube-apiserver"))

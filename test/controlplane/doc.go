@@ -20,7 +20,7 @@
 //
 // The control plane has the CRDs of Kueue and of monitoring operators, but runs no monitoring operators.
 // It runs Kueue's controller only with the option Queueing. Package test/scale tests trainyard with
-// Kueue's controllers and webhooks on another cluster.
+// Kueue's controllers and webhooks, on a cluster with simulated pods.
 //
 // The option Trainer selects a version of Trainer other than the default version.
 package controlplane

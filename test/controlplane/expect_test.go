@@ -47,7 +47,8 @@ func expectMPIJob(t *testing.T, v version, runtime *trainer.ClusterTrainingRunti
 }
 
 // expectOwners checks the owner references of the JobSet, its Jobs, the hostfile and the SSH keys.
-// When a TrainJob is deleted, Kubernetes follows these references to delete its objects.
+// When a TrainJob is deleted, Kubernetes uses these references to find and delete the objects of
+// the TrainJob.
 func expectOwners(t *testing.T, created *outcome) {
 	t.Helper()
 	trainJob := owner(&created.trainJob, trainer.GroupVersion.String(), trainer.TrainJobKind)

@@ -16,9 +16,9 @@ import (
 	"github.com/trainyard/trainyard/test/matrix"
 )
 
-// TestAllPodsAreCreated submits TrainJobs for each tenant, runtime and queue of the examples acme and vanilla.
-// An editor of the tenant submits each TrainJob, while all policies and quotas are in force. All pods must be
-// created. They stay Pending, because the control plane has no cluster nodes.
+// TestAllPodsAreCreated submits a TrainJob for each combination of a tenant, a runtime and a queue in the
+// examples acme and vanilla. An editor of the tenant submits each TrainJob, while all policies and quotas are
+// in force. All pods must be created. They stay Pending, because the control plane has no cluster nodes.
 func TestAllPodsAreCreated(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods(), controlplane.Alone(t.Name()))
 	for _, example := range []string{"acme", "vanilla"} {

@@ -57,7 +57,8 @@ func kubectl(t *testing.T, cp *controlplane.ControlPlane, args ...string) {
 }
 
 // findRenderings returns the paths of the files below bundles/rendered that have the given name. The
-// keys of the result are the folders of the files, in the form EXAMPLE/FORMAT/ENVIRONMENT.
+// keys of the result are the folders of the files below bundles/rendered, in the form
+// EXAMPLE/FORMAT, or EXAMPLE/FORMAT/ENVIRONMENT if the example has environments.
 func findRenderings(t *testing.T, name string) map[string]string {
 	t.Helper()
 	const root = "../../bundles/rendered"

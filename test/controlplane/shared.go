@@ -144,7 +144,7 @@ func startShared(o options) (*ControlPlane, error) {
 }
 
 // findOutcome returns the outcome for the given options. All calls with equal options return the same
-// outcome, which is empty until startShared has started the control plane.
+// outcome, which is empty until startShared fills it.
 func findOutcome(o options) *outcome {
 	sharedPlanes.Lock()
 	defer sharedPlanes.Unlock()

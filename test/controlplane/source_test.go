@@ -222,7 +222,7 @@ func (c sourceCluster) handleSync(namespace, name, before string, result v1alpha
 }
 
 // checkAnnotation implements the script command "annotated", which checks that an annotation of a TrainJobSource is a
-// time. Usage: annotated NAME KEY
+// time. Usage: [!] annotated NAME KEY
 func (c sourceCluster) checkAnnotation(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: [!] annotated NAME KEY")

@@ -38,7 +38,7 @@ func mountDisk(t *testing.T, options string) string {
 }
 
 // runFailing runs a child process with the instructions in o. The process must fail, change nothing, and print one
-// line, which contains the text "want".
+// line, which contains the argument "want".
 func (o order) runFailing(t *testing.T, as *syscall.Credential, want string) {
 	t.Helper()
 	before, err := findTree(o.Dir, o.Files, 0, 1)

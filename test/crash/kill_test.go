@@ -200,9 +200,10 @@ func TestFailEachStep(t *testing.T) {
 	}
 }
 
-// eachStep runs many processes. It injects a signal or an error into a different system call of each process, and
-// then calls "check". For each name in changingCalls, eachStep injects the signal or error into the first call of
-// the first process, the second call of the second process, and so on, until a process makes too few calls.
+// eachStep runs many processes for each swap method and each start situation in "found". It injects a signal or
+// an error into a different system call of each process, and then calls "check". For each name in changingCalls,
+// eachStep injects the signal or error into the first call of the first process, the second call of the second
+// process, and so on, until a process makes too few calls.
 func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injectedOutcome)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {

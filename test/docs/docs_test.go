@@ -21,8 +21,7 @@ import (
 )
 
 // elsewhere lists the pages whose steps need trainyard's controller and a Git server.
-// TestDocumentedCommandsWork skips these steps, and TestPagesOfGitOps (package test/gitops/cmd/gitops) runs
-// them.
+// TestDocumentedCommandsWork skips these steps. The tests of package test/gitops/cmd/gitops run them.
 var elsewhere = []string{"docs/gitops.md", "examples/gitops/README.md"}
 
 func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }

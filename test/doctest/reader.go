@@ -38,7 +38,7 @@ func NewReader(t testing.TB, folder string) *Reader {
 }
 
 // Follow creates the file of a step, or runs the command of a step and checks that the command prints the
-// expected output. If a make command is the step, Follow only checks that the make target exists.
+// expected output. If the command is a make command, Follow only checks that the make target exists.
 func (r Reader) Follow(t testing.TB, s Step) {
 	t.Helper()
 	if s.File != "" {

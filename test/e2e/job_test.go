@@ -21,7 +21,8 @@ import (
 	"github.com/trainyard/trainyard/test/poll"
 )
 
-// jobTimeout is the maximum duration of a job. On an idle machine, a job takes about ten seconds.
+// jobTimeout is the maximum duration of a job, except in tests with a timeout of their own. On an idle machine, a job
+// takes about ten seconds.
 const jobTimeout = 3 * time.Minute
 
 func (s *sandbox) makeNamespace(t testing.TB) string {

@@ -63,9 +63,9 @@ func closePort(ctx context.Context, node jobs.Pod) error {
 }
 
 // inNetworkOf returns a command that runs a program of this machine in the network namespace of a pod. The command
-// finds the namespace by the oldest process of the pod. Other processes of the pod could end before the command starts.
+// enters the namespace of the oldest process of the pod, because other processes could end before the command starts.
 func inNetworkOf(ctx context.Context, pod jobs.Pod, args ...string) (*exec.Cmd, error) {
-	// Oldest finds the processes of a pod by the path of their control group, which contains the pod's UID.
+	// Oldest finds the pod's oldest process by the path of its control group, which contains the pod's UID.
 	pid, err := process.Oldest("pod" + string(pod.UID))
 	if err != nil {
 		return nil, fmt.Errorf("entering the network of pod %s: %w", pod.Name, err)

@@ -22,7 +22,7 @@ const (
 	// hosts.
 	shortTimeout     = "openmpi-short-timeout"
 	preflightTimeout = 20 * time.Second
-	// podTimeout is the maximum time that the cluster needs to start pods, or to notice that pods have ended. An
+	// podTimeout is the maximum time that the cluster needs to start pods and to notice that pods have ended. An
 	// idle machine needs 5 to 10 seconds, but a busy machine needs longer.
 	podTimeout = 60 * time.Second
 )

@@ -36,8 +36,8 @@ func (s *sandbox) changedRuntime(t testing.TB, base string, change func(*trainer
 	return changed.Name
 }
 
-// cacheDelay is how long tests wait after they create a runtime. By then, the cache of Trainer's webhook contains the
-// runtime.
+// cacheDelay is the time that tests wait after they create a runtime. After this time, the cache of Trainer's webhook
+// contains the runtime.
 const cacheDelay = 500 * time.Millisecond
 
 func podSpec(spec *trainer.TrainingRuntimeSpec, role jobs.Role) *corev1.PodSpec {

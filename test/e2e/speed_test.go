@@ -173,8 +173,8 @@ if world.rank == 0:
 
 // measurePairs measures a TrainJob alone, and together with a second TrainJob, on a machine with two cores. In the first
 // measurements, each TrainJob has one pod with one rank, so that each rank has a core of its own. In the other
-// measurements, each TrainJob has two pods with one rank each. If both TrainJobs run at the same time, their four ranks
-// share the two cores. In these measurements, the runtime has the setting "oversubscribe".
+// measurements, each TrainJob has two pods with one rank each, and the runtime has the setting "oversubscribe". If both
+// TrainJobs run at the same time, their four ranks share the two cores.
 //
 // measurePairs repeats each measurement with plain mpirun, in pods of the same runtime. If a second job also slows
 // down plain mpirun, the runtime's variables are not the cause of the slowdown. The control plane can also slow down

@@ -107,8 +107,8 @@ func expectRightsLast(t *testing.T, all []unstructured.Unstructured) {
 }
 
 // TestRightsArePrunedFirst checks that Argo CD deletes the RoleBindings of a removed tenant before the tenant's other
-// objects. All objects except RoleBindings must therefore have the sync option PruneLast or Prune=false, and
-// RoleBindings must have neither.
+// objects. RoleBindings and ClusterRoleBindings must therefore have neither of the sync options PruneLast and
+// Prune=false, and all other objects must have one of them.
 func TestRightsArePrunedFirst(t *testing.T) {
 	for name, file := range findExamples(t) {
 		for environment, bundle := range generateBundles(t, read(t, file)) {

@@ -146,9 +146,9 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 // maxPush is the maximum size, in bytes, of a push that Git sends without a Content-Length.
 const maxPush = 64 << 20
 
-// withLength adds the header Content-Length to requests that lack it, because CGI programs need this header. To
-// find the length of a request, withLength reads the whole body. Git sends no Content-Length for a push of more
-// than 1 MiB.
+// withLength sets the length of requests that lack the header Content-Length, because CGI programs need the
+// length. To find the length of a request, withLength reads the whole body. Git sends no Content-Length for a
+// push of more than 1 MiB.
 func withLength(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength < 0 {

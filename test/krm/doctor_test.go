@@ -99,8 +99,8 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestInit checks that `kustomize build` produces the same objects as `trainyard generate` from the folder that
-// `trainyard init` writes. The test builds this folder, and an overlay that has this folder as its base. Without the
+// TestInit checks that `trainyard init` writes a folder from which `kustomize build` produces the same objects as
+// `trainyard generate`. The test builds this folder, and an overlay that has this folder as its base. Without the
 // flags that permit KRM functions, `kustomize build` must fail.
 func TestInit(t *testing.T) {
 	w := newWorkspace(t)

@@ -138,8 +138,9 @@ func newQuota(spec, manager string) string {
 	return "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: team, labels: {app.kubernetes.io/managed-by: " + manager + "}}\nspec: " + spec + "\n"
 }
 
-// TestValidatorAcceptsUnknownFields: if trainyard has not generated an object, the object may have an
-// unknown kind or unknown fields, because a newer cluster may support them.
+// TestValidatorAcceptsUnknownFields: the validator must accept objects with an unknown kind or
+// unknown fields if trainyard has not generated them. A newer cluster may support such kinds and
+// fields.
 func TestValidatorAcceptsUnknownFields(t *testing.T) {
 	w := newWorkspace(t)
 	files := useCases()["validator"].files
@@ -192,7 +193,7 @@ func TestErrors(t *testing.T) {
 
 // TestMisplacedValidator: if the field "transformers" lists a validator by mistake, kustomize prints only the
 // validator's output, without the user's objects. The validator's output must be an object that every cluster
-// refuses, so that nobody can apply the output by mistake.
+// refuses, so that nobody can apply the output.
 func TestMisplacedValidator(t *testing.T) {
 	w := newWorkspace(t)
 	for file, text := range useCases()["validator"].files {

@@ -99,8 +99,8 @@ func (n *network) canReach(t *testing.T, address, port string) bool {
 	return waitForResponse(conn, protocol)
 }
 
-// waitForResponse reports whether the other host responds. It sends a UDP packet repeatedly, because a packet can get
-// lost.
+// waitForResponse reports whether the other host responds. For the protocol UDP, it sends a packet repeatedly,
+// because a packet can get lost.
 func waitForResponse(conn net.Conn, protocol string) bool {
 	buffer := make([]byte, 64)
 	for deadline := time.Now().Add(connectTimeout); time.Now().Before(deadline); {

@@ -156,8 +156,8 @@ func (w *testbed) apply(t *testing.T, policy *networkingv1.NetworkPolicy) {
 	}
 }
 
-// await repeats a connection until its result is "want". The result changes when the agent starts to enforce a new
-// policy, or stops enforcing a deleted policy.
+// await tries a connection to port 2222 repeatedly, until its result is "want". The result changes when the agent
+// starts to enforce a new policy, or stops enforcing a deleted policy.
 func (w *testbed) await(t *testing.T, from, to string, want bool) {
 	t.Helper()
 	controlplane.Eventually(t, func(context.Context) error { return w.check(t, from, to, "2222/tcp", want) })

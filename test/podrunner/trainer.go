@@ -17,7 +17,8 @@ import (
 )
 
 // SSHKeys generates an SSH key pair. The result maps the names of three files to their content: the private key in PEM
-// format, and the public key twice. In a cluster, the Secret of a TrainJob contains files with the same names.
+// format, and the public key twice. In a cluster, the pods of a TrainJob find their SSH keys in files with the same
+// names.
 func SSHKeys(t testing.TB) map[string]string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// WrapperScript returns a shell script that runs the program at the path "binary". On Linux, the script uses setpriv, so
-// the kernel kills the program when the process that started the script ends. Otherwise, the program would survive a test
-// that panics or times out, because such a test runs no cleanup code.
+// WrapperScript returns a shell script that runs the program at the path "binary". If setpriv, a tool of Linux, is
+// installed, the kernel kills the program when the process that started the script ends. Without setpriv, the program
+// survives a test that panics or times out, because such a test runs no cleanup code.
 func WrapperScript(binary string) string {
 	if setpriv, err := exec.LookPath("setpriv"); err == nil {
 		return fmt.Sprintf("#!/bin/sh\nexec '%s' --pdeathsig KILL -- '%s' \"$@\"\n", setpriv, binary)

@@ -43,8 +43,8 @@ type live struct {
 	timeout time.Duration // how long the method eventually waits; liveTimeout if it is 0
 }
 
-// newLive starts an API server and a Git server. newLive does not start the controller and does not create the
-// TrainJobSource. The methods "run" and "create" do this.
+// newLive prepares a test with an API server and a Git server. newLive does not start the controller and does
+// not create the TrainJobSource. The methods "run" and "create" do this.
 func newLive(t *testing.T, opts ...controlplane.Option) *live {
 	t.Helper()
 	startWithCRD(t, opts...)

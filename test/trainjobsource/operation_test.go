@@ -57,8 +57,8 @@ func TestSteadyControllerWritesNothing(t *testing.T) {
 	}
 }
 
-// TestSettledSourceCausesNoRequests: while nothing changes, the controller must send no requests to the API server. If
-// something changes in the cluster, the controller must notice the change before the next fetch.
+// TestSettledSourceCausesNoRequests: while nothing changes, the controller must send no requests to the API server,
+// except watches. If something changes in the cluster, the controller must notice the change before the next fetch.
 func TestSettledSourceCausesNoRequests(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")

@@ -357,7 +357,7 @@ func TestRunDeletedDuringARound(t *testing.T) {
 	w.expect("the next round", plan.Ended)
 }
 
-// TestUnreadableFilesStopNothing: the runs of a job must stay if its file cannot be read. This is so even with the
+// TestUnreadableFilesStopNothing: the runs of a job must stay if the job's file cannot be read, even with the
 // policy Always, which deletes the runs of removed jobs.
 func TestUnreadableFilesStopNothing(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Queue, Prune: plan.Always})

@@ -1,6 +1,6 @@
 // Package traps has a test for each trap of Kubeflow Trainer's MPI plugin. A trap is a setting that Trainer
-// accepts although it makes jobs fail. Generated runtimes must avoid all traps. The name of each test describes
-// how a generated runtime avoids the trap.
+// accepts although it makes jobs fail. Generated runtimes must avoid all traps. The name of such a test is the
+// property with which a generated runtime avoids the trap.
 package traps
 
 import (

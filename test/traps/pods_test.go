@@ -26,8 +26,8 @@ func TestLabelsReachPods(t *testing.T) {
 }
 
 // TestIstioInjectsNoSidecar: with Istio's sidecar in a pod, SSH fails, and the JobSet never completes. Pods must
-// have the annotation sidecar.istio.io/inject for older versions of Istio, and the label with the same key for
-// newer versions.
+// therefore have the annotation sidecar.istio.io/inject with the value "false" for older versions of Istio, and
+// a label with the same key and value for newer versions.
 func TestIstioInjectsNoSidecar(t *testing.T) {
 	for name, j := range roleJobs(t, generateRuntime(t, "", "")) {
 		const key = "sidecar.istio.io/inject"

@@ -59,8 +59,8 @@ type groupCost struct {
 	Together []float64 `json:"together"`
 }
 
-// ruleCost contains the seconds that the evaluation of a rule took in each round that evaluates one group after the
-// other.
+// ruleCost contains the seconds that the evaluation of a rule took in each round. In these rounds, the groups are
+// evaluated one after the other.
 type ruleCost struct {
 	Group   string    `json:"group"`
 	Name    string    `json:"name"`

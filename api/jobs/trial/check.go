@@ -63,8 +63,8 @@ func failedFinding(pod jobs.Pod, detail, evidence string) finding {
 type check struct {
 	Check
 	run func(*observation) finding
-	// needsLog is true if the check can pass only after the launcher's log was read. A later check cannot
-	// replace the log: even a TrainJob that is Complete may not have run all ranks.
+	// needsLog is true if the check can pass only after the launcher's log was read. The success of a
+	// later check is not enough: even if the TrainJob is Complete, some ranks may not have run.
 	needsLog bool
 }
 

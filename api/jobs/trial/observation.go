@@ -110,8 +110,8 @@ func (o *observation) runningMpirun(ctx context.Context) finding {
 }
 
 // needsLog reports whether the trial reads the log of a container. The trial reads the log of mpirun after mpirun has
-// ended, and the logs of containers that failed earlier. Later failures are ignored, because Kubernetes stops the
-// nodes when their TrainJob ends.
+// ended, and the logs of containers that failed before mpirun ended. Later failures are ignored, because Kubernetes
+// stops the nodes when their TrainJob ends.
 func (o *observation) needsLog(pod jobs.Pod, c corev1.ContainerStatus) bool {
 	if pod.Role == jobs.Launcher && c.Name == jobs.MainContainer {
 		return c.State.Terminated != nil

@@ -56,9 +56,9 @@ const cleanUpInterval = time.Second
 
 // Run tests a runtime. Run calls the function "report" when a check passes or fails, and when the reason for waiting
 // changes. Run returns an error if the TrainJob cannot be created, read or deleted, or if the context ends. A failed
-// check or a timeout of the trial is not an error. If the runtime cannot be tested or a permission is missing, Run
-// creates no TrainJob. If the runtime cannot be tested, Run returns an *UnsupportedRuntimeError. If a permission is
-// missing, Run returns a Forbidden error.
+// check, or a timeout after the creation of the TrainJob, is not an error. If the runtime cannot be tested or a
+// permission is missing, Run creates no TrainJob. If the runtime cannot be tested, Run returns an
+// *UnsupportedRuntimeError. If a permission is missing, Run returns a Forbidden error.
 func Run(ctx context.Context, all jobs.Jobs, o Options, report func(Check)) (result Result, err error) {
 	job := newTrialJob(o)
 	key := keyOf(job)

@@ -10,8 +10,8 @@ import (
 	"runtime/metrics"
 )
 
-// The next garbage collection starts when the heap reaches the maximum of two sizes: minHeap, and twice
-// the live heap with extraGarbage added.
+// The next garbage collection starts when the heap reaches the larger of two sizes: minHeap, and the
+// sum of extraGarbage and twice the live heap.
 const (
 	minHeap      = 54 << 20 // bytes
 	extraGarbage = 16 << 20 // bytes

@@ -62,9 +62,9 @@ func (n Network) allows(a netip.Addr) bool {
 	return true
 }
 
-// isOwn reports whether an address belongs to this machine or pod. The controller must not connect to such addresses,
-// because a service that is meant only for the machine itself can listen at any of them. If the addresses of the machine
-// are unknown, isOwn returns true.
+// isOwn reports whether an address belongs to this machine or pod. By default, the controller does not connect to such
+// addresses, because a service that is meant only for the machine itself can listen at any of them. If the addresses of
+// the machine are unknown, isOwn returns true.
 func isOwn(a netip.Addr) bool {
 	own, err := net.InterfaceAddrs()
 	if err != nil {

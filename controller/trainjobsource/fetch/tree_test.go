@@ -151,8 +151,8 @@ func TestA27Trees(t *testing.T) {
 	}
 }
 
-// TestA27Paths: a path that is too deep or too long must cause the error errTooDeep, even if code walks through all
-// files.
+// TestA27Paths: access to a path that is too deep or too long must return the error errTooDeep. A walk through all
+// files must return this error too.
 func TestA27Paths(t *testing.T) {
 	p := pack{}
 	hash := p.add(plumbing.BlobObject, "a: 1\n")

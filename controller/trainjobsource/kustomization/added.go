@@ -8,9 +8,9 @@ import (
 // added maps each object name that occurs in patches without a target to the number of values that these patches can add to
 // an object with this name.
 //
-// Several of these names can belong to the same object: after namePrefix or nameSuffix has changed its name, later
-// patches use the new name. The new name contains the former name. For each name, the method "largest" therefore
-// adds the values of all names that this name contains.
+// Several of these names can belong to the same object: after namePrefix or nameSuffix has changed the name of the
+// object, later patches use the new name. The new name contains the former name. For each name, the method
+// "largest" therefore adds the values of all names that this name contains.
 type added map[string]int64
 
 // plus returns a map that contains, for each name, the sum of the numbers of the two maps.

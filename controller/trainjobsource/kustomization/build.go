@@ -29,7 +29,7 @@ type Object struct {
 //
 // A transformation changes objects of a folder. A transformation is a patch, an item of "images" or "labels", or a field
 // such as namePrefix. Work estimates the time of a build as the sum of T × (V + N × E) + M × N² / 80 over all folders:
-//   - T is the number of transformations.
+//   - T is the number of transformations. An item of "images" counts at least twice.
 //   - V is the number of values. A long value counts as several values.
 //   - N is the number of objects.
 //   - E is the largest number of transformations of one object so far. kustomize stores them in the object, and reads

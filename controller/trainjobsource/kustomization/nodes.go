@@ -84,8 +84,8 @@ func valueOf(mapping *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// textOf returns the text of a key's value, or an empty string if the key is missing. textOf does not convert numbers
-// or values of other types.
+// textOf returns the value of a key as text, or an empty string if the key is missing or its value is a mapping or
+// list. A number is returned as it is written in the file.
 func textOf(mapping *yaml.Node, key string) string {
 	if value := valueOf(mapping, key); value != nil {
 		return value.Value

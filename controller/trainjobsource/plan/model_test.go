@@ -192,8 +192,8 @@ func (w *world) markRecorded() {
 	}
 }
 
-// readableJobs returns the jobs that a round can read from Git. On average, one call in eight leaves out a job, as
-// if its file had a problem. Also on average, one call in eight returns a job that the rules deny.
+// readableJobs returns the jobs that a round can read from Git. While w.settling is false, about one call in eight
+// leaves out a job, as if its file had a problem, and about one call in eight marks a job as denied by the rules.
 func (w *world) readableJobs() (jobs map[string]Job, incomplete bool) {
 	jobs, w.denied = maps.Clone(w.git), ""
 	if !w.settling && w.random.IntN(8) == 0 {

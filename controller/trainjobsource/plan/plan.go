@@ -78,8 +78,8 @@ func Make(in Input) Plan {
 		j := job{plan: &p, in: in, name: name, found: found[name], used: used, history: in.Record[name]}
 		j.git, j.inGit = in.Jobs[name]
 		// The plan changes nothing for a job that belongs to another TrainJobSource, with one exception. If this
-		// TrainJobSource has removed the job from Git, but still has runs of the job, the prune policy decides
-		// whether these runs are deleted.
+		// TrainJobSource no longer has the job in Git, and no file in Git has a problem, the prune policy
+		// decides whether the runs that this TrainJobSource still has are deleted.
 		if _, taken := in.Taken[name]; taken && (j.inGit || in.Incomplete) {
 			if j.inGit {
 				p.States[name] = Duplicated
@@ -191,8 +191,8 @@ func (j *job) make() {
 }
 
 // observe updates the runs of the record from the TrainJobs in the cluster:
-//   - A created run whose TrainJob is missing in the cluster leaves the record, because somebody has deleted the TrainJob.
-//     The version of this run does not run again.
+//   - A created run whose TrainJob is missing in the cluster leaves the record, because the TrainJob was deleted. The
+//     version of this run does not run again.
 //   - A reserved run whose TrainJob is missing leaves the record if Git no longer contains its version.
 //   - Each TrainJob in the cluster is recorded as a created run. The record may lack the run after it was restored from a
 //     backup. If the controller crashed, the record may still list the run as reserved.

@@ -34,8 +34,8 @@ const (
 
 // allRate and allBurst limit the requests for all TrainJobSources together. sourceRate and sourceBurst limit the requests
 // for each TrainJobSource, and count only requests with a valid signature. A rate is the average number of requests per
-// second, and a burst is the number of requests that can arrive at once. Because of these limits, a tenant cannot slow down
-// another tenant or the controller.
+// second, and a burst is the number of requests that can arrive at once. These limits restrict the load that a tenant can
+// put on the controller and on the API server.
 const (
 	allRate, allBurst       = 20, 50
 	sourceRate, sourceBurst = 0.5, 5
@@ -125,9 +125,9 @@ func refuse(w http.ResponseWriter) {
 	http.Error(w, "too many requests", http.StatusTooManyRequests)
 }
 
-// find returns a TrainJobSource, or nil if it is unknown, and the secret of its webhook. The secret is empty if it does
-// not exist or cannot be read. Even for an unknown TrainJobSource, find asks the API server for a Secret, so that the
-// answer takes about the same time as for a known TrainJobSource.
+// find returns a TrainJobSource and the secret of its webhook. The TrainJobSource is nil if it is unknown. The secret
+// is empty if it does not exist, or cannot be read. Even for an unknown TrainJobSource, find asks the API server for
+// a Secret, so that the answer takes about the same time as for a known TrainJobSource.
 func (r *Receiver) find(ctx context.Context, key types.NamespacedName) (*v1alpha1.TrainJobSource, []byte) {
 	if len(validation.IsDNS1123Label(key.Namespace))+len(validation.IsDNS1123Label(key.Name)) > 0 {
 		key = types.NamespacedName{Namespace: "unknown", Name: "unknown"}

@@ -130,7 +130,7 @@ func IsOverQuota(err error) bool {
 
 // expectRun checks an existing TrainJob that has the name of a new run. If the TrainJob belongs to another job or
 // version, expectRun returns an error. The TrainJob of the new run itself can already exist: the client repeats a
-// create request if the response to the first request was lost.
+// create request after some errors of the API server, although the first request may have created the TrainJob.
 func (c *changes) expectRun(ctx context.Context, create plan.Create) error {
 	var found trainer.TrainJob
 	if err := c.client.Get(ctx, client.ObjectKey{Namespace: c.source.Namespace, Name: create.Run.Name}, &found); err != nil {

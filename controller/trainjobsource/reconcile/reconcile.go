@@ -30,8 +30,9 @@ type Source struct {
 	// Account is the name of the ServiceAccount that the controller impersonates to read and write TrainJobs.
 	Account string
 	Policy  plan.Policy
-	// Retries maps the name of a job to the text of the job's retry annotation. If the text
-	// changes, the job runs again. A job without a retry annotation is not in the map.
+	// Retries maps the name of a job to the text of the retry annotation that the TrainJobSource
+	// has for this job. If the text changes, the job runs again. A job without this annotation is
+	// not in the map.
 	Retries map[string]string
 	// If DryRun is true, Reconcile makes a plan, but changes neither the record nor TrainJobs.
 	DryRun bool
@@ -78,7 +79,8 @@ func (r *Reconciler) TryLock(namespace string) (unlock func()) {
 
 // Reconcile runs a round for a TrainJobSource. The caller must have reserved the namespace with TryLock. Reconcile
 // starts no runs of the jobs in the argument "denied". If the API server refuses to create, change or delete a TrainJob,
-// Reconcile still makes the other changes. Reconcile returns all errors joined. Each error about one job is a *JobError.
+// Reconcile still makes the other changes. The returned error joins the errors of all changes. Each error of a change to
+// a TrainJob is a *JobError.
 func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, denied map[string]bool) (Result, error) {
 	ctx, stop := withPulse(ctx)
 	defer stop()

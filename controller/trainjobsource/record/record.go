@@ -16,8 +16,8 @@ import (
 
 // maxBytes is the maximum size of the data of a record, because the API server accepts 1 MiB for the data of a ConfigMap.
 // If a plan starts runs, the size of the record must stay below maxBytes by at least the constant "reserve". These bytes
-// are only for changes that start no runs, such as marking jobs that were removed from Git. Otherwise, the controller
-// could not change a full record, and could not even make it smaller.
+// are only for changes that start no runs, such as marking jobs that were removed from Git. Without these bytes, the
+// controller could not change a full record, and could not even make it smaller.
 const (
 	maxBytes = 1 << 20
 	reserve  = 100 << 10

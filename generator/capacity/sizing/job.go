@@ -19,13 +19,14 @@ type Job struct {
 	SameFlavor     bool // whether the launcher and the nodes must get the same flavor of a queue
 }
 
-// Pod is a pod that runs while no other pod of the TrainJob runs, such as an initializer.
+// Pod describes a pod that ends before the launcher and the nodes start, such as an initializer.
 type Pod struct {
 	Name string
 	Amounts
 }
 
-// Shortage describes a resource of which pods request more than a quota or a flavor has.
+// Shortage describes why pods do not fit: a quota or a flavor has less of a resource than the pods request, or a queue
+// has no quota or no flavor for the pods.
 type Shortage struct {
 	Resource  string
 	Pod       string // launcher, node, or the name of an initializer; "" for the launcher and the nodes together
@@ -42,7 +43,8 @@ type Size struct {
 }
 
 // nodePods returns the number of pods in the ReplicatedJob "node" of a TrainJob with the given number of nodes. If
-// the launcher is a node, the ReplicatedJob has one pod less, but Trainer always starts at least one.
+// the launcher is a node, it counts as one of the nodes, so the ReplicatedJob needs one pod less. However, Trainer
+// always starts at least one pod.
 func (j Job) nodePods(nodes int) int64 {
 	if j.LauncherIsNode {
 		nodes = max(nodes-1, 1)

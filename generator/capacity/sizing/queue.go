@@ -68,8 +68,8 @@ func (g Group) covers(resource string) bool {
 }
 
 // assign reserves quota of the queue for a pod: in each resource group, assign subtracts the pod's
-// requests from the first flavor that has enough resources. If a group has no such flavor, assign
-// returns the Shortage and false.
+// requests from the first flavor that has enough resources. If a group has no such flavor, or if no
+// group covers a requested resource, assign returns a Shortage and false.
 func (q Queue) assign(requests Amounts) (Shortage, bool) {
 	if missing, ok := q.uncoveredResource(requests); ok {
 		return missing, false
@@ -105,8 +105,10 @@ func (g Group) firstFlavor(requests Amounts, selector map[string]string) (int, S
 	return -1, shortage
 }
 
-// sizeInGroup returns the size of the largest TrainJob for which one resource group has enough quota. It tries
-// each flavor for the nodes, and returns the largest size.
+// sizeInGroup returns the size of the largest TrainJob for which one resource group has enough quota. For
+// the nodes, sizeInGroup tries each flavor that the node selector allows, and returns the largest size.
+// The launcher uses the first flavor with enough resources or, if SameFlavor is set, the flavor of the
+// nodes.
 func (j Job) sizeInGroup(group Group) Size {
 	chosen, shortage := group.firstFlavor(j.Launcher, j.NodeSelector)
 	if chosen < 0 {

@@ -42,7 +42,7 @@ func (b builder) find(e *evaluate.Evaluator) (cue.Value, error) {
 }
 
 // component is an object, or a part of an object such as a container. CUE builds its content in one evaluation, and
-// leaves the slots empty. A component does not change after it is built: the method assemble fills the slots in a
+// leaves the slots empty. A component does not change after it is built: Composer.assemble fills the slots in a
 // copy.
 type component struct {
 	content    any
@@ -90,7 +90,7 @@ func (c *Components) add(by builder, input map[string]any, built *component) {
 	c.components[by].add(input, built.parameters, built)
 }
 
-// assemble returns a component whose slots are filled with other components.
+// assemble returns the component that a builder makes from an input, with other components in its slots.
 func (c *Composer) assemble(by builder, input map[string]any) (*component, error) {
 	built, err := c.getComponent(by, input)
 	if err != nil || len(built.slots) == 0 {
@@ -129,9 +129,9 @@ func (c *component) include(path []any, inner *component) {
 	c.size += inner.size
 }
 
-// getComponent returns the component that a builder makes from an input. It builds the component only if the
-// cache does not contain it. Two inputs share one cached component if they have the same values in all fields
-// that the builder reads.
+// getComponent returns the component that a builder makes from an input. If the builder has a field mask,
+// getComponent builds a component only if the cache does not contain it. Inputs share one cached component if
+// they differ only in parameters, and in fields that the builder does not read.
 func (c *Composer) getComponent(by builder, input map[string]any) (*component, error) {
 	m, err := maskOf(c.evaluator, by)
 	if err != nil {

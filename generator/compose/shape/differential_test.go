@@ -24,8 +24,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// wideValues lists several values for each field of a runtime. The list includes values that a faulty cache could
-// confuse: explicit defaults, equal amounts in different units, and names that trainyard uses itself.
+// wideValues lists several values for many fields of a runtime. The list includes values that a faulty cache
+// could confuse: explicit defaults, equal amounts in different units, and names that trainyard uses itself.
 var wideValues = map[string][]string{
 	"image":             {"a/b:1", "a/b:2", "quay.io/acme/rt@sha256:" + strings.Repeat("a", 64)},
 	"scope":             {"namespace", "cluster"},

@@ -8,7 +8,8 @@
 //
 // A component is a part of an object, such as a container. CUE builds each component separately. Go then inserts the
 // component into a slot of the object. The field mask of a component lists the fields of the input that the component
-// reads. Two inputs share the component if they differ only in fields that the field mask does not list.
+// reads. Two inputs share the component if they differ only in parameters, and in fields that the field mask does not
+// list.
 //
 //	request ──► shape cache ──hit──► values of the parameters ──► object
 //	                │ miss

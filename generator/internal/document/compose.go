@@ -3,9 +3,9 @@ package document
 import "slices"
 
 // Compose returns one patch that has the same effect as two patches that are applied one after the other. For each base,
-// Merge(base, Compose(first, second)) has the same values as Merge(Merge(base, first), second). A null in one of the
-// patches stays a null in the composed patch, because it can remove a key of the base. Compose does not change its
-// arguments.
+// Merge(base, Compose(first, second)) has the same values as Merge(Merge(base, first), second). The composed patch keeps
+// nulls, because a null can remove a key of the base. If the second patch sets a value where the first patch has a null,
+// the value replaces the null. Compose does not change its arguments.
 func Compose(first, second *Node) *Node {
 	switch {
 	case first.Kind == Mapping && second.Kind == Mapping && !second.replaces:

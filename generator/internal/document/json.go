@@ -191,7 +191,7 @@ func jsonMessage(found, context string) string {
 }
 
 // jsonMessages contains messages for the author of the document. Each key is the last part of an error message
-// of the decoder, which describes where the decoder found an invalid character.
+// of the decoder. This part describes where the decoder found an invalid character.
 var jsonMessages = map[string]string{
 	"in string literal":                          "the quote that opens here is not closed on its line",
 	"looking for beginning of object key string": "want a key in double quotes",

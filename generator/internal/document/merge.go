@@ -96,8 +96,8 @@ func mergeLists(base, over *Node, merge func(base, over *Node) *Node) *Node {
 	return merged
 }
 
-// isNamedList reports whether a list is not empty, and each item is a mapping with a field "name" that is unique in the
-// list. For example, a list of containers is a named list.
+// isNamedList reports whether a list is not empty, and each item is a mapping whose field "name" has a scalar value
+// that is unique in the list. For example, a list of containers is a named list.
 func isNamedList(list *Node) bool {
 	if list.Kind != List {
 		return false

@@ -22,11 +22,11 @@ type Node struct {
 	removed map[string]problem.Position // keys that a null in a later layer removed, and the positions of the nulls
 	idle    []Field                     // nulls of later layers that removed nothing
 
-	// replaces is set in a patch that Compose made from two patches: it is true if a node of the second patch replaces a
-	// value of the first patch. A mapping or list with this flag replaces the value of the base instead of being merged
-	// with it. If the two patches were applied one after the other, the first patch would already have replaced the
-	// value of the base. A null with this flag is never reported as a null that removes nothing, because it removes the
-	// value of the first patch.
+	// replaces is set in a patch that Compose made from two patches: it is true if the node comes from the second patch,
+	// and replaces a value or a null of the first patch. A mapping or list with this flag replaces the value of the base
+	// instead of being merged with it. If the two patches were applied one after the other, the first patch would
+	// already have replaced or removed the value of the base. A null with this flag is never reported as a null that
+	// removes nothing, because it removes the value of the first patch.
 	replaces bool
 }
 
@@ -190,7 +190,7 @@ func (n *Node) find(path []string) (key problem.Position, value *Node) {
 	return key, n
 }
 
-// Without returns a copy of the mapping that lacks a key.
+// Without returns a copy of the mapping in which the given key is missing.
 func (n *Node) Without(key string) *Node {
 	changed := *n
 	changed.Fields = slices.DeleteFunc(slices.Clone(n.Fields), func(f Field) bool { return f.Key == key })

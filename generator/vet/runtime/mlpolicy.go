@@ -46,8 +46,8 @@ func launcherNotANode(p *pass) {
 }
 
 // rootSSHKeys finds runtimes in which root runs ssh, or in which the SSH keys are in the home folder of root. If root
-// runs ssh, ssh refuses key files that other users can read. Trainer mounts the key files with such modes, whatever the
-// mount path is.
+// runs ssh, ssh refuses key files that other users can read. Trainer mounts the key files so that other users can read
+// them, whatever the mount path is.
 func rootSSHKeys(p *pass) {
 	v := p.mpi.get("sshAuthMountPath")
 	shown := message.Quote(v.text())

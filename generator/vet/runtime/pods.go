@@ -65,7 +65,8 @@ func inheritedLauncherArgs(p *pass) {
 }
 
 // openMPI5Hostfile finds launchers that pass no host file to PRRTE, which starts the ranks of Open MPI 5. PRRTE
-// ignores the variables with which Trainer passes the path of the host file.
+// ignores the variables with which Trainer passes the path of the host file. Launchers that set the variable
+// for the host file of MPICH or Intel MPI are left out, because they do not use PRRTE.
 func openMPI5Hostfile(p *pass) {
 	c := mainContainer(p.launcher)
 	variables := []string{"PRTE_MCA_prte_default_hostfile", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE"}

@@ -77,7 +77,8 @@ func wrongReplicaCount(p *pass) {
 }
 
 // wrongSuccessPolicy checks that a TrainJob succeeds when the launcher completes. With the operator Any, the list of
-// targets may be empty: one completed ReplicatedJob is then enough, and only the launcher completes.
+// targets may be empty: one completed ReplicatedJob is then enough, and in a runtime without initializers, only the
+// launcher completes.
 func wrongSuccessPolicy(p *pass) {
 	if !p.launcher.isSet() {
 		return

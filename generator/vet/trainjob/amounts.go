@@ -45,9 +45,9 @@ func findMissingUnits(job guard.Job) []violation {
 //
 // With Trainer 2.3, the runtime supplies each amount that the TrainJob does not set. For example, a TrainJob that sets only
 // a limit keeps the request of the runtime. The argument "runtime" contains only the runtime's amounts of CPU, memory and
-// GPUs. The argument "pods" contains all limits of the pods to which Trainer applies the amounts of the TrainJob.
-// findRefusedAmounts needs "pods" to find other devices without a limit. The argument "pods" is empty if the platform does
-// not contain the runtime.
+// GPUs. The argument "pods" contains all limits of the pods to which Trainer applies the amounts of the TrainJob. Without
+// "pods", findRefusedAmounts could not find other devices, such as RDMA devices, for which a pod has no limit. The argument
+// "pods" is empty if the platform does not contain the runtime.
 func findRefusedAmounts(job guard.Job, runtime guard.Runtime, pods []map[string]resource.Quantity) []violation {
 	if job.UnknownAmounts {
 		return nil

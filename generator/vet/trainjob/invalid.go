@@ -34,9 +34,9 @@ func withoutConsequences(errs field.ErrorList) field.ErrorList {
 	return slices.DeleteFunc(errs, func(err *field.Error) bool { return err.Type != field.ErrorTypeTypeInvalid && c.cover(err.Field) })
 }
 
-// consequences holds the paths of values with a wrong type, and the paths of misspelled fields. The
-// API server refuses these values and fields. The methods recognize problems that are only
-// consequences of these mistakes.
+// consequences holds the paths of values with a wrong type, and the paths of misspelled fields.
+// Because of these mistakes, the API server refuses the TrainJob. The methods recognize problems
+// that are only consequences of these mistakes.
 type consequences struct {
 	wrongTypes []string        // paths of values with a wrong type
 	misspelled map[string]bool // paths of misspelled fields
@@ -66,7 +66,7 @@ func (c consequences) contain(d guard.Denial, job guard.Job) bool {
 	return c.misspelled[d.Path] || c.cover(d.Path) || d.Rule == guard.RuleUnlistedRuntime && job.Runtime.Name == ""
 }
 
-// refusedValue converts an error about a value that the API server refuses to a problem with a position.
+// refusedValue converts an error to a problem with a position. The error describes a value that the API server refuses.
 func refusedValue(job *document.Node, err *field.Error) problem.Problem {
 	if err.Type != field.ErrorTypeTypeInvalid {
 		return newProblem(job, err.Field, invalidValue, err.Detail)
@@ -94,7 +94,8 @@ func nodeAt(n *document.Node, path string) *document.Node {
 }
 
 // invalidValues returns the values of a TrainJob that the API server refuses, and the consequences of these values. If
-// an unknown field is probably a misspelling of a missing field, the result contains only the unknown field.
+// an unknown field is probably a misspelling of a missing field, the result contains a problem of the unknown field,
+// and no problem of the missing field.
 func invalidValues(job *document.Node, read guard.Job, errs field.ErrorList) (found problem.List, c consequences) {
 	c = newConsequences(errs)
 	for _, err := range errs {

@@ -24,8 +24,9 @@ const processesPath = "spec.trainer.numProcPerNode"
 
 // findResourceProblems checks the devices, the amounts of resources and the number of processes of a TrainJob.
 // findResourceProblems reports values with which the TrainJob would not run as intended. The result "devices" lists the
-// problems of devices, and "others" lists all other problems. If a device is wrong, the number of GPUs is also wrong.
-// Therefore, findResourceProblems checks the number of processes only if no device is wrong.
+// problems of devices, and "others" lists all other problems. If a device is wrong, the number of GPUs can be wrong
+// too. Therefore, findResourceProblems checks the number of processes only if no device is wrong, and only if the
+// platform contains the runtime.
 func (p Platform) findResourceProblems(job guard.Job, runtime guard.Runtime) (devices, others []violation) {
 	object, known := p.runtimes[job.Runtime.Name]
 	known = known && object.kind == job.Runtime.Kind && runtime.Kind == job.Runtime.Kind
@@ -56,9 +57,9 @@ func (r runtimeObject) adjustedPods() []map[string]resource.Quantity {
 
 // findTooManyProcesses reports a TrainJob that starts more processes on a host than the host has GPUs. If the preflight
 // check of the runtime counts CPUs, findTooManyProcesses also compares the number of processes with the number of CPUs.
-// With too many processes on a node, the preflight check fails. The preflight check does not count the GPUs and CPUs of
-// the launcher, where several processes would share a GPU or a CPU. findTooManyProcesses reports nothing if the
-// preflight check of the runtime accepts too many processes.
+// With too many processes on a node, the preflight check fails. With too many processes in the launcher, several
+// processes share a GPU or a CPU, because the preflight check does not count the GPUs and CPUs of the launcher.
+// findTooManyProcesses reports nothing if the preflight check of the runtime accepts more processes than GPUs or CPUs.
 func findTooManyProcesses(job guard.Job, runtime guard.Runtime, r runtimeObject) []violation {
 	processes := processesOf(job, runtime)
 	if r.oversubscribes || job.UnknownAmounts || processes > runtime.MaxProcPerNode { // another rule checks MaxProcPerNode

@@ -37,8 +37,9 @@ const namespacePath = "metadata.namespace"
 // against the rules of the tenant. The text is a YAML stream, a JSON file, or a List from kubectl get, and can contain
 // other objects. The argument "tenant" names the tenant whose rules Vet checks. If the argument "tenant" is empty, the
 // namespace of each TrainJob names its tenant. The error is a problem.List if the text cannot be read, or if the text has
-// problems but contains no TrainJobs. The error is a *TenantError if no tenant has rules, if the argument "tenant" names
-// a tenant without rules, or if no TrainJob names a namespace.
+// problems but contains no TrainJobs. The error is a *TenantError if no tenant has rules, or if the argument "tenant"
+// names a tenant without rules. If the argument is empty, the error is also a *TenantError if no TrainJob names a
+// namespace.
 func Vet(name string, text []byte, tenant string, platforms []Platform) (Report, error) {
 	documents, err := document.ParseStream(name, text)
 	if err != nil {
@@ -176,9 +177,9 @@ func (p Platform) vet(job *document.Node, tenant string, rules tenantRules, foun
 	}
 }
 
-// findViolations reports values with which Kubernetes would refuse the pods of a TrainJob, or the TrainJob would not run
-// as intended. Unlike the rules of package "guard", the rules that findViolations checks do not depend on
-// spec.admission.
+// findViolations reports values because of which Kubernetes would refuse the pods of a TrainJob, or the TrainJob would
+// wait forever or not run as intended. These values are problems even if spec.admission.enforce is none. Violations of
+// the rules of package "guard" are then only notes, except for the rules in failsAnyway.
 func (p Platform) findViolations(read guard.Job, tenant string, rules tenantRules) []violation {
 	devices, found := p.findResourceProblems(read, rules.Runtimes[read.Runtime.Name])
 	found = slices.Concat(devices, found)

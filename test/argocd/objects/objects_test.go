@@ -60,9 +60,9 @@ func moduleFolder(t *testing.T, folder, module string) string {
 	return dir
 }
 
-// TestArgoCDTakesAllObjects applies the objects of the examples that configure Argo CD, such as Applications. The API
-// servers have the CRDs of Argo CD and of the OpenShift GitOps operator, and reject unknown fields. A second apply
-// must change nothing.
+// TestArgoCDTakesAllObjects applies the objects that configure Argo CD, such as Applications, from the bundles of the
+// examples. The API servers have the CRDs of Argo CD and of the OpenShift GitOps operator, and reject unknown fields.
+// A second apply must change nothing.
 func TestArgoCDTakesAllObjects(t *testing.T) {
 	for version := range versions {
 		cp := startWithCRDs(t, version)

@@ -103,9 +103,8 @@ func newReader(t *testing.T, dir string, level cluster.Level) reader {
 	return r
 }
 
-// usePrograms prepares the replacement of `go run` in commands by compiled programs. The replaced commands get the
-// paths of the programs from environment variables, because doctest.Reader would replace /tmp in a path inside a
-// command.
+// usePrograms sets the replacements of `go run` in commands. The new commands contain environment variables
+// instead of the paths of compiled programs, because doctest.Reader would replace /tmp in a path inside a command.
 func (r *reader) usePrograms(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()
