@@ -56,8 +56,8 @@ func (c Change) next() map[string]Entry {
 	return next
 }
 
-// removalMessage returns the message about an object that would be removed. The message is empty if the object's
-// tenant remains in the document, and the object is not a queue and belongs to no runtime.
+// removalMessage returns the message about an object that would be removed. The message is empty, unless the
+// object's tenant is also removed, the object is a queue, or the object belongs to a runtime.
 func (c Change) removalMessage(old Entry) string {
 	switch tenant := "tenant/" + old.Tenant; {
 	case old.Tenant != "" && !slices.Contains(c.Document, tenant):

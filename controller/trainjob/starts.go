@@ -77,9 +77,9 @@ func (m *mpiStarts) Start(ctx context.Context) error {
 }
 
 // measure reads the log of a launcher, to find the time at which MPI started. If the log does not contain the marker,
-// measure requests further reads, at most maxReads in total, until a rank has printed a line. It then requests one
-// more read. If the last read does not find the marker either, the time of the rank's first line counts as the start
-// of MPI.
+// measure requests further reads, at most maxReads in total, until a rank has printed a line. After this line,
+// measure requests only one more read. If this read does not find the marker either, the time of the rank's first
+// line counts as the start of MPI.
 func (m *mpiStarts) measure(ctx context.Context, start mpiStart) {
 	reading, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()

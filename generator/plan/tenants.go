@@ -137,7 +137,7 @@ func (p policySettings) subjects(settings map[string]any) []any {
 	return all
 }
 
-// addLocalQueues adds the requests for queues of tenants, if Kueue admits jobs.
+// If Kueue admits jobs, addLocalQueues plans the LocalQueues of all tenants.
 func (p *planner) addLocalQueues() error {
 	var local struct {
 		Enabled bool   `json:"enabled"`

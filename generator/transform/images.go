@@ -71,8 +71,8 @@ func canonicalName(folder string) string {
 	return folder
 }
 
-// rename returns the new name of an image. If the text is not an image reference, such as $(IMAGE), rename
-// returns the text unchanged.
+// rename returns the new name of an image. rename returns a text that is not an image reference unchanged,
+// for example $(IMAGE).
 func (r *renamer) rename(written string) (string, error) {
 	known, ok := parse(written)
 	if !ok {

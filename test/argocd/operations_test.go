@@ -38,10 +38,10 @@ type operator struct {
 	pods          map[string]string // UIDs of the pods of running TrainJobs, by the name of the TrainJob
 }
 
-// TestOperatorFollowsThePage runs the commands of docs/operations.md with the real Kueue: as printed for Trainer 2.3, and
-// with older versions in the document for Trainer 2.1. Before and after some of the commands, the test submits TrainJobs,
-// and checks which TrainJobs run. The page says which changes in the cluster Argo CD keeps and which it reverts; the test
-// also checks these statements.
+// TestOperatorFollowsThePage runs the commands of docs/operations.md with the real Kueue. With Trainer 2.3, the test runs
+// the commands as printed. With Trainer 2.1, it first replaces the versions of Trainer and Kueue in the platform document
+// of the page. Before and after some of the commands, the test submits TrainJobs, and checks which TrainJobs run. The
+// page says which changes in the cluster Argo CD keeps and which it reverts; the test also checks these statements.
 func TestOperatorFollowsThePage(t *testing.T) {
 	t.Run("Trainer 2.3", func(t *testing.T) { followOperations(t, strings.NewReplacer(), false) })
 	t.Run("Trainer 2.1", func(t *testing.T) {

@@ -108,7 +108,7 @@ var changingCalls = []string{
 	"fchmod", "fchmodat", "ftruncate", "close",
 }
 
-// fewFiles is the number of generated files in a folder that a test replaces very often.
+// fewFiles is the number of files in the folder, for tests that replace the whole folder very often.
 const fewFiles = 6
 
 // startSituations contains functions that prepare the folder before a process starts. One of them also

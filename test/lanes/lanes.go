@@ -94,9 +94,10 @@ const diagnosis = "api/jobs/diagnosis"
 
 var diagnosing = []string{"test", "e2e", "kueue", "gitops", "race", "fuzz", "bench-jobs"}
 
-// sources is the path of the folder with the controller of TrainJobSources. The lanes in withoutSources start this
-// controller together with the controller of TrainJobs, but do not have this folder as an input. In these lanes, no
-// TrainJobSource exists, so only the setup of the controller runs.
+// sources is the path of the folder with the controller of TrainJobSources. The lanes in withoutSources also start
+// the controller of TrainJobSources, because one program contains both controllers. Although it starts, a change of
+// this folder does not make these lanes stale: in them, no TrainJobSource exists, so only the setup of the
+// controller runs.
 const sources = "controller/trainjobsource"
 
 var withoutSources = []string{"e2e", "kueue", "bench-jobs"}

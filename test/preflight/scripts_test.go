@@ -69,7 +69,8 @@ func TestIdentityAddsThePasswdEntry(t *testing.T) {
 	}
 }
 
-// TestHomeFolderIsWritable also checks that the home folder contains the files of the image's home folder.
+// TestHomeFolderIsWritable checks that programs can write to the home folder of a container, and that this folder
+// contains the files of the home folder in the image.
 func TestHomeFolderIsWritable(t *testing.T) {
 	t.Parallel()
 	for name, on := range platforms {

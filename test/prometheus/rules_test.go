@@ -254,7 +254,7 @@ func (c *caseFiles) addPending(t *testing.T, name string, a grafanadata.Alert) {
 }
 
 // hasValue returns a promtool check that an expression has exactly one sample at the given time. The sample must have
-// the value "want" and no labels.
+// no labels, and its value must equal the argument "want".
 func hasValue(at, expression string, want float64) any {
 	return map[string]any{"expr": expression, "eval_time": at, "exp_samples": []any{map[string]any{"labels": "{}", "value": want}}}
 }

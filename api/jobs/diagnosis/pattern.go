@@ -53,7 +53,8 @@ func (p pattern) mayMatch(lower string) bool {
 	return true
 }
 
-// narrow returns a copy of the pattern that keeps only those required words that a text contains. The second result
+// Each item of p.required lists alternative words, and a matching text contains at least one word of each item.
+// narrow returns a copy of the pattern in which these lists contain only words of the given text. The second result
 // reports whether the text can contain a match. The argument "lower" is the text in lower case. The argument "g" is
 // the set of byte sequences (grams) in the text.
 func (p pattern) narrow(lower string, g *grams) (narrowed pattern, mayMatch bool) {

@@ -14,9 +14,9 @@ import (
 
 const beginSignature = "-----BEGIN PGP SIGNATURE-----"
 
-// verifySignature checks that one of the keys signed the commit, or the annotated tag that was selected. The
-// signature of a tag counts only if the reference has the name that the signed tag contains. Otherwise, somebody
-// could publish an old signed tag under a new name.
+// verifySignature checks that one of the keys signed the commit, or the annotated tag that was selected. A
+// signed tag contains its own name. The signature counts only if the tag in Git has the same name. Otherwise,
+// somebody could publish an old signed tag under a new name.
 func verifySignature(keys openpgp.EntityList, d download) error {
 	err := checkSignature(keys, d.commit.signed, d.commit.signature)
 	if err == nil {

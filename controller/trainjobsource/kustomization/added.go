@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// added maps each object name that occurs in patches without a target to the number of values that these patches can add to
-// an object with this name.
+// added contains the names of objects in patches that have no target. The value of a name is the number of values that
+// these patches can add to an object with this name.
 //
 // Several of these names can belong to the same object: after namePrefix or nameSuffix has changed the name of the
 // object, later patches use the new name. The new name contains the former name. For each name, the method

@@ -84,8 +84,8 @@ var (
 // true, false and null. otherTypes also matches some strings, such as 10Gi.
 var otherTypes = regexp.MustCompile(`^([-+.0-9].*|y|yes|on|true|n|no|off|false|null|~|<<|=|)$`)
 
-// isPlainString reports whether every program reads a scalar as a string. A scalar is always a string if it has quotes or is
-// a block. A scalar without quotes is always a string if its text does not look like a value of another type, such as a
+// isPlainString reports whether all YAML parsers read a scalar as a string. A scalar is always a string if it has quotes or
+// is a block. A scalar without quotes is always a string if its text does not look like a value of another type, such as a
 // number.
 func isPlainString(node *yaml.Node) bool {
 	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle

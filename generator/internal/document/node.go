@@ -25,8 +25,8 @@ type Node struct {
 	// replaces is set in a patch that Compose made from two patches: it is true if the node comes from the second patch,
 	// and replaces a value or a null of the first patch. A mapping or list with this flag replaces the value of the base
 	// instead of being merged with it. If the two patches were applied one after the other, the first patch would
-	// already have replaced or removed the value of the base. A null with this flag is never reported as a null that
-	// removes nothing, because it removes the value of the first patch.
+	// already have replaced or removed the value of the base. If the node is a null, it has removed a value of the first
+	// patch, so it is not reported as a null without effect.
 	replaces bool
 }
 
