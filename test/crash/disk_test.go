@@ -273,7 +273,7 @@ func TestOverlay(t *testing.T) {
 	mountFileSystem(t, "overlay", filepath.Join(base, "merged"), "overlay", 0,
 		"lowerdir="+base+"/lower,upperdir="+base+"/upper,workdir="+base+"/work,redirect_dir=off")
 	o := order{Dir: filepath.Join(base, "merged", "bundle"), Files: fewFiles, Trees: []int{1}}
-	o.runFailing(t, nil, "a folder in a lower layer of an overlay, cannot be replaced: write to another folder; nothing was changed")
+	o.runFailing(t, nil, "a folder in a lower layer of an overlay file system, cannot be replaced: write to another folder; nothing was changed")
 	o.Dir = filepath.Join(base, "merged", "new")
 	o.Trees = []int{0, 1, 0}
 	o.mustRun(t)
