@@ -3,7 +3,8 @@ package lanes
 import "testing"
 
 // TestCommentsAreNoInput checks that a changed comment in a Go or CUE file makes a lane stale only if the lane's input is
-// the whole repository. If code or a directive changes, every lane with the file as an input must become stale.
+// the whole repository, or if the file is a CUE file and the lane runs the tests of the product. If code or a directive
+// changes, every lane with the file as an input must become stale.
 func TestCommentsAreNoInput(t *testing.T) {
 	const file = "//go:build linux\n\npackage a\n\n// A is one.\nconst A = 1 // one\n"
 	for name, test := range map[string]struct {
@@ -30,7 +31,8 @@ func TestCommentsAreNoInput(t *testing.T) {
 			write(t, r, "a/example_test.go", "package a\n\nfunc ExampleA() {\n\tprintln(A)\n\t// Output: 1\n}\n")
 			commit(t, r)
 			lane, everything := Lane{Name: "e2e", Inputs: []string{"a"}}, Lane{Name: "test", Inputs: []string{"."}}
-			for _, l := range []Lane{lane, everything} {
+			race := Lane{Name: "race", Inputs: []string{"a"}}
+			for _, l := range []Lane{lane, everything, race} {
 				if err := r.Run(t.Context(), l, []string{"true"}); err != nil {
 					t.Fatal(err)
 				}
@@ -39,6 +41,9 @@ func TestCommentsAreNoInput(t *testing.T) {
 			commit(t, r)
 			if got := isStale(t, r, lane); got != test.want {
 				t.Errorf("IsStale() = %t, want %t", got, test.want)
+			}
+			if got := isStale(t, r, race); got != (test.want || name == "a comment in CUE changes") {
+				t.Errorf("for a lane that runs the tests of the product, IsStale() = %t", got)
 			}
 			if !isStale(t, r, everything) {
 				t.Error("a lane whose input is the whole repository is not stale")

@@ -48,10 +48,12 @@ func (l Lane) ignores(path string) bool {
 	return neverRuns || slices.ContainsFunc(l.Except, isIn)
 }
 
-// readsComments reports whether comments in Go and CUE files are an input of a lane. Only lanes that test the whole
-// repository depend on these comments: for example, the lane "test" compares docs/platform.md with the comments in
-// schemas/platform.
-func (l Lane) readsComments() bool { return slices.Contains(l.Inputs, ".") }
+// readsComments reports whether comments in a file are an input of a lane. Comments in Go files are inputs only of lanes
+// that test the whole repository. Comments in CUE files are also inputs of the lanes in productLanes, because comments in
+// schemas/platform become descriptions of fields and parts of messages, which tests of the product compare.
+func (l Lane) readsComments(path string) bool {
+	return slices.Contains(l.Inputs, ".") || strings.HasSuffix(path, ".cue") && slices.Contains(productLanes, l.Name)
+}
 
 // benchTests lists files with tests of the benchmarks' own code. The benchmarks do not run the
 // tests in benchTests.

@@ -49,9 +49,9 @@ func (r Repository) Records() (map[string]Record, error) {
 }
 
 // keepsInputs reports whether two commits contain the same inputs of a lane, and the same recipe for the lane in the
-// Makefile. If readsComments returns false for the lane, the comparison leaves out comments in Go and CUE files. The
-// comparison also leaves out the files that contain the records, because each recorded run changes these files. If
-// usesModules returns true for the lane, the comparison of go.mod covers only the versions in go.mod.
+// Makefile. The comparison leaves out comments in a file if readsComments returns false for it. The comparison also
+// leaves out the files that contain the records, because each recorded run changes these files. If usesModules returns
+// true for the lane, the comparison of go.mod covers only the versions in go.mod.
 func (r Repository) keepsInputs(ctx context.Context, lane Lane, before, after string) (bool, error) {
 	withCode, others, err := r.changedInputs(ctx, lane, before, after)
 	if err != nil || len(others) > 0 {
@@ -81,7 +81,7 @@ func (r Repository) changedInputs(ctx context.Context, lane Lane, before, after 
 		path = strings.TrimSuffix(path, "\n")
 		switch {
 		case path == RecordFile || path == Page || path == moduleFile && lane.usesModules() || lane.ignores(path):
-		case hasCode(path) && !lane.readsComments():
+		case hasCode(path) && !lane.readsComments(path):
 			withCode = append(withCode, path)
 		default:
 			others = append(others, path)
