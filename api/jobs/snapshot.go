@@ -150,6 +150,14 @@ func (s Snapshot) LatestAttempts() []Pod {
 	return latest
 }
 
+// unfinishedPods returns the latest attempts without the pods of completed initializers. JobSet keeps these pods, although
+// they hold no resources.
+func (s Snapshot) unfinishedPods() []Pod {
+	return slices.DeleteFunc(s.LatestAttempts(), func(p Pod) bool {
+		return p.Role != Launcher && p.Role != Node && p.Status.Phase == corev1.PodSucceeded
+	})
+}
+
 // PodsOf returns the pods of a role.
 func (s Snapshot) PodsOf(role Role) []Pod {
 	var found []Pod

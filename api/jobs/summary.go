@@ -19,7 +19,7 @@ const maxSummary = 300
 func (s Snapshot) Summary() string { return sanitize.Line(s.summary(), maxSummary) }
 
 func (s Snapshot) summary() string {
-	pods := s.LatestAttempts()
+	pods := s.unfinishedPods()
 	switch s.Phase() {
 	case Suspended:
 		if s.Queue() != "" {

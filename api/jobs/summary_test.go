@@ -6,7 +6,30 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
+
+// TestCompletedInitializer: JobSet keeps the pod of a completed initializer, until for example a drain deletes it. The pod
+// holds no resources, so it must count neither as scheduled nor as missing.
+func TestCompletedInitializer(t *testing.T) {
+	initializer := newPod("dataset-initializer", "a", corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}})
+	initializer.Status.Phase = corev1.PodSucceeded
+	launcher, node := newPod(Launcher, "", waiting), newPod(Node, "", waiting)
+	done := func(j *trainer.TrainJob) {
+		j.Status.JobsStatus = []trainer.JobStatus{{Name: "dataset-initializer", Succeeded: ptr.To[int32](1)}}
+	}
+	wanted := WantedPods{"dataset-initializer": {Pods: 1}, Launcher: {Pods: 1, Later: true}, Node: {Pods: 1, Later: true}}
+	for name, pods := range map[string][]Pod{"the pod stays": {initializer, launcher, node}, "the pod was deleted": {launcher, node}} {
+		snapshot := newSnapshot(done, pods...)
+		snapshot.Wanted = wanted
+		if got, want := snapshot.Summary(), "Waiting for cluster nodes: 0 of 2 pods are scheduled"; got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+		if scheduled, missing := snapshot.CountScheduled(); scheduled != 0 || missing != 2 {
+			t.Errorf("%s: %d pods are scheduled and %d missing, want 0 and 2", name, scheduled, missing)
+		}
+	}
+}
 
 func TestSummary(t *testing.T) {
 	unplaced := newPod(Node, "", waiting)

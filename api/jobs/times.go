@@ -53,9 +53,9 @@ func (s Snapshot) scheduledAt() time.Time {
 }
 
 // CountScheduled returns the number of pods that are assigned to cluster nodes, and the number of pods that are not assigned
-// or do not exist yet.
+// or do not exist yet. Pods of completed initializers do not count.
 func (s Snapshot) CountScheduled() (scheduled, waiting int) {
-	for _, pod := range s.LatestAttempts() {
+	for _, pod := range s.unfinishedPods() {
 		if pod.isScheduled() {
 			scheduled++
 		} else {

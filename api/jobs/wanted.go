@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -31,7 +33,8 @@ func CountWanted(set *jobset.JobSet) WantedPods {
 	return wanted
 }
 
-// missingPods returns the number of pods that JobSet should have created by now, but that do not exist.
+// missingPods returns the number of pods that JobSet should have created by now, but that do not exist. If the Job of a role
+// has succeeded, as the Job of an initializer does, its pods may have been deleted, and are not missing.
 func (s Snapshot) missingPods() int {
 	exist := map[Role]int{}
 	for _, pod := range s.LatestAttempts() {
@@ -39,11 +42,18 @@ func (s Snapshot) missingPods() int {
 	}
 	missing := 0
 	for role, wanted := range s.Wanted {
-		if exist[role] > 0 || !wanted.Later {
+		if (exist[role] > 0 || !wanted.Later) && !s.hasSucceeded(role) {
 			missing += max(0, wanted.Pods-exist[role])
 		}
 	}
 	return missing
+}
+
+// hasSucceeded reports whether a Job of the role has succeeded.
+func (s Snapshot) hasSucceeded(role Role) bool {
+	return slices.ContainsFunc(s.Job.Status.JobsStatus, func(j trainer.JobStatus) bool {
+		return j.Name == string(role) && ptr.Deref(j.Succeeded, 0) > 0
+	})
 }
 
 // LacksPods reports whether pods are missing that JobSet should have created.

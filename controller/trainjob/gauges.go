@@ -127,7 +127,8 @@ func readGauges(snapshot jobs.Snapshot, mpi string, current state) gaugeValues {
 	job := &snapshot.Job
 	v := gaugeValues{phase: current.Phase, created: job.CreationTimestamp.Time}
 	v.labels = []string{job.Spec.RuntimeRef.Name, ptr.Deref(job.Spec.RuntimeRef.Kind, ""), mpi, cmp.Or(job.Labels[trainjobs.JobLabel], job.Name)}
-	if !current.isFinal() { // JobSet deletes pods of a TrainJob that has ended, so they are not missing
+	// JobSet deletes pods of TrainJobs that have ended, are suspended or are being deleted, so these pods are not missing.
+	if !current.isFinal() && current.Phase != jobs.Suspended && job.DeletionTimestamp.IsZero() {
 		v.placed, v.missing = snapshot.CountScheduled()
 	}
 	v.waiting = current.waiting

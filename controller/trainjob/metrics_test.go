@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trainyard/trainyard/api/jobs"
@@ -54,6 +55,23 @@ func TestMetrics(t *testing.T) {
 	m.forget(client.ObjectKeyFromObject(&snapshot.Job))
 	if text := gatherText(t, registry); strings.Contains(text, `trainjob="bert"`) {
 		t.Errorf("a deleted TrainJob has series:\n%s", text)
+	}
+}
+
+// TestGangPodsOfStoppedJobs: JobSet deletes the pods of TrainJobs that are suspended or deleted. A pod on an unreachable
+// cluster node can still exist, so the deleted pods must not count as missing.
+func TestGangPodsOfStoppedJobs(t *testing.T) {
+	suspended, deleted := snapshotOf("", true), snapshotOf("", true)
+	suspended.Job.Spec.Suspend = ptr.To(true)
+	deleted.Job.DeletionTimestamp = ptr.To(metav1.NewTime(start))
+	for name, tc := range map[string]struct {
+		snapshot jobs.Snapshot
+		phase    jobs.Phase
+	}{"suspended": {suspended, jobs.Suspended}, "deleted": {deleted, jobs.GangScheduling}} {
+		tc.snapshot.Wanted = jobs.WantedPods{jobs.Node: {Pods: 2}}
+		if v := readGauges(tc.snapshot, "openmpi", state{Phase: tc.phase}); v.placed != 0 || v.missing != 0 {
+			t.Errorf("%s: %d pods are placed and %d are missing, want 0", name, v.placed, v.missing)
+		}
 	}
 }
 
