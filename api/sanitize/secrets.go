@@ -153,8 +153,8 @@ var (
 // trim removes punctuation after a value.
 func trim(value string) string { return strings.TrimRight(value, `,;&.)]}:\`) }
 
-// isNoValue reports whether a text is not a secret, but a placeholder ("***"), a reference ("$TOKEN"), or a word such
-// as "None" or "true".
+// isNoValue reports whether a text is not a secret, but a masked value ("***"), a reference ("$TOKEN"), or a word
+// such as "None" or "true".
 func isNoValue(value string) bool { return noValue.MatchString(trim(value)) }
 
 // isNoToken returns true if the text after the word "token" is not a secret. In logs, the text after the word "token"

@@ -141,10 +141,10 @@ func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time
 	return now
 }
 
-// isStuck reports whether a TrainJob is still in a phase before Running unusually long after it was resumed, or whether a
-// container has kept the TrainJob from ending for an unusually long time. In the phase GangScheduling, isStuck returns
-// true only if pods are missing. If all pods exist, the summary of the TrainJob already quotes the scheduler, so the
-// TrainJob needs no further explanation.
+// isStuck reports whether a TrainJob takes unusually long to start or to end. A start takes too long if the TrainJob was
+// resumed long ago, and is still in a phase before Running. An end takes too long if a container keeps the TrainJob from
+// ending. In the phase GangScheduling, isStuck returns true only if pods are missing. If all pods exist, the summary of
+// the TrainJob already quotes the scheduler, so the TrainJob needs no further explanation.
 func (c *Controller) isStuck(snapshot jobs.Snapshot, phase jobs.Phase, now time.Time) bool {
 	since := snapshot.Times().Resumed
 	if phase == jobs.Running {

@@ -109,10 +109,10 @@ type rules struct {
 	capacity  *capacity.Result
 }
 
-// check evaluates the rules, and then compares the requests of TrainJobs with quotas and queues. The comparison with
-// quotas and queues skips values that have problems. If a problem could affect all results, check does only the first
-// step, or neither step. The argument "problems" contains the problems that earlier checks have found. The returned
-// error contains these problems and all new ones.
+// check has two steps: it evaluates the rules, and it compares the requests of TrainJobs with quotas and queues. The
+// second step skips values that have problems. If a problem could affect all results of a step, check leaves out this
+// step. The argument "problems" contains the problems that earlier checks have found. The returned error contains
+// these problems and all new ones.
 func (r *rules) check(document map[string]any, problems problem.List) error {
 	if r.refused.decideAll() {
 		return problems.Err()

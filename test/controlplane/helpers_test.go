@@ -43,8 +43,8 @@ func isMPIRuntime(obj client.Object) bool {
 	return mpi && (u.GetKind() == trainer.ClusterTrainingRuntimeKind || u.GetKind() == trainer.TrainingRuntimeKind)
 }
 
-// jobNamespace creates a namespace for TrainJobs. If the runtime is a TrainingRuntime, jobNamespace sets its
-// namespace to the new namespace.
+// jobNamespace creates a namespace for TrainJobs, and returns its name. TrainJobs can use a TrainingRuntime
+// only in their own namespace, so jobNamespace also writes the name into the metadata of such a runtime.
 func jobNamespace(t *testing.T, cp *controlplane.ControlPlane, runtime client.Object) string {
 	t.Helper()
 	namespace := cp.Namespace(t)

@@ -26,7 +26,7 @@ type Check struct {
 	Title string `json:"title"`
 	// Status is Open while the check waits, and Passed, Failed or NotReached at the end of the trial.
 	Status Status `json:"status"`
-	// Seconds is the time from the start of the trial until the check was decided.
+	// Seconds is the time from the start of the trial until the check passed or failed.
 	Seconds float64 `json:"seconds,omitempty"`
 	// Detail describes the result of the check, for example "3 hosts", or the problem that the
 	// check found.
