@@ -92,9 +92,9 @@ func (j Jobs) Explain(ctx context.Context, key types.NamespacedName) (Explanatio
 // Explain says why the TrainJob failed or does not start. The field Missing of the result lists the texts that the
 // reader cannot read.
 func (s Snapshot) Explain(ctx context.Context, reader Reader, now time.Time) Explanation {
+	s, queueErr := s.WithWorkload(ctx, reader)
 	events, eventsErr := s.eventTexts(ctx, reader)
 	logs, missing := s.logTexts(ctx, reader)
-	s, queueErr := s.WithWorkload(ctx, reader)
 	for _, err := range []error{eventsErr, queueErr} {
 		if err != nil {
 			missing = append(missing, err)

@@ -66,6 +66,7 @@ func TestEventsOfTheTrainJob(t *testing.T) {
 	ready := newPod(Node, "a", running)
 	ready.UID, ready.Status.Conditions = "2", []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	snapshot := newSnapshot(setRoles("launcher", "node"), placed, ready)
+	isSuspended := newSnapshot(suspend)
 	later := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(created.Add(time.Hour))}}
 	isRunning := newSnapshot(nil, newPod(Launcher, "a", later))
 	hasFailed := newSnapshot(setCondition(trainer.TrainJobFailed), placed)
@@ -77,7 +78,7 @@ func TestEventsOfTheTrainJob(t *testing.T) {
 		age              time.Duration // after the creation of the TrainJob
 		concerns, isOver bool
 	}{
-		"the TrainJob":                {snapshot, "TrainJob", "bert", "", "TrainingRuntimeNotSupported", 0, true, false},
+		"the TrainJob":                {isSuspended, "TrainJob", "bert", "", "TrainingRuntimeNotSupported", 0, true, false},
 		"a deleted TrainJob":          {snapshot, "TrainJob", "bert", "x", "TrainingRuntimeNotSupported", 0, false, false},
 		"the JobSet of another":       {snapshot, "JobSet", "bert-2", "x", "JobCreationFailed", 0, false, false},
 		"a Job":                       {snapshot, "Job", "bert-node-0", "x", "FailedCreate", 0, true, false},
@@ -92,8 +93,9 @@ func TestEventsOfTheTrainJob(t *testing.T) {
 		"a pod that is ready":         {snapshot, "Pod", "bert-node-0-0-abcde", "2", "Unhealthy", 0, true, true},
 		"a failed TrainJob, placed":   {hasFailed, "Pod", "bert-node-0-0-abcde", "1", "FailedScheduling", 0, true, true},
 		"a failed TrainJob, pull":     {hasFailed, "Pod", "bert-node-0-0-abcde", "1", "Failed", 0, true, false},
-		"a Workload":                  {snapshot, "Workload", "trainjob-bert-1a2b3", "x", "Pending", 0, true, false},
-		"a Workload of another":       {snapshot, "Workload", "trainjob-bert-2-1a2b3", "x", "Pending", 0, false, false},
+		"a Workload":                  {isSuspended, "Workload", "trainjob-bert-1a2b3", "x", "Pending", 0, true, false},
+		"a Workload after admission":  {snapshot, "Workload", "trainjob-bert-1a2b3", "x", "Pending", 0, true, true},
+		"a Workload of another":       {isSuspended, "Workload", "trainjob-bert-2-1a2b3", "x", "Pending", 0, false, false},
 		"an earlier TrainJob":         {snapshot, "TrainJob", "bert", "x", "TrainingRuntimeNotSupported", -time.Minute, false, false},
 		"another kind":                {snapshot, "PersistentVolumeClaim", "bert", "x", "ProvisioningFailed", 0, false, false},
 	} {
@@ -105,7 +107,7 @@ func TestEventsOfTheTrainJob(t *testing.T) {
 			if got := tc.snapshot.concerns(e); got != tc.concerns {
 				t.Errorf("concerns() = %t", got)
 			}
-			if got := tc.snapshot.isOver(e, nil); got != tc.isOver {
+			if got := tc.snapshot.isOver(e, tc.snapshot.findProgress(nil)); got != tc.isOver {
 				t.Errorf("isOver() = %t", got)
 			}
 		})
@@ -143,40 +145,5 @@ func TestOwnEventsAreLeftOut(t *testing.T) {
 	got := newSnapshot(nil).failures([]corev1.Event{own, other})
 	if diff := cmp.Diff([]corev1.Event{other}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
-	}
-}
-
-// TestSolvedProblemsOfDeletedPods checks that a problem of a deleted pod is left out if a later event shows that the problem
-// was solved.
-func TestSolvedProblemsOfDeletedPods(t *testing.T) {
-	event := func(second int, uid types.UID, kind, reason string) corev1.Event {
-		return corev1.Event{
-			Type: kind, Reason: reason, LastTimestamp: metav1.NewTime(created.Add(time.Duration(second) * time.Second)),
-			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "bert-node-0-0-abcde", UID: uid},
-		}
-	}
-	const warning, normal = corev1.EventTypeWarning, corev1.EventTypeNormal
-	for name, tc := range map[string]struct {
-		events []corev1.Event
-		want   []string
-	}{
-		"scheduled later":   {[]corev1.Event{event(1, "a", warning, "FailedScheduling"), event(1, "a", normal, "Scheduled")}, nil},
-		"never scheduled":   {[]corev1.Event{event(1, "a", warning, "FailedScheduling"), event(2, "b", normal, "Scheduled")}, []string{"FailedScheduling"}},
-		"started later":     {[]corev1.Event{event(1, "a", warning, "FailedMount"), event(2, "a", normal, "Started")}, nil},
-		"only scheduled":    {[]corev1.Event{event(1, "a", warning, "FailedMount"), event(2, "a", normal, "Scheduled")}, []string{"FailedMount"}},
-		"started before":    {[]corev1.Event{event(1, "a", normal, "Started"), event(2, "a", warning, "Failed")}, []string{"Failed"}},
-		"failed many times": {[]corev1.Event{event(1, "a", warning, "BackOff"), event(2, "a", normal, "Started")}, []string{"BackOff"}},
-		"another reason":    {[]corev1.Event{event(1, "a", warning, "Evicted"), event(2, "a", normal, "Started")}, []string{"Evicted"}},
-		"an existing pod":   {[]corev1.Event{event(1, "1", warning, "FailedMount"), event(2, "1", normal, "Started")}, []string{"FailedMount"}},
-	} {
-		waits := newPod(Node, "a", waiting)
-		waits.UID = "1"
-		var got []string
-		for _, e := range newSnapshot(nil, waits).failures(tc.events) {
-			got = append(got, e.Reason)
-		}
-		if diff := cmp.Diff(tc.want, got); diff != "" {
-			t.Errorf("%s: -want +got:\n%s", name, diff)
-		}
 	}
 }

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"slices"
+	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -86,4 +87,26 @@ func (p Pod) mainHasStarted() bool {
 	return slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
 		return c.Name == MainContainer && (c.State.Running != nil || c.State.Terminated != nil)
 	})
+}
+
+// hasStarted reports whether a container of the pod runs or has ended, without counting init containers.
+func (p Pod) hasStarted() bool {
+	return slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+		return c.State.Running != nil || c.State.Terminated != nil
+	})
+}
+
+func (p Pod) isReady() bool {
+	_, ready := p.readySince()
+	return ready
+}
+
+// readySince returns the time at which the pod became ready. The result "ready" is false if the pod is not ready.
+func (p Pod) readySince() (since time.Time, ready bool) {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			return c.LastTransitionTime.Time, true
+		}
+	}
+	return time.Time{}, false
 }

@@ -13,8 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
-
-	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
 // queueLabel and jobUIDLabel are labels of Kueue (kueue/pkg/controller/constants). queueLabel contains the
@@ -133,14 +131,16 @@ func (s Snapshot) WithWorkload(ctx context.Context, reader Reader) (Snapshot, er
 	return s, err
 }
 
-// obstacles returns the conditions that say why a TrainJob is not admitted, or
-// why the TrainJob was stopped.
+func (w *Workload) isInactive() bool { return w != nil && w.Inactive }
+
+// obstacles returns the conditions that say why a TrainJob is not admitted, or why the TrainJob was stopped. Kueue does not
+// update the reason why an inactive Workload has no quota, so obstacles leaves it out.
 func (w *Workload) obstacles() []metav1.Condition {
 	if w == nil {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(w.Conditions), func(c metav1.Condition) bool {
-		isObstacle := c.Type == "QuotaReserved" && c.Status == metav1.ConditionFalse || c.Type == "Evicted" && c.Status == metav1.ConditionTrue
+		isObstacle := c.Type == "QuotaReserved" && c.Status == metav1.ConditionFalse && !w.Inactive || c.Type == "Evicted" && c.Status == metav1.ConditionTrue
 		return !isObstacle
 	})
 }
@@ -153,7 +153,7 @@ func (s Snapshot) describeQueue() string {
 		return text
 	}
 	if s.Workload.Inactive {
-		return cmp.Or(s.Job.Annotations[v1alpha1.TimedOutAnnotation], fmt.Sprintf("Suspended, because spec.active of Workload %s is false", s.Workload.Name))
+		return cmp.Or(s.timeout(), fmt.Sprintf("Suspended, because spec.active of Workload %s is false", s.Workload.Name))
 	}
 	if s.Workload.Ahead != nil {
 		text += fmt.Sprintf("; %s ahead, the waiting time is unknown", countNoun(*s.Workload.Ahead, "job"))

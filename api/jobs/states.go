@@ -33,9 +33,9 @@ func (s Snapshot) stateTexts(now time.Time) []diagnosis.Text {
 	if text := s.describeDelay(now); text != "" {
 		add("", text)
 	}
-	if text := s.Job.Annotations[v1alpha1.TimedOutAnnotation]; text != "" && s.isSuspended() {
+	if text := s.describeStop(); text != "" {
 		add("", text)
-		texts[len(texts)-1].Time = s.Job.CreationTimestamp.Time // so that the timeout comes before problems of single pods
+		texts[len(texts)-1].Time = s.Job.CreationTimestamp.Time // so that it comes before problems of single pods
 	}
 	if verdict, _ := s.Verdict(); verdict != nil { // if the verdict is invalid, its text is in the log that logTexts reads
 		for _, host := range verdict.Failed {
@@ -44,9 +44,6 @@ func (s Snapshot) stateTexts(now time.Time) []diagnosis.Text {
 	}
 	if pod := s.killedLauncher(); pod != "" {
 		add(pod, fmt.Sprintf("the launcher ended with exit code %d", killedCode))
-	}
-	if s.lostLauncher() {
-		add("", "the TrainJob failed, and its launcher has no pod any more")
 	}
 	if images := s.mainImages(); len(images) > 1 {
 		add("", "the pods run different images: "+strings.Join(images, ", "))
@@ -59,15 +56,26 @@ func (s Snapshot) stateTexts(now time.Time) []diagnosis.Text {
 	return texts
 }
 
-// describeDelay says why a TrainJob has no pods. describeDelay returns an empty string if there is
-// no problem to report. It also returns an empty string if the TrainJob timed out, because
-// stateTexts itself reports the timeout.
+// describeStop says why a TrainJob was stopped. describeStop returns an empty string if the TrainJob is not suspended, or only
+// waits in a queue.
+func (s Snapshot) describeStop() string {
+	switch {
+	case s.timeout() != "":
+		return s.timeout()
+	case s.Phase() == Suspended && s.Workload.isInactive():
+		return fmt.Sprintf("spec.active of Workload %s is false", s.Workload.Name)
+	}
+	return ""
+}
+
+// describeDelay says why a TrainJob has no pods. describeDelay returns an empty string if there is no problem to report,
+// or if describeStop reports it.
 func (s Snapshot) describeDelay(now time.Time) string {
 	phase, age := s.Phase(), s.pendingTime(now)
 	queue := s.Queue()
 	switch {
-	case phase == Suspended && s.Job.Annotations[v1alpha1.TimedOutAnnotation] != "":
-		return "" // stateTexts adds this reason
+	case s.describeStop() != "":
+		return ""
 	case phase == Suspended && queue != "":
 		return fmt.Sprintf("queue %s has not admitted the TrainJob", queue)
 	case phase == Suspended:
@@ -78,6 +86,16 @@ func (s Snapshot) describeDelay(now time.Time) string {
 		return fmt.Sprintf("the TrainJob has no status and no pods after %s", silentTime)
 	}
 	return fmt.Sprintf("the TrainJob has no pods after %s", silentTime)
+}
+
+// timeout returns the text with which trainyard-controller suspended the TrainJob after a gang timeout, or an empty string if
+// the TrainJob is not suspended for this reason. If somebody has activated the Workload of the TrainJob again, the TrainJob
+// waits in its queue, and the reason no longer applies.
+func (s Snapshot) timeout() string {
+	if s.Phase() != Suspended || s.Workload != nil && !s.Workload.Inactive {
+		return ""
+	}
+	return s.Job.Annotations[v1alpha1.TimedOutAnnotation]
 }
 
 // pendingTime returns how much time Trainer has had to create pods: the time since resumedAt. The result is 0 if
@@ -121,15 +139,6 @@ func (s Snapshot) killedLauncher() string {
 		}
 	}
 	return ""
-}
-
-// lostLauncher reports whether the TrainJob and its launcher's Job failed, and no pod of the launcher exists.
-// Kubernetes keeps failed pods, so in this case somebody or something has deleted the pod.
-func (s Snapshot) lostLauncher() bool {
-	failed := slices.ContainsFunc(s.Job.Status.JobsStatus, func(j trainer.JobStatus) bool {
-		return j.Name == string(Launcher) && ptr.Deref(j.Failed, 0) > 0
-	})
-	return failed && s.Phase() == Failed && len(s.PodsOf(Launcher)) == 0
 }
 
 // latestLauncher returns the name of the latest pod of the launcher, or an empty string if the

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trainyard/trainyard/api/sanitize"
-	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
 // maxSummary is the maximum length of a summary, in characters.
@@ -25,7 +24,7 @@ func (s Snapshot) summary() string {
 		if s.Queue() != "" {
 			return s.describeQueue()
 		}
-		if text := s.Job.Annotations[v1alpha1.TimedOutAnnotation]; text != "" {
+		if text := s.timeout(); text != "" {
 			return text
 		}
 		return "Suspended, because spec.suspend is true"

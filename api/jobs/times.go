@@ -36,6 +36,38 @@ func (s Snapshot) Times() Times {
 	return times
 }
 
+// startedAt returns the time at which the training started: the start of the launcher's main container or, without a
+// launcher, the latest start of a main container. startedAt returns zero if the training has not started, or if the pods of
+// the TrainJob no longer exist.
+func (s Snapshot) startedAt() time.Time {
+	pods := s.LatestAttempts()
+	if !s.hasStarted(pods) {
+		return time.Time{}
+	}
+	var latest time.Time
+	for _, pod := range pods {
+		if pod.Role != Launcher && s.hasLauncher() {
+			continue
+		}
+		for _, c := range pod.Status.ContainerStatuses {
+			if start := startOf(c); c.Name == MainContainer && start.After(latest) {
+				latest = start
+			}
+		}
+	}
+	return latest
+}
+
+func startOf(c corev1.ContainerStatus) time.Time {
+	switch {
+	case c.State.Running != nil:
+		return c.State.Running.StartedAt.Time
+	case c.State.Terminated != nil:
+		return c.State.Terminated.StartedAt.Time
+	}
+	return time.Time{}
+}
+
 // scheduledAt returns when the last pod was assigned to a cluster node, or zero if a pod is not assigned.
 func (s Snapshot) scheduledAt() time.Time {
 	var latest time.Time

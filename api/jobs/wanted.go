@@ -49,6 +49,13 @@ func (s Snapshot) missingPods() int {
 	return missing
 }
 
+// hasAllPods reports whether all pods of a role exist. The result is false if the number of pods that the JobSet requests is
+// unknown.
+func (s Snapshot) hasAllPods(role Role) bool {
+	wanted, known := s.Wanted[role]
+	return known && len(s.PodsOf(role)) >= wanted.Pods
+}
+
 // hasSucceeded reports whether a Job of the role has succeeded.
 func (s Snapshot) hasSucceeded(role Role) bool {
 	return slices.ContainsFunc(s.Job.Status.JobsStatus, func(j trainer.JobStatus) bool {
