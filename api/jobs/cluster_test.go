@@ -56,7 +56,7 @@ func TestExplainOnCluster(t *testing.T) {
 	}
 	want := []string{
 		"QuotaExceeded in event FailedCreate of Job sum-node-0",
-		"OutOfMemory in state of container node of pod sum-node-0-0-abcde",
+		"OutOfMemory in state of container node in pod sum-node-0-0-abcde",
 		"Suspended in state of TrainJob sum",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") || found.Phase != jobs.Suspended {

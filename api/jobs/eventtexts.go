@@ -40,6 +40,12 @@ func (s Snapshot) eventTexts(ctx context.Context, reader Reader) ([]diagnosis.Te
 	return texts, nil
 }
 
+// Kinds of objects in events.
+const (
+	podKind = "Pod"
+	jobKind = "Job"
+)
+
 // subject is an object and the reason of an event about this object.
 type subject struct{ kind, name, reason string }
 
@@ -73,7 +79,7 @@ func (s Snapshot) concerns(e corev1.Event) bool {
 	}
 	object := e.InvolvedObject
 	switch object.Kind {
-	case "Pod", "Job":
+	case podKind, jobKind:
 		return s.jobOf(e) != ""
 	case trainer.TrainJobKind:
 		return object.Name == s.Job.Name && (object.UID == "" || object.UID == s.Job.UID)
@@ -98,7 +104,7 @@ func (s Snapshot) jobNames() []string {
 // podNameOf returns the name of the pod that an event is about, or an empty string if the event is not about a pod of the
 // TrainJob.
 func (s Snapshot) podNameOf(e corev1.Event) string {
-	if e.InvolvedObject.Kind != "Pod" || s.jobOf(e) == "" {
+	if e.InvolvedObject.Kind != podKind || s.jobOf(e) == "" {
 		return ""
 	}
 	return e.InvolvedObject.Name
@@ -117,21 +123,38 @@ func (s Snapshot) jobOf(e corev1.Event) string {
 		rest, found := strings.CutPrefix(e.InvolvedObject.Name, job+"-")
 		index, random, hasIndex := strings.Cut(rest, "-")
 		isPod := found && hasIndex && strings.Trim(index, "0123456789") == "" && !strings.Contains(random, "-")
-		if kind := e.InvolvedObject.Kind; kind == "Pod" && isPod || kind == "Job" && e.InvolvedObject.Name == job {
+		if kind := e.InvolvedObject.Kind; kind == podKind && isPod || kind == jobKind && e.InvolvedObject.Name == job {
 			return job
 		}
 	}
 	return ""
 }
 
-// lostLauncher reports whether the TrainJob failed because the launcher's pod was deleted. In this case, the Job of the
-// launcher failed, and the kubelet had to stop a container of the deleted pod. If somebody deletes the pod after a failure,
-// the containers have ended already, and the kubelet stops none.
+// lostLauncher reports whether the TrainJob failed because somebody deleted the launcher's pod. In this case, the Job of the
+// launcher failed, the kubelet had to stop the main container, and the Job did not delete the pod itself. If somebody
+// deletes the pod after a failure, the main container has ended already.
 func (s Snapshot) lostLauncher(events []corev1.Event) bool {
 	failed := slices.ContainsFunc(s.Job.Status.JobsStatus, func(j trainer.JobStatus) bool {
 		return j.Name == string(Launcher) && ptr.Deref(j.Failed, 0) > 0
 	})
-	return failed && s.Phase() == Failed && len(s.PodsOf(Launcher)) == 0 && slices.ContainsFunc(events, func(e corev1.Event) bool {
-		return e.Reason == "Killing" && s.concerns(e) && s.roleOf(e) == Launcher
-	})
+	if !failed || s.Phase() != Failed || len(s.PodsOf(Launcher)) > 0 {
+		return false
+	}
+	last, stopped, began := "", map[string]bool{}, s.attemptedAt()
+	for _, e := range events {
+		switch isLauncher := s.roleOf(e) == Launcher && !lastSeen(e).Before(began); {
+		case !isLauncher:
+		case e.InvolvedObject.Kind == podKind:
+			last = e.InvolvedObject.Name
+			stopped[last] = stopped[last] || e.Reason == "Killing" && isAboutMain(e)
+		case e.Reason == "SuccessfulDelete": // the Job deletes its pods after its deadline or its last retry
+			stopped[strings.TrimPrefix(e.Message, "Deleted pod: ")] = false
+		}
+	}
+	return stopped[last]
+}
+
+// isAboutMain reports whether an event is about the main container of a pod.
+func isAboutMain(e corev1.Event) bool {
+	return e.InvolvedObject.FieldPath == "spec.containers{"+MainContainer+"}"
 }

@@ -57,7 +57,7 @@ type Cause struct {
 	Cause  string `json:"cause"`
 	Remedy string `json:"remedy"`
 	// Pod is the pod in which the failure was seen, if any. The field Source describes the text in which the failure was
-	// seen, such as "log of container node of pod a".
+	// seen, such as "log of container node in pod a".
 	Pod    string `json:"pod,omitempty"`
 	Source string `json:"source"`
 	// Line is the number of the line that shows the failure. Line 1 is the first line that trainyard read, which

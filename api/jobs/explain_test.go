@@ -17,7 +17,7 @@ import (
 )
 
 func logText(lines ...string) []diagnosis.Text {
-	return []diagnosis.Text{{Source: diagnosis.Log, From: "log of container node of pod bert-node-0-0-abcde", Pod: "bert-node-0-0-abcde", Message: strings.Join(lines, "\n")}}
+	return []diagnosis.Text{{Source: diagnosis.Log, From: "log of container node in pod bert-node-0-0-abcde", Pod: "bert-node-0-0-abcde", Message: strings.Join(lines, "\n")}}
 }
 
 func describe(e Explanation) string {
@@ -44,9 +44,9 @@ func TestExplain(t *testing.T) {
 		"nothing is wrong":       {newSnapshot(nil), nil, nil, ""},
 		"a TrainJob that passed": {isComplete, oom, nil, ""},
 		"one failure twice":      {isFailed, append(oom, oom...), nil, "OutOfMemory x2"},
-		"only a symptom":         {isFailed, jobFailed, logText("step 1", "", "my own error: HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz"), "JobFailed x1; log of container node of pod bert-node-0-0-abcde: step 1 / my own error: HF_TOKEN=[secret]"},
+		"only a symptom":         {isFailed, jobFailed, logText("step 1", "", "my own error: HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz"), "JobFailed x1; log of container node in pod bert-node-0-0-abcde: step 1 / my own error: HF_TOKEN=[secret]"},
 		"only a symptom, no log": {isFailed, jobFailed, nil, "JobFailed x1; condition: jobset failed due to one or more job failures"},
-		"a long log":             {isFailed, nil, logText(strings.Repeat("a\n", 2000), "b", strings.Repeat("c", 1000)), "log of container node of pod bert-node-0-0-abcde: " + strings.Repeat("a / ", 8) + "b / " + strings.Repeat("c", 300) + "…"},
+		"a long log":             {isFailed, nil, logText(strings.Repeat("a\n", 2000), "b", strings.Repeat("c", 1000)), "log of container node in pod bert-node-0-0-abcde: " + strings.Repeat("a / ", 8) + "b / " + strings.Repeat("c", 300) + "…"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, describe(tc.snapshot.explain(tc.cluster, tc.logs, nil))); diff != "" {

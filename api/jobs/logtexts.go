@@ -43,7 +43,7 @@ func (s Snapshot) logTexts(ctx context.Context, reader Reader) (texts []diagnosi
 		reads.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, logTimeout)
 			defer cancel()
-			logs[i], failures[i] = endOfLog(ctx, reader, c)
+			logs[i], failures[i] = endOfLog(ctx, reader, c, logLines)
 		})
 	}
 	reads.Wait()
@@ -56,7 +56,7 @@ func (s Snapshot) logTexts(ctx context.Context, reader Reader) (texts []diagnosi
 			missing = append(missing, err)
 		default:
 			texts = append(texts, diagnosis.Text{
-				Source: diagnosis.Log, From: fmt.Sprintf("log of container %s of pod %s", c.container, c.pod.Name),
+				Source: diagnosis.Log, From: fmt.Sprintf("log of container %s in pod %s", c.container, c.pod.Name),
 				Pod: c.pod.Name, Time: c.ended, Message: logs[i],
 			})
 		}
@@ -66,8 +66,7 @@ func (s Snapshot) logTexts(ctx context.Context, reader Reader) (texts []diagnosi
 
 // endOfLog reads the last lines of a log. The kubelet sends only the first maxLog bytes of the requested lines, so
 // the very last lines are missing if the lines are long. In this case, endOfLog requests fewer lines.
-func endOfLog(ctx context.Context, reader Reader, c candidate) (string, error) {
-	lines := int64(logLines)
+func endOfLog(ctx context.Context, reader Reader, c candidate, lines int64) (string, error) {
 	for {
 		text, err := reader.EndOfLog(ctx, c.pod, c.container, lines, c.previous)
 		if err != nil || len(text) < maxLog || lines == 1 {
@@ -82,7 +81,7 @@ func endOfLog(ctx context.Context, reader Reader, c candidate) (string, error) {
 // hang after a failure.
 func (s Snapshot) candidates() []candidate {
 	var failed, running []candidate
-	for _, pod := range s.Pods {
+	for _, pod := range s.relevantPods() {
 		for _, c := range pod.containers() {
 			if ended, previous := failureOf(c); ended != nil {
 				failed = append(failed, candidate{pod, c.Name, ended.FinishedAt.Time, previous})

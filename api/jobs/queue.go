@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -69,7 +70,7 @@ func (j Jobs) Workloads(ctx context.Context, namespace string) (map[types.UID]Wo
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listing Workloads of Kueue in namespace %s: %w", namespace, err)
+		return nil, fmt.Errorf("listing Kueue Workloads in namespace %s: %w", namespace, err)
 	}
 	slices.SortFunc(list.Items, compareWaiting)
 	found, waiting := map[types.UID]Workload{}, map[string]int{}
@@ -131,16 +132,20 @@ func (s Snapshot) WithWorkload(ctx context.Context, reader Reader) (Snapshot, er
 	return s, err
 }
 
+func (w *Workload) isActive() bool   { return w != nil && !w.Inactive }
 func (w *Workload) isInactive() bool { return w != nil && w.Inactive }
 
-// obstacles returns the conditions that say why a TrainJob is not admitted, or why the TrainJob was stopped. Kueue does not
-// update the reason why an inactive Workload has no quota, so obstacles leaves it out.
+// obstacles returns the conditions that say why a TrainJob is not admitted, or why the TrainJob was stopped. Kueue leaves
+// outdated conditions on a Workload: after a deactivation, the reason why the Workload had no quota, and after a new
+// activation, the condition about the deactivation. obstacles leaves them out.
 func (w *Workload) obstacles() []metav1.Condition {
 	if w == nil {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(w.Conditions), func(c metav1.Condition) bool {
-		isObstacle := c.Type == "QuotaReserved" && c.Status == metav1.ConditionFalse && !w.Inactive || c.Type == "Evicted" && c.Status == metav1.ConditionTrue
+		isDeactivation := strings.HasPrefix(c.Reason, "Deactivated") || c.Reason == "InactiveWorkload" // before Kueue 0.10
+		isObstacle := c.Type == "QuotaReserved" && c.Status == metav1.ConditionFalse && !w.Inactive ||
+			c.Type == "Evicted" && c.Status == metav1.ConditionTrue && isDeactivation == w.Inactive
 		return !isObstacle
 	})
 }

@@ -60,7 +60,7 @@ func (e *AmbiguousRuntimeError) Error() string {
 }
 
 // ErrNoTrainer reports that Kubeflow Trainer is not installed: the API of the cluster does not have Trainer's kinds.
-var ErrNoTrainer = errors.New("the cluster has no Kubeflow Trainer V2: its API has no ClusterTrainingRuntimes")
+var ErrNoTrainer = errors.New("the cluster has no Kubeflow Trainer V2: the API server does not have the kind ClusterTrainingRuntime")
 
 // Runtime finds a runtime by name among the runtimes that TrainJobs in a namespace can use. The name can begin with
 // the kind, for example "trainingruntime/mpi". The error is an *UnknownRuntimeError, an *AmbiguousRuntimeError,

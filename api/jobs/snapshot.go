@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -13,6 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
 // Role is the name of the ReplicatedJob to which a pod belongs.
@@ -136,10 +140,12 @@ func comparePods(a, b Pod) int {
 	)
 }
 
-// LatestAttempts returns the pods sorted by role and index. If a Job retries, several pods have the same
-// role and index, and LatestAttempts returns only the latest of them.
+// LatestAttempts returns the pods of the current run, sorted by role and index. If a Job retries, several pods have the same
+// role and index, and LatestAttempts returns only the latest of them. Pods of an earlier run, which are being deleted, are
+// left out.
 func (s Snapshot) LatestAttempts() []Pod {
-	sorted := slices.SortedFunc(slices.Values(s.Pods), comparePods)
+	current := slices.DeleteFunc(slices.Clone(s.Pods), s.isLeftOver)
+	sorted := slices.SortedFunc(slices.Values(current), comparePods)
 	var latest []Pod
 	for i, pod := range sorted {
 		last := i+1 == len(sorted)
@@ -148,6 +154,42 @@ func (s Snapshot) LatestAttempts() []Pod {
 		}
 	}
 	return latest
+}
+
+// isLeftOver reports whether a pod belongs to an earlier run of a TrainJob that was suspended and resumed. Such a pod can exist for
+// hours, while its ranks save their work.
+func (s Snapshot) isLeftOver(p Pod) bool {
+	if p.DeletionTimestamp == nil || s.isSuspended() {
+		return false
+	}
+	if meta.IsStatusConditionTrue(s.Job.Status.Conditions, trainer.TrainJobSuspended) {
+		return true
+	}
+	// The deletion timestamp is the end of the grace period.
+	grace := time.Duration(ptr.Deref(p.DeletionGracePeriodSeconds, 0)) * time.Second
+	resumed := s.resumedAt()
+	return p.CreationTimestamp.Time.Before(resumed) && !p.DeletionTimestamp.Add(-grace).After(resumed)
+}
+
+// endingPods returns the number of pods that are being deleted.
+func (s Snapshot) endingPods() (n int) {
+	for _, pod := range s.Pods {
+		if pod.DeletionTimestamp != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// AwaitsPodEnds reports whether JobSet may be waiting until old pods have ended, before it creates the pods that are missing.
+func (s Snapshot) AwaitsPodEnds() bool {
+	return s.endingPods() > 0 && (s.missingPods() > 0 || len(s.unfinishedPods()) == 0)
+}
+
+// ManagedElsewhere reports whether another cluster runs the TrainJob, for example with MultiKueue. A TrainJob that another
+// cluster runs has no pods in this cluster.
+func (s Snapshot) ManagedElsewhere() bool {
+	return ptr.Deref(s.Job.Spec.ManagedBy, v1alpha1.TrainJobController) != v1alpha1.TrainJobController
 }
 
 // unfinishedPods returns the latest attempts without the pods of completed initializers. JobSet keeps these pods, although

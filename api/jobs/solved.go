@@ -13,15 +13,23 @@ import (
 type progress struct {
 	// training is the time at which the training last started, or zero if it has not started.
 	training time.Time
-	// failure is the time at which the first container of a failed TrainJob ended with an error, or zero.
+	// failure is the time at which the TrainJob began to fail, or zero.
 	failure time.Time
+	// placed is the time of the latest event which says that a pod was scheduled, or that a container started.
+	placed time.Time
+	// The field "attempt" is the result of attemptedAt, and the field "relevant" is the result of relevantPods.
+	attempt  time.Time
+	relevant []Pod
 	// latest maps each object and reason to the time of the latest event.
 	latest map[subject]time.Time
 }
 
-// cancelled stands for the reason TaintManagerEviction in events which say that a pod is not evicted after all.
-// Kubernetes uses the reason TaintManagerEviction also for events which say that a pod is evicted.
-const cancelled = "TaintManagerEviction: cancelled"
+// evicted is the reason of events with which Kubernetes reports that it evicts a pod because of a taint, and also that it does
+// not evict the pod after all. The constant "cancelled" stands for the reason of the latter events.
+const (
+	evicted   = "TaintManagerEviction"
+	cancelled = evicted + ": cancelled"
+)
 
 func isCancelled(e corev1.Event) bool {
 	return strings.HasPrefix(e.Message, "Cancelling deletion of Pod ")
@@ -30,18 +38,27 @@ func isCancelled(e corev1.Event) bool {
 // findProgress reads events that are sorted by time. The status of a deleted launcher is unknown, so findProgress reads
 // the start of the training also from the events of the launcher's pods.
 func (s Snapshot) findProgress(events []corev1.Event) progress {
-	p := progress{training: s.startedAt(), failure: s.failedAt(), latest: map[subject]time.Time{}}
+	p := progress{training: s.startedAt(), attempt: s.attemptedAt(), relevant: s.relevantPods(), latest: map[subject]time.Time{}}
 	for _, e := range events {
-		about := subjectOf(e)
+		about, seen := subjectOf(e), lastSeen(e)
 		if isCancelled(e) {
 			about.reason = cancelled
 		}
-		p.latest[about] = lastSeen(e)
-		if e.Reason == "Started" && s.roleOf(e) == Launcher && e.InvolvedObject.FieldPath == "spec.containers{"+MainContainer+"}" {
-			p.training = later(p.training, lastSeen(e))
+		p.latest[about] = seen
+		hasStarted := e.Reason == "Started"
+		if (hasStarted || e.Reason == "Scheduled") && s.podNameOf(e) != "" {
+			p.placed = seen
+		}
+		if hasStarted && s.roleOf(e) == Launcher && isAboutMain(e) {
+			p.training = later(p.training, seen)
 		}
 	}
+	p.failure = s.failedAt(p.training)
 	return p
+}
+
+func (p progress) isRelevant(pod Pod) bool {
+	return slices.ContainsFunc(p.relevant, func(other Pod) bool { return other.Name == pod.Name })
 }
 
 // follows reports whether an event with the given reason, about the same object, comes after the event e or in the same second.
@@ -52,16 +69,25 @@ func (p progress) follows(e corev1.Event, reason string) bool {
 	return found && !at.Before(lastSeen(e))
 }
 
-// failedAt returns the time at which the first container of a failed TrainJob ended with an error. failedAt returns zero if
-// the TrainJob has not failed, or if the time is unknown.
-func (s Snapshot) failedAt() time.Time {
+// failedAt returns the time at which a TrainJob began to fail: the first end of a container with an error after the training
+// started or, if there is none, the time of the final condition. failedAt returns zero if the TrainJob has not failed.
+func (s Snapshot) failedAt(training time.Time) time.Time {
 	if s.Phase() != Failed {
 		return time.Time{}
 	}
-	for _, c := range s.candidates() { // the failed containers come first, in the order in which they ended
-		return c.ended
+	first := s.Times().Ended
+	for _, pod := range s.LatestAttempts() {
+		for _, c := range pod.containers() {
+			ended := c.State.Terminated
+			if ended == nil || ended.ExitCode == 0 || ended.FinishedAt.Time.Before(training) {
+				continue
+			}
+			if at := ended.FinishedAt.Time; !at.IsZero() && (first.IsZero() || at.Before(first)) {
+				first = at
+			}
+		}
 	}
-	return time.Time{}
+	return first
 }
 
 // isOver reports whether the problem that an event describes is solved. Every problem is solved if the training started
@@ -69,21 +95,53 @@ func (s Snapshot) failedAt() time.Time {
 // determines which progress solves the problem.
 func (s Snapshot) isOver(e corev1.Event, p progress) bool {
 	seen := lastSeen(e)
-	if isCancelled(e) || seen.Before(p.training) || seen.Before(s.attemptedAt()) {
+	pod, exists := s.podOf(e)
+	switch {
+	case isCancelled(e):
 		return true
+	case exists && e.Reason == "NodeNotReady": // the start of other pods does not show that this cluster node recovered
+		return !p.isRelevant(pod) || s.hasRecovered(e, p)
+	case seen.Before(p.training), !exists && seen.Before(p.attempt):
+		return true
+	case exists:
+		return pod.hasSolved(e, p)
+	case e.InvolvedObject.Kind == podKind:
+		return s.isOverForDeleted(e, p)
 	}
+	return s.isOverForOwner(e, p)
+}
+
+// isOverForOwner reports whether the problem of an object that creates or admits pods, such as a Job, is solved.
+func (s Snapshot) isOverForOwner(e corev1.Event, p progress) bool {
+	isPlaced := !p.placed.Before(lastSeen(e))
 	switch e.InvolvedObject.Kind {
-	case "Pod":
-		return s.isOverForPod(e, p)
 	case "Workload":
 		isAdmitted := !s.isSuspended() && s.Outcome() == (Outcome{})
 		return isAdmitted || e.Reason == "Pending" && s.Workload.isInactive()
 	case "PodGroup":
-		return len(s.Pods) > 0 && !slices.ContainsFunc(s.LatestAttempts(), func(pod Pod) bool { return !pod.isScheduled() })
-	case "Job":
-		return s.hasAllPods(s.roleOf(e)) || p.latest[subject{"Job", e.InvolvedObject.Name, "SuccessfulCreate"}].After(seen)
+		return isPlaced || s.allScheduled()
+	case jobKind:
+		return s.hasAllPods(s.roleOf(e)) || p.latest[subject{jobKind, e.InvolvedObject.Name, "SuccessfulCreate"}].After(lastSeen(e))
 	}
-	return s.HasPodSince(seen) // JobSet exists, because its Jobs have created a pod
+	// The JobSet exists, because it has pods.
+	return isPlaced || s.HasPodSince(lastSeen(e)) || s.Workload.isActive() && strings.Contains(e.Message, "workload is deactivated")
+}
+
+func (s Snapshot) allScheduled() bool {
+	pods := s.LatestAttempts()
+	return len(pods) > 0 && !slices.ContainsFunc(pods, func(pod Pod) bool { return !pod.isScheduled() })
+}
+
+// podOf returns the pod that an event is about. The result "exists" is false if the event is not about a pod, or if the pod
+// was deleted. Events about evictions contain only the name of the pod.
+func (s Snapshot) podOf(e corev1.Event) (pod Pod, exists bool) {
+	object := e.InvolvedObject
+	for i := range s.Pods {
+		if pod := &s.Pods[i]; object.Kind == podKind && (pod.UID == object.UID || object.UID == "" && pod.Name == object.Name) {
+			return *pod, true
+		}
+	}
+	return Pod{}, false
 }
 
 // restartLabel is a label of every pod of a JobSet (jobset/pkg/constants). Its value says how many times JobSet had restarted
@@ -124,33 +182,46 @@ var (
 	startReasons = []string{"Failed", "BackOff", "ErrImageNeverPull", "InspectFailed", "FailedCreatePodSandBox"}
 )
 
-// isOverForPod reports whether the problem of a pod is solved. The pod must be scheduled, have started or be ready, depending
-// on the reason of the event. The status of a deleted pod is unknown, so isOverForPod looks for later events about it. A
-// problem is also solved if a new pod has replaced the deleted pod, and the TrainJob has not ended.
-func (s Snapshot) isOverForPod(e corev1.Event, p progress) bool {
-	i := slices.IndexFunc(s.Pods, func(pod Pod) bool { return pod.UID == e.InvolvedObject.UID })
-	exists := i >= 0
+// hasSolved reports whether a pod has solved the problem of an event: the pod is scheduled, has started or is ready, depending on
+// the reason of the event. An eviction is never solved.
+func (p Pod) hasSolved(e corev1.Event, all progress) bool {
 	switch {
+	case e.Reason == "FailedScheduling":
+		return p.isScheduled()
+	case slices.Contains(mountReasons, e.Reason):
+		return p.hasStarted() || all.hasMounted(e)
+	case slices.Contains(startReasons, e.Reason):
+		return p.hasStarted()
+	}
+	return e.Reason != evicted && p.isReady()
+}
+
+// isOverForDeleted reports whether the problem of a deleted pod is solved. The status of a deleted pod is unknown, so
+// isOverForDeleted looks for later events about the pod. A problem is also solved if a new pod has replaced the pod, and the
+// TrainJob has not ended.
+func (s Snapshot) isOverForDeleted(e corev1.Event, p progress) bool {
+	switch {
+	case s.isReplaced(e):
+		return true
 	case e.Reason == "NodeNotReady":
 		return s.hasRecovered(e, p)
-	case slices.Contains(mountReasons, e.Reason):
-		_, hasStarted := p.latest[subject{"Pod", e.InvolvedObject.Name, "Started"}]
-		return hasStarted || exists && s.Pods[i].hasStarted() || isUnregistered(e)
-	case !exists && s.isReplaced(e):
-		return true
 	case e.Reason == "FailedScheduling":
-		return exists && s.Pods[i].isScheduled() || !exists && p.follows(e, "Scheduled")
-	case slices.Contains(startReasons, e.Reason) && exists:
-		return s.Pods[i].hasStarted()
+		return p.follows(e, "Scheduled")
+	case slices.Contains(mountReasons, e.Reason):
+		return p.hasMounted(e)
 	case slices.Contains(startReasons, e.Reason): // after a BackOff, a container that started can fail again
 		return e.Reason != "BackOff" && p.follows(e, "Started")
 	}
-	return exists && s.Pods[i].isReady()
+	return false
 }
 
-// isUnregistered reports whether the kubelet could not mount a volume only because the pod was being deleted. For such a pod,
-// the kubelet no longer knows the Secrets and ConfigMaps.
-func isUnregistered(e corev1.Event) bool { return strings.HasSuffix(e.Message, " not registered") }
+// hasMounted reports whether a container of the pod has started, or whether the kubelet could not mount a volume only because
+// the pod was being deleted. For a deleted pod, the kubelet no longer knows the Secrets and ConfigMaps.
+func (p progress) hasMounted(e corev1.Event) bool {
+	_, hasStarted := p.latest[subject{podKind, e.InvolvedObject.Name, "Started"}]
+	unknown := strings.Count(e.Message, " not registered")
+	return hasStarted || unknown > 0 && unknown == strings.Count(e.Message, "object \"")
+}
 
 // isReplaced reports whether a new pod has the same role and index as the deleted pod of an event. If the TrainJob has
 // ended, isReplaced returns false, because the loss of the deleted pod can be the cause of a failure.
@@ -162,27 +233,31 @@ func (s Snapshot) isReplaced(e corev1.Event) bool {
 	})
 }
 
+// evictionDelay is the time after which Kubernetes by default deletes the pods of a cluster node that is not ready.
+const evictionDelay = 5 * time.Minute
+
 // hasRecovered reports whether the cluster node of a pod became ready again after an event NodeNotReady, and before the
-// TrainJob failed. There are three signs that the cluster node is ready again: the pod is ready, the kubelet has reported the
-// end of a container, or Kubernetes has cancelled the eviction of the pod.
+// TrainJob failed. There are three signs that the cluster node is ready again: the pod is ready, Kubernetes has cancelled the
+// eviction of the pod, or the kubelet has reported the end of a container after the time of the eviction.
 func (s Snapshot) hasRecovered(e corev1.Event, p progress) bool {
 	isInTime := func(at time.Time) bool { return p.failure.IsZero() || at.Before(p.failure) }
-	if at := p.latest[subject{"Pod", e.InvolvedObject.Name, cancelled}]; p.follows(e, cancelled) && isInTime(at) {
-		return true
-	}
-	for _, pod := range s.Pods {
-		if pod.UID != e.InvolvedObject.UID {
-			continue
-		}
-		if at, ready := pod.readySince(); ready && isInTime(at) {
+	pod, exists := s.podOf(e)
+	if at, found := p.latest[subject{podKind, e.InvolvedObject.Name, cancelled}]; found && isInTime(at) {
+		// Kubernetes also cancels the eviction if the pod is deleted, or if it evicts the pod at once. The event Killing
+		// shows that the kubelet works.
+		isEvicted := !p.latest[subject{podKind, e.InvolvedObject.Name, evicted}].Before(at)
+		isStopped := !p.latest[subject{podKind, e.InvolvedObject.Name, "Killing"}].Before(at)
+		if p.follows(e, cancelled) && !isEvicted && (exists || isStopped) {
 			return true
 		}
-		return slices.ContainsFunc(pod.containers(), func(c corev1.ContainerStatus) bool {
-			ended := c.State.Terminated
-			return ended != nil && ended.FinishedAt.After(lastSeen(e)) && !slices.Contains(unknownEnds, ended.Reason)
-		})
 	}
-	return false
+	if at, ready := pod.readySince(); ready && isInTime(at) {
+		return true
+	}
+	return slices.ContainsFunc(pod.containers(), func(c corev1.ContainerStatus) bool {
+		ended := c.State.Terminated
+		return ended != nil && ended.FinishedAt.After(lastSeen(e).Add(evictionDelay)) && !slices.Contains(unknownEnds, ended.Reason)
+	})
 }
 
 // unknownEnds lists the reasons with which the kubelet and containerd report containers that ended while the cluster

@@ -17,18 +17,21 @@ func at(second int) metav1.Time {
 	return metav1.NewTime(created.Add(time.Duration(second) * time.Second))
 }
 
-// eventOf returns an event about an object, such as "Pod bert-node-0-0-aaaaa". The event has the type Normal if its reason is in
-// the list normalReasons.
+// eventOf returns an event about an object, such as "Pod bert-node-0-0-aaaaa". Events with the reasons Started and Killing are about
+// the main container.
 func eventOf(second int, object, reason, message string) corev1.Event {
 	kind, name, _ := strings.Cut(object, " ")
 	e := corev1.Event{
 		Type: corev1.EventTypeWarning, Reason: reason, Message: message, LastTimestamp: at(second),
-		InvolvedObject: corev1.ObjectReference{Kind: kind, Name: name, UID: types.UID(name)},
+		InvolvedObject: corev1.ObjectReference{Kind: kind, Name: name},
+	}
+	if kind == "Pod" && reason != evicted {
+		e.InvolvedObject.UID = types.UID(name)
 	}
 	switch reason {
-	case "Scheduled", "SuccessfulCreate", "Killing", "TaintManagerEviction":
+	case "Scheduled", "SuccessfulCreate", "SuccessfulDelete", evicted:
 		e.Type = corev1.EventTypeNormal
-	case "Started":
+	case "Started", "Killing":
 		e.Type, e.InvolvedObject.FieldPath = corev1.EventTypeNormal, "spec.containers{"+MainContainer+"}"
 	}
 	return e
@@ -72,9 +75,11 @@ func resumedSince(second int) func(*trainer.TrainJob) {
 }
 
 // failedSince changes a TrainJob so that it failed after it had been resumed at second 10.
-func failedSince(second int) func(*trainer.TrainJob) {
+func failedSince(second int) func(*trainer.TrainJob) { return failedRun(10, second) }
+
+func failedRun(resumed, second int) func(*trainer.TrainJob) {
 	return func(j *trainer.TrainJob) {
-		resumedSince(10)(j)
+		resumedSince(resumed)(j)
 		j.Status.Conditions = append(j.Status.Conditions, metav1.Condition{Type: trainer.TrainJobFailed, Status: metav1.ConditionTrue, LastTransitionTime: at(second)})
 	}
 }
@@ -141,7 +146,7 @@ func TestSolvedProblems(t *testing.T) {
 		},
 		"JobSet restarted all pods": {
 			newSnapshot(nil, podAt(50, Launcher, newLauncher, waiting).withRestarts("1"), podAt(51, Node, newNode, waiting).withRestarts("1")),
-			[]corev1.Event{eventOf(40, "Pod "+node, "TaintManagerEviction", "Marking for deletion Pod a/b"), eventOf(55, "Pod "+newNode, "Failed", "")}, "Failed",
+			[]corev1.Event{eventOf(40, "Pod "+node, evicted, "Marking for deletion Pod a/b"), eventOf(55, "Pod "+newNode, "Failed", "")}, "Failed",
 		},
 		"the first attempt": {
 			newSnapshot(nil, podAt(50, Launcher, newLauncher, waiting).withRestarts("0")), []corev1.Event{eventOf(40, "Pod "+node, "Evicted", "")}, "Evicted",
@@ -168,12 +173,76 @@ func TestSolvedProblems(t *testing.T) {
 		},
 		"a deleted pod of a node that recovered": {
 			newSnapshot(failedSince(500), crashed),
-			[]corev1.Event{eventOf(100, "Pod "+node, "NodeNotReady", ""), eventOf(150, "Pod "+node, "TaintManagerEviction", "Cancelling deletion of Pod a/b")}, "",
+			[]corev1.Event{eventOf(100, "Pod "+node, "NodeNotReady", ""), eventOf(150, "Pod "+node, evicted, "Cancelling deletion of Pod a/b"), eventOf(501, "Pod "+node, "Killing", "")}, "",
 		},
 		"a deletion that ended the eviction of the pod": {
 			newSnapshot(failedSince(500), podAt(11, Launcher, launcher, endedAt(90, "Error"))),
-			[]corev1.Event{eventOf(100, "Pod "+node, "NodeNotReady", ""), eventOf(150, "Pod "+node, "TaintManagerEviction", "Cancelling deletion of Pod a/b")},
+			[]corev1.Event{eventOf(100, "Pod "+node, "NodeNotReady", ""), eventOf(150, "Pod "+node, evicted, "Cancelling deletion of Pod a/b")},
 			"NodeNotReady",
+		},
+		"a deleted pod of a lost node": {
+			newSnapshot(failedSince(500), crashed),
+			[]corev1.Event{eventOf(100, "Pod "+node, "NodeNotReady", ""), eventOf(150, "Pod "+node, evicted, "Cancelling deletion of Pod a/b")}, "NodeNotReady",
+		},
+		"an eviction at once": {
+			newSnapshot(failedSince(500), crashed),
+			[]corev1.Event{
+				eventOf(100, "Pod "+node, "NodeNotReady", ""), eventOf(150, "Pod "+node, evicted, "Cancelling deletion of Pod a/b"),
+				eventOf(150, "Pod "+node, evicted, "Marking for deletion Pod a/b"), eventOf(151, "Pod "+node, "Killing", ""),
+			}, "NodeNotReady TaintManagerEviction",
+		},
+		"all pods were deleted after the failure": {
+			newSnapshot(failedSince(160)),
+			[]corev1.Event{eventOf(100, "Pod "+node, "NodeNotReady", ""), eventOf(250, "Pod "+node, evicted, "Cancelling deletion of Pod a/b"), eventOf(251, "Pod "+node, "Killing", "")},
+			"NodeNotReady",
+		},
+		"an initializer failed before the node recovered": {
+			newSnapshot(failedSince(900), podAt(11, "dataset-initializer", "bert-dataset-initializer-0-0-aaaaa", endedAt(30, "Error")),
+				podAt(40, "dataset-initializer", "bert-dataset-initializer-0-0-bbbbb", runningSince(41)), podAt(50, Launcher, launcher, endedAt(900, "OOMKilled"))),
+			[]corev1.Event{eventOf(100, "Pod "+node, "NodeNotReady", ""), eventOf(150, "Pod "+node, evicted, "Cancelling deletion of Pod a/b"), eventOf(901, "Pod "+node, "Killing", "")}, "",
+		},
+		"a container that ended while its node did not answer": {
+			newSnapshot(failedSince(500), podAt(11, Launcher, launcher, endedAt(150, "Error"))), []corev1.Event{eventOf(100, "Pod "+launcher, "NodeNotReady", "")}, "NodeNotReady",
+		},
+		"a lost node, and a launcher that started again": {
+			newSnapshot(resumedSince(10), podAt(120, Launcher, newLauncher, runningSince(125)), podAt(11, Node, node, runningSince(15))),
+			[]corev1.Event{eventOf(100, "Pod "+node, "NodeNotReady", "")}, "NodeNotReady",
+		},
+		"a lost node, and a launcher that JobSet created again": {
+			newSnapshot(nil, podAt(152, Launcher, newLauncher, waiting).withRestarts("1"), podAt(11, Node, node, runningSince(15)).withRestarts("0")),
+			[]corev1.Event{eventOf(100, "Pod "+node, "NodeNotReady", ""), eventOf(151, "Pod "+node, evicted, "Marking for deletion Pod a/b")}, "NodeNotReady TaintManagerEviction",
+		},
+		"a lost node whose pod was replaced": {
+			newSnapshot(nil, podAt(401, Node, newNode, waiting)),
+			[]corev1.Event{eventOf(100, "Pod "+node, "NodeNotReady", ""), eventOf(400, "Pod "+node, evicted, "Marking for deletion Pod a/b"), eventOf(420, "Pod "+newNode, "Failed", "")}, "Failed",
+		},
+		"a lost node of an earlier run": {
+			newSnapshot(failedRun(200, 499), podAt(5, Node, node, runningSince(6)).ending(150), podAt(210, Launcher, newLauncher, endedAt(499, "Error"))),
+			[]corev1.Event{eventOf(100, "Pod "+node, "NodeNotReady", "")}, "",
+		},
+		"a lost initializer that was replaced": {
+			newSnapshot(failedSince(899), podAt(11, "dataset-initializer", "bert-dataset-initializer-0-0-aaaaa", runningSince(12)),
+				podAt(400, "dataset-initializer", "bert-dataset-initializer-0-0-bbbbb", runningSince(401)), podAt(460, Launcher, launcher, endedAt(899, "Error"))),
+			[]corev1.Event{eventOf(90, "Pod bert-dataset-initializer-0-0-aaaaa", "NodeNotReady", "")}, "",
+		},
+		"a refusal before deleted pods started": {
+			newSnapshot(failedSince(900)), []corev1.Event{eventOf(11, "TrainJob bert", "TrainJobResourcesCreationFailed", ""), eventOf(60, "Pod "+node, "Started", "")}, "",
+		},
+		"volumes of a deleted pod": {
+			newSnapshot(nil), []corev1.Event{eventOf(2, "Pod "+node, "FailedMount", `[object "a"/"kube-root-ca.crt" not registered, object "a"/"openshift-service-ca.crt" not registered]`)}, "",
+		},
+		"a volume of a deleted pod, and a timeout": {
+			newSnapshot(nil), []corev1.Event{eventOf(2, "Pod "+node, "FailedMount", `[object "a"/"hosts" not registered, object "a"/"keys" is missing]`)}, "FailedMount",
+		},
+		"a refusal after a pod failed": {
+			withWanted(newSnapshot(nil, podAt(11, Node, node, failed).withPhase(corev1.PodFailed)), 1), []corev1.Event{eventOf(100, "Job bert-node-0", "FailedCreate", "")}, "FailedCreate",
+		},
+		"a Workload that was activated again": {
+			withWorkload(newSnapshot(suspend), Workload{}), []corev1.Event{eventOf(100, "TrainJob bert", "Stopped", "The workload is deactivated")}, "",
+		},
+		"an inactive Workload": {
+			withWorkload(newSnapshot(suspend), Workload{Inactive: true}),
+			[]corev1.Event{eventOf(1, workload, "Pending", ""), eventOf(100, "TrainJob bert", "Stopped", "The workload is deactivated")}, "Stopped",
 		},
 		"a node that was started again": {
 			newSnapshot(failedSince(500), podAt(11, Launcher, launcher, endedAt(150, "Unknown"))), []corev1.Event{eventOf(100, "Pod "+launcher, "NodeNotReady", "")}, "NodeNotReady",
@@ -191,59 +260,51 @@ func TestSolvedProblems(t *testing.T) {
 	}
 }
 
+// ending returns a copy of the pod that is being deleted since the given second, without a grace period.
+func (p Pod) ending(second int) Pod {
+	p.DeletionTimestamp = ptr.To(at(second))
+	return p
+}
+
+func (p Pod) withPhase(phase corev1.PodPhase) Pod {
+	p.Status.Phase = phase
+	return p
+}
+
+func withWorkload(s Snapshot, w Workload) Snapshot {
+	s.Workload = &w
+	return s
+}
+
 func withWanted(s Snapshot, nodes int) Snapshot {
 	s.Wanted = WantedPods{Node: {Pods: nodes}}
 	return s
 }
 
-// TestLostLauncher: the deletion of the launcher's pod counts as the cause of a failure only if the kubelet had to stop
-// its containers.
+// TestLostLauncher: the deletion of the launcher's pod counts as the cause of a failure only if the kubelet had to stop the main
+// container, and if the Job of the launcher did not delete the pod itself.
 func TestLostLauncher(t *testing.T) {
+	const launcher = "bert-launcher-0-0-aaaaa"
 	failed := newSnapshot(func(j *trainer.TrainJob) {
-		setCondition(trainer.TrainJobFailed)(j)
+		failedSince(500)(j)
 		j.Status.JobsStatus = []trainer.JobStatus{{Name: string(Launcher), Failed: ptr.To[int32](1)}}
 	})
-	stopped := []corev1.Event{eventOf(20, "Pod bert-launcher-0-0-aaaaa", "Killing", "Stopping container node")}
-	if !failed.lostLauncher(stopped) {
-		t.Error("the launcher's pod was deleted while it ran, and lostLauncher() = false")
-	}
-	if failed.lostLauncher(nil) {
-		t.Error("the launcher's pod was deleted after the failure, and lostLauncher() = true")
-	}
-}
-
-// TestInactiveWorkload: the reason of a suspension must depend on the field spec.active of the Workload.
-func TestInactiveWorkload(t *testing.T) {
-	const timeout = "Suspended, because its pods were not scheduled within 10m0s."
-	timedOut := func(j *trainer.TrainJob) {
-		suspend(j)
-		j.Labels = map[string]string{queueLabel: "gpus"}
-		j.Annotations = map[string]string{"trainyard.dev/timed-out": timeout}
-	}
-	inQueue := func(j *trainer.TrainJob) {
-		suspend(j)
-		j.Labels = map[string]string{queueLabel: "gpus"}
-	}
-	full := []metav1.Condition{{Type: "QuotaReserved", Status: metav1.ConditionFalse, Message: "insufficient unused quota"}}
+	stop := eventOf(499, "Pod "+launcher, "Killing", "Stopping container node")
+	sidecar := stop
+	sidecar.InvolvedObject.FieldPath = "spec.initContainers{disruption-check}"
 	for name, tc := range map[string]struct {
-		change   func(*trainer.TrainJob)
-		inactive bool
-		want     string
+		events []corev1.Event
+		want   bool
 	}{
-		"waits":                       {inQueue, false, "queue gpus has not admitted the TrainJob; Pending: insufficient unused quota"},
-		"deactivated":                 {inQueue, true, "spec.active of Workload w is false"},
-		"deactivated after a timeout": {timedOut, true, timeout},
-		"activated after a timeout":   {timedOut, false, "queue gpus has not admitted the TrainJob; Pending: insufficient unused quota"},
+		"deleted while it ran":                    {[]corev1.Event{eventOf(20, "Pod "+launcher, "Started", ""), stop}, true},
+		"deleted after its end":                   {[]corev1.Event{eventOf(20, "Pod "+launcher, "Started", "")}, false},
+		"deleted by the Job":                      {[]corev1.Event{stop, eventOf(500, "Job bert-launcher-0", "SuccessfulDelete", "Deleted pod: "+launcher)}, false},
+		"deleted before a restart":                {[]corev1.Event{stop, eventOf(499, "Pod bert-launcher-0-0-bbbbb", "Started", "")}, false},
+		"deleted before the TrainJob was resumed": {[]corev1.Event{eventOf(9, "Pod "+launcher, "Killing", "")}, false},
+		"a sidecar was stopped":                   {[]corev1.Event{sidecar}, false},
 	} {
-		snapshot := newSnapshot(tc.change)
-		snapshot.Workload = &Workload{Name: "w", Inactive: tc.inactive, Conditions: full}
-		snapshot.Workload.Conditions[0].Reason = "Pending"
-		var got []string
-		for _, text := range snapshot.statusTexts(created.Add(time.Minute)) {
-			got = append(got, text.Message)
-		}
-		if strings.Join(got, "; ") != tc.want {
-			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		if got := failed.lostLauncher(tc.events); got != tc.want {
+			t.Errorf("%s: lostLauncher() = %t", name, got)
 		}
 	}
 }

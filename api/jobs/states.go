@@ -48,7 +48,7 @@ func (s Snapshot) stateTexts(now time.Time) []diagnosis.Text {
 	if images := s.mainImages(); len(images) > 1 {
 		add("", "the pods run different images: "+strings.Join(images, ", "))
 	}
-	for _, pod := range s.Pods {
+	for _, pod := range s.LatestAttempts() {
 		if sidecar := pod.sidecar(); sidecar != "" {
 			add(pod.Name, fmt.Sprintf("container %s still runs after the main container has ended", sidecar))
 		}
@@ -80,7 +80,7 @@ func (s Snapshot) describeDelay(now time.Time) string {
 		return fmt.Sprintf("queue %s has not admitted the TrainJob", queue)
 	case phase == Suspended:
 		return "spec.suspend is true, and the TrainJob has no queue"
-	case phase != Pending || age <= silentTime || s.hasActiveJobs():
+	case phase != Pending || age <= silentTime || s.hasActiveJobs() || s.ManagedElsewhere() || s.AwaitsPodEnds():
 		return ""
 	case len(s.Job.Status.Conditions)+len(s.Job.Status.JobsStatus) == 0:
 		return fmt.Sprintf("the TrainJob has no status and no pods after %s", silentTime)
@@ -157,7 +157,7 @@ func (s Snapshot) latestLauncher() string {
 func (s Snapshot) mainImages() []string {
 	var found []string
 	seen := map[string]bool{}
-	for _, pod := range s.Pods {
+	for _, pod := range s.LatestAttempts() {
 		if pod.Role != Launcher && pod.Role != Node {
 			continue
 		}

@@ -29,7 +29,7 @@ func (s Snapshot) summary() string {
 		}
 		return "Suspended, because spec.suspend is true"
 	case Pending:
-		return "Waiting for pods to be created"
+		return s.describePending()
 	case GangScheduling:
 		return s.describeUnscheduled(pods)
 	case Initializing:
@@ -42,13 +42,26 @@ func (s Snapshot) summary() string {
 	return string(s.Phase())
 }
 
+func (s Snapshot) describePending() string {
+	switch {
+	case s.ManagedElsewhere():
+		return "Another cluster runs the TrainJob"
+	case s.AwaitsPodEnds():
+		return "Waiting until old pods have ended: " + countNoun(s.endingPods(), "pod")
+	}
+	return "Waiting for pods to be created"
+}
+
 // describeUnscheduled says how many pods are scheduled and how many pods do not exist. The text also quotes the
 // scheduler's message about the first pod that is not scheduled.
 func (s Snapshot) describeUnscheduled(pods []Pod) string {
 	scheduled, waiting := s.CountScheduled()
 	text := fmt.Sprintf("Waiting for cluster nodes: %d of %s are scheduled", scheduled, countNoun(scheduled+waiting, "pod"))
 	if missing := s.missingPods(); missing > 0 {
-		text += fmt.Sprintf(", %d do not exist", missing)
+		text += fmt.Sprintf(", %d missing", missing)
+	}
+	if s.AwaitsPodEnds() {
+		text += "; " + s.describePending()
 	}
 	for _, pod := range pods {
 		for _, c := range pod.Status.Conditions {

@@ -19,10 +19,29 @@ func (s Snapshot) statusTexts(now time.Time) []diagnosis.Text {
 	if obstacles := s.Workload.obstacles(); len(obstacles) > 0 {
 		texts = append(texts, conditionTexts("Workload "+s.Workload.Name, obstacles)...)
 	}
-	for _, pod := range s.Pods {
+	for _, pod := range s.relevantPods() {
 		texts = append(texts, podTexts(pod)...)
 	}
 	return texts
+}
+
+// relevantPods returns the pods whose statuses and logs can explain the state of the TrainJob: all pods except those that were
+// replaced, and those of an earlier run.
+func (s Snapshot) relevantPods() []Pod {
+	latest, failure := s.LatestAttempts(), s.failedAt(time.Time{})
+	return slices.DeleteFunc(slices.Clone(s.Pods), func(p Pod) bool {
+		return s.isLeftOver(p) || slices.ContainsFunc(latest, func(other Pod) bool { return s.isReplacedBy(p, other, failure) })
+	})
+}
+
+// isReplacedBy reports whether the Job has replaced a pod, and the failure of the old pod explains nothing any more: the
+// main container of the new pod has started. If the TrainJob has failed, the new pod must also have started before the
+// failure began. Otherwise, the loss of the old pod can be the cause of the failure.
+func (s Snapshot) isReplacedBy(p, other Pod, failure time.Time) bool {
+	if other.Role != p.Role || other.Index != p.Index || other.Name == p.Name || !other.mainHasStarted() {
+		return false
+	}
+	return failure.IsZero() || s.hasSucceeded(p.Role) || other.mainStart().Before(failure)
 }
 
 func conditionTexts(object string, conditions []metav1.Condition) []diagnosis.Text {
@@ -73,7 +92,7 @@ func podTexts(pod Pod) []diagnosis.Text {
 // has one.
 func endTexts(pod Pod, container string, ended corev1.ContainerStateTerminated) []diagnosis.Text {
 	text := diagnosis.Text{
-		Source: diagnosis.Cluster, From: fmt.Sprintf("state of container %s of pod %s", container, pod.Name), Pod: pod.Name, Time: ended.FinishedAt.Time,
+		Source: diagnosis.Cluster, From: fmt.Sprintf("state of container %s in pod %s", container, pod.Name), Pod: pod.Name, Time: ended.FinishedAt.Time,
 		Message: joinReason(ended.Reason, fmt.Sprintf("exit code %d", ended.ExitCode)),
 	}
 	if slices.Contains(runtimeReasons, ended.Reason) {
@@ -85,7 +104,7 @@ func endTexts(pod Pod, container string, ended corev1.ContainerStateTerminated) 
 	}
 	left := text
 	left.Source, left.Message = diagnosis.Log, ended.Message
-	left.From = fmt.Sprintf("termination message of container %s of pod %s", container, pod.Name)
+	left.From = fmt.Sprintf("termination message of container %s in pod %s", container, pod.Name)
 	return []diagnosis.Text{text, left}
 }
 

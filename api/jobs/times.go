@@ -49,13 +49,19 @@ func (s Snapshot) startedAt() time.Time {
 		if pod.Role != Launcher && s.hasLauncher() {
 			continue
 		}
-		for _, c := range pod.Status.ContainerStatuses {
-			if start := startOf(c); c.Name == MainContainer && start.After(latest) {
-				latest = start
-			}
-		}
+		latest = later(latest, pod.mainStart())
 	}
 	return latest
+}
+
+// mainStart returns the time at which the main container started, or zero if it has not started.
+func (p Pod) mainStart() time.Time {
+	for _, c := range p.Status.ContainerStatuses {
+		if c.Name == MainContainer {
+			return startOf(c)
+		}
+	}
+	return time.Time{}
 }
 
 func startOf(c corev1.ContainerStatus) time.Time {
@@ -85,12 +91,14 @@ func (s Snapshot) scheduledAt() time.Time {
 }
 
 // CountScheduled returns the number of pods that are assigned to cluster nodes, and the number of pods that are not assigned
-// or do not exist yet. Pods of completed initializers do not count.
+// or do not exist yet. Pods of completed initializers do not count, and pods that are being deleted count as missing.
 func (s Snapshot) CountScheduled() (scheduled, waiting int) {
 	for _, pod := range s.unfinishedPods() {
-		if pod.isScheduled() {
+		switch {
+		case pod.DeletionTimestamp != nil && s.Wanted != nil: // missingPods counts the pod
+		case pod.isScheduled() && pod.DeletionTimestamp == nil:
 			scheduled++
-		} else {
+		default:
 			waiting++
 		}
 	}
@@ -106,7 +114,7 @@ func (s Snapshot) GangWait() time.Time {
 	}
 	var oldest time.Time
 	for _, pod := range s.LatestAttempts() {
-		if created := pod.CreationTimestamp.Time; !pod.isScheduled() && (oldest.IsZero() || created.Before(oldest)) {
+		if created := pod.CreationTimestamp.Time; !pod.isScheduled() && pod.DeletionTimestamp == nil && (oldest.IsZero() || created.Before(oldest)) {
 			oldest = created
 		}
 	}
@@ -125,7 +133,7 @@ func (s Snapshot) HasPodSince(at time.Time) bool {
 // from ending. This is the time at which the main container of the sidecar's pod ended. BlockedSince returns zero if
 // no sidecar keeps the TrainJob from ending.
 func (s Snapshot) BlockedSince() time.Time {
-	for _, pod := range s.Pods {
+	for _, pod := range s.LatestAttempts() {
 		if pod.sidecar() == "" {
 			continue
 		}

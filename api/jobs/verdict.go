@@ -55,10 +55,10 @@ func (s Snapshot) Verdict() (*Verdict, error) {
 	}
 	found := &Verdict{}
 	if err := json.Unmarshal([]byte(ended.Message), found); err != nil {
-		return nil, fmt.Errorf("reading the verdict of preflight: %w", err)
+		return nil, fmt.Errorf("reading the verdict of the preflight check: %w", err)
 	}
 	if found.Hosts < 1 || found.Reached > found.Hosts {
-		return nil, fmt.Errorf("reading the verdict of preflight: the verdict has no numbers of hosts, or wrong ones: %s", ended.Message)
+		return nil, fmt.Errorf("reading the verdict of the preflight check: want hosts >= 1 and reached <= hosts, got %s", ended.Message)
 	}
 	return found, nil
 }

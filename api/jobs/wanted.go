@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -33,16 +34,21 @@ func CountWanted(set *jobset.JobSet) WantedPods {
 	return wanted
 }
 
-// missingPods returns the number of pods that JobSet should have created by now, but that do not exist. If the Job of a role
-// has succeeded, as the Job of an initializer does, its pods may have been deleted, and are not missing.
+// missingPods returns the number of pods that JobSet should have created by now, but that do not exist or are being deleted. If
+// the Job of a role has succeeded, as the Job of an initializer does, its pods may have been deleted, and are not missing.
 func (s Snapshot) missingPods() int {
-	exist := map[Role]int{}
+	exist, existed := map[Role]int{}, map[Role]bool{}
+	for i := range s.Pods {
+		existed[s.Pods[i].Role] = true
+	}
 	for _, pod := range s.LatestAttempts() {
-		exist[pod.Role]++
+		if pod.DeletionTimestamp == nil {
+			exist[pod.Role]++
+		}
 	}
 	missing := 0
 	for role, wanted := range s.Wanted {
-		if (exist[role] > 0 || !wanted.Later) && !s.hasSucceeded(role) {
+		if (existed[role] || !wanted.Later) && !s.hasSucceeded(role) {
 			missing += max(0, wanted.Pods-exist[role])
 		}
 	}
@@ -50,10 +56,16 @@ func (s Snapshot) missingPods() int {
 }
 
 // hasAllPods reports whether all pods of a role exist. The result is false if the number of pods that the JobSet requests is
-// unknown.
+// unknown. Pods that failed or are being deleted do not count.
 func (s Snapshot) hasAllPods(role Role) bool {
+	exist := 0
+	for _, pod := range s.LatestAttempts() {
+		if pod.Role == role && pod.Status.Phase != corev1.PodFailed && pod.DeletionTimestamp == nil {
+			exist++
+		}
+	}
 	wanted, known := s.Wanted[role]
-	return known && len(s.PodsOf(role)) >= wanted.Pods
+	return known && exist >= wanted.Pods
 }
 
 // hasSucceeded reports whether a Job of the role has succeeded.

@@ -60,8 +60,8 @@ const (
 	MessageAnnotation = Group + "/message"
 	// ObservedAnnotation holds the UID of the TrainJob to which PhaseAnnotation and MessageAnnotation belong. If a user
 	// copies a TrainJob with its annotations, the copy has another UID, and trainyard-controller ignores the copied
-	// annotations. After trainyard-controller has reported the end of the TrainJob, the UID in ObservedAnnotation has
-	// the suffix "/ended".
+	// annotations. The UID has the suffix "/started" after trainyard-controller has reported the start of the training,
+	// and the suffix "/ended" after it has reported the end of the TrainJob.
 	ObservedAnnotation = Group + "/observed"
 	// TimedOutAnnotation on a TrainJob means that trainyard-controller suspended the TrainJob, because its pods were not
 	// scheduled in time.

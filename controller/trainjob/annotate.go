@@ -25,10 +25,7 @@ func (c *Controller) annotate(ctx context.Context, snapshot jobs.Snapshot, s sta
 	if c.ReadOnly || !job.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	wanted := map[string]any{v1alpha1.PhaseAnnotation: string(s.Phase), v1alpha1.MessageAnnotation: s.Message, v1alpha1.ObservedAnnotation: string(job.UID)}
-	if s.ended {
-		wanted[v1alpha1.ObservedAnnotation] = string(job.UID) + endedMark
-	}
+	wanted := map[string]any{v1alpha1.PhaseAnnotation: string(s.Phase), v1alpha1.MessageAnnotation: s.Message, v1alpha1.ObservedAnnotation: string(job.UID) + s.mark()}
 	wasResumed := s.wasSuspended && s.Phase != jobs.Suspended
 	if wasResumed && job.Annotations[v1alpha1.TimedOutAnnotation] != "" && !suspendsOnce(snapshot) {
 		wanted[v1alpha1.TimedOutAnnotation] = nil

@@ -125,6 +125,9 @@ func stageNotes(snapshot jobs.Snapshot, before, current state) []note {
 	if before.Phase == "" {
 		add(0, ReasonJobSubmitted, fmt.Sprintf("created by %s, with runtime %s", cmp.Or(snapshot.Creator(), "an unknown program"), snapshot.Job.Spec.RuntimeRef.Name))
 	}
+	if current.elsewhere || !snapshot.Job.DeletionTimestamp.IsZero() {
+		return all // this cluster creates no pods
+	}
 	add(1, ReasonGangSchedulingStarted, "the pods wait for cluster nodes")
 	add(3, ReasonPodsReady, "the pods are ready")
 	add(3, ReasonTrainingStarted, "the training has started")

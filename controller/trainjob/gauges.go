@@ -50,7 +50,7 @@ func newGauges(now func() time.Time) gauges {
 		now: now, jobs: map[types.NamespacedName]gaugeValues{},
 		info: desc(metrics.TrainJobInfo, "Information about a TrainJob, as labels of a series with the value 1.",
 			metrics.LabelRuntime, metrics.LabelRuntimeKind, metrics.LabelMPI, metrics.LabelSourceJob),
-		phase:   desc(metrics.TrainJobPhase, "Phase of a TrainJob: 1 for the current phase, 0 for all others.", metrics.LabelPhase),
+		phase:   desc(metrics.TrainJobPhase, "Phase of a TrainJob: 1 for the current phase, 0 for all others. If another cluster runs the TrainJob, all values are 0 until its end.", metrics.LabelPhase),
 		created: desc(metrics.TrainJobCreatedTimestamp, "Creation time of a TrainJob, in seconds since 1970."),
 		pending: desc(metrics.TrainJobGangPending,
 			"Time that a TrainJob has waited for all its pods to be scheduled, not counting time in which the TrainJob was suspended; 0 as soon as all pods are scheduled."),
@@ -59,7 +59,7 @@ func newGauges(now func() time.Time) gauges {
 		slotsExpected: desc(metrics.TrainJobSlotsExpected, "Number of MPI slots in the hostfile."),
 		slotsDetected: desc(metrics.TrainJobSlotsDetected, "Number of MPI slots that the preflight found on the reachable nodes."),
 		queue: desc(metrics.TrainJobQueuePosition,
-			"Number of TrainJobs ahead of this TrainJob in its queue; no series if the position is unknown.", metrics.LabelQueue),
+			"Number of jobs ahead of this TrainJob in its queue; no series if the position is unknown.", metrics.LabelQueue),
 	}
 }
 
@@ -127,6 +127,9 @@ func readGauges(snapshot jobs.Snapshot, mpi string, current state) gaugeValues {
 	job := &snapshot.Job
 	v := gaugeValues{phase: current.Phase, created: job.CreationTimestamp.Time}
 	v.labels = []string{job.Spec.RuntimeRef.Name, ptr.Deref(job.Spec.RuntimeRef.Kind, ""), mpi, cmp.Or(job.Labels[trainjobs.JobLabel], job.Name)}
+	if current.elsewhere && isEarly(current.Phase) {
+		v.phase = "" // the pods are in the other cluster
+	}
 	// JobSet deletes pods of TrainJobs that have ended, are suspended or are being deleted, so these pods are not missing.
 	if !current.isFinal() && current.Phase != jobs.Suspended && job.DeletionTimestamp.IsZero() {
 		v.placed, v.missing = snapshot.CountScheduled()

@@ -24,10 +24,25 @@ type remembered struct {
 	state
 }
 
-// endedMark is a suffix of the annotation v1alpha1.ObservedAnnotation, after the UID. The suffix means that
-// the controller has finished its report about the end of the TrainJob, and must not report or count the end
-// again.
-const endedMark = "/ended"
+// Suffixes of the annotation v1alpha1.ObservedAnnotation, after the UID. They say what the controller has reported, and must
+// not report or count again.
+const (
+	// startedMark means that the controller has reported the first start of the training.
+	startedMark = "/started"
+	// endedMark means that the controller has reported the end of the TrainJob.
+	endedMark = "/ended"
+)
+
+// mark returns the suffix for the annotation v1alpha1.ObservedAnnotation.
+func (s state) mark() string {
+	switch {
+	case s.ended:
+		return endedMark
+	case s.started:
+		return startedMark
+	}
+	return ""
+}
 
 // recall returns the last reported state of a TrainJob. If the program was restarted, recall reads the state from the
 // TrainJob's annotations. recall ignores annotations that a user copied from another TrainJob.
@@ -38,12 +53,13 @@ func (m *memory) recall(job *trainer.TrainJob) state {
 		return found.state
 	}
 	uid, ended := strings.CutSuffix(job.Annotations[v1alpha1.ObservedAnnotation], endedMark)
+	uid, started := strings.CutSuffix(uid, startedMark)
 	if uid != string(job.UID) {
 		return state{}
 	}
 	s := state{Phase: jobs.Phase(job.Annotations[v1alpha1.PhaseAnnotation]), Message: job.Annotations[v1alpha1.MessageAnnotation]}
 	s.wasSuspended = s.Phase == jobs.Suspended
-	s.ended, s.started = ended && s.isFinal(), s.isFinal() || s.Phase == jobs.Running
+	s.ended, s.started = ended && s.isFinal(), started || s.isFinal() || s.Phase == jobs.Running
 	return s
 }
 

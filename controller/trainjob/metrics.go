@@ -109,7 +109,8 @@ func (m *Metrics) update(snapshot jobs.Snapshot, mpi string, current state) {
 // state, "before", and the current state, "current".
 func (m *Metrics) observe(snapshot jobs.Snapshot, mpi string, before, current state) {
 	namespace, times := snapshot.Job.Namespace, snapshot.Times()
-	if before.Phase != current.Phase && !before.since.IsZero() {
+	isKnown := !before.since.IsZero() && (!before.elsewhere || !isEarly(before.Phase))
+	if before.Phase != current.Phase && isKnown {
 		m.phaseDuration.WithLabelValues(namespace, string(before.Phase)).Observe(current.since.Sub(before.since).Seconds())
 	}
 	if wait, ended := gangWait(snapshot, before, current); ended {
@@ -132,9 +133,9 @@ func gangWait(snapshot jobs.Snapshot, before, current state) (wait time.Duration
 	case before.isFinal(), current.isFinal(), times.Scheduled.IsZero(), !current.waiting.IsZero(), snapshot.LacksPods():
 		return 0, false
 	case !before.waiting.IsZero():
-		return times.Scheduled.Sub(before.waiting), true
+		return max(0, times.Scheduled.Sub(before.waiting)), true // conditions contain whole seconds
 	case stages[before.Phase] < stages[jobs.GangScheduling] && !times.Resumed.IsZero(): // all pods were scheduled between two reports
-		return times.Scheduled.Sub(times.Resumed), true
+		return max(0, times.Scheduled.Sub(times.Resumed)), true
 	}
 	return 0, false
 }

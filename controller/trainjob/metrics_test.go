@@ -80,6 +80,27 @@ func report(m *Metrics, snapshot jobs.Snapshot, before, current state) {
 	m.observe(snapshot, "openmpi", before, current)
 }
 
+// TestPhaseInAnotherCluster: the phase of a TrainJob that another cluster runs must be unknown until its end, because its pods
+// are in the other cluster.
+func TestPhaseInAnotherCluster(t *testing.T) {
+	snapshot := waiting()
+	snapshot.Job.Spec.ManagedBy = new("kueue.x-k8s.io/multikueue")
+	c := newTestController()
+	seen := c.observe(snapshot, state{}, start.Add(time.Hour))
+	if seen.Message != "Another cluster runs the TrainJob" || seen.refresh() != 0 {
+		t.Errorf("message %q, observed again after %s, want no further observation", seen.Message, seen.refresh())
+	}
+	for _, tc := range []struct{ phase, want jobs.Phase }{{jobs.Pending, ""}, {jobs.Suspended, jobs.Suspended}, {jobs.Succeeded, jobs.Succeeded}} {
+		if v := readGauges(snapshot, "openmpi", state{Phase: tc.phase, elsewhere: true}); v.phase != tc.want {
+			t.Errorf("the phase of the gauge is %q for a TrainJob in the phase %s, want %q", v.phase, tc.phase, tc.want)
+		}
+	}
+	ended := state{Phase: jobs.Succeeded, elsewhere: true, ended: true}
+	if got := notes(snapshot, seen, ended); len(got) != 1 || got[0].reason != ReasonTrainingComplete {
+		t.Errorf("the events at the end are %v, want only %s", got, ReasonTrainingComplete)
+	}
+}
+
 func TestGangWaitCountsOnce(t *testing.T) {
 	m := NewMetrics(func() time.Time { return start })
 	registry := prometheus.NewPedanticRegistry()
@@ -93,6 +114,11 @@ func TestGangWaitCountsOnce(t *testing.T) {
 	expectMetrics(t, registry, `
 		trainyard_trainjob_gang_scheduling_duration_seconds_sum{namespace="team"} 7
 		trainyard_trainjob_gang_scheduling_duration_seconds_count{namespace="team"} 1`)
+	waiting.waiting = start.Add(7*time.Second + time.Millisecond) // the condition of the pod has no milliseconds
+	report(m, scheduled, waiting, running)
+	expectMetrics(t, registry, `
+		trainyard_trainjob_gang_scheduling_duration_seconds_sum{namespace="team"} 7
+		trainyard_trainjob_gang_scheduling_duration_seconds_count{namespace="team"} 2`)
 }
 
 func expectMetrics(t *testing.T, registry *prometheus.Registry, series string) {

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/utils/ptr"
-
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/trainyard/trainyard/api/jobs"
 	"github.com/trainyard/trainyard/api/message"
@@ -41,6 +39,8 @@ type state struct {
 	// expected to change soon, so the message is refreshed less often.
 	cause     *jobs.Cause
 	explained bool
+	// elsewhere is true if another cluster runs the TrainJob.
+	elsewhere bool
 	// queued is true if the TrainJob is in a queue of Kueue.
 	queued bool
 	// ended is true if the TrainJob has ended, and its end is explained.
@@ -54,7 +54,7 @@ func (s state) isFinal() bool { return s.Phase == jobs.Succeeded || s.Phase == j
 // arrives. If the controller only needs to wait for events, refresh returns 0.
 func (s state) refresh() time.Duration {
 	switch {
-	case s.isFinal(), s.Phase == jobs.Running && s.blocked.IsZero() && s.lostSince.IsZero(), s.Phase == jobs.Suspended && !s.queued:
+	case s.isFinal(), s.elsewhere && isEarly(s.Phase), s.Phase == jobs.Running && s.blocked.IsZero() && s.lostSince.IsZero(), s.Phase == jobs.Suspended && !s.queued:
 		return 0
 	case s.explained:
 		return explainInterval
@@ -64,7 +64,7 @@ func (s state) refresh() time.Duration {
 
 // observe returns the current state of a TrainJob.
 func (c *Controller) observe(snapshot jobs.Snapshot, before state, now time.Time) state {
-	current := state{Phase: snapshot.Phase(), Message: snapshot.Summary(), queued: snapshot.Queue() != "", blocked: snapshot.BlockedSince()}
+	current := state{Phase: snapshot.Phase(), Message: snapshot.Summary(), queued: snapshot.Queue() != "", elsewhere: snapshot.ManagedElsewhere(), blocked: snapshot.BlockedSince()}
 	switch {
 	case current.isFinal() && before.Phase == current.Phase && before.ended:
 		return before // keep the message, because the pods and logs that explain it can be deleted by now
@@ -92,9 +92,11 @@ func (c *Controller) explain(s *state, snapshot jobs.Snapshot, isOld bool, now t
 		s.ended = s.isFinal()
 	case s.Phase == jobs.Failed:
 		s.cause, s.ended = c.explanations.get(&snapshot.Job, s.Phase)
-	case c.isStuck(snapshot, s.Phase, now):
+	case s.isStuck(snapshot, now):
 		s.cause, s.explained = c.explanations.get(&snapshot.Job, s.Phase)
 		s.explained = s.explained && s.Phase != jobs.GangScheduling && s.Phase != jobs.Running
+	default: // an explanation of an earlier wait no longer applies
+		c.explanations.forget(types.NamespacedName{Namespace: snapshot.Job.Namespace, Name: snapshot.Job.Name})
 	}
 	if s.cause != nil {
 		s.Message = message.Shorten(s.describe(), maxMessage)
@@ -129,11 +131,15 @@ func isEarly(phase jobs.Phase) bool {
 
 // waitsSince returns the time at which pods began to wait for cluster nodes, or zero if no pods wait. If all existing pods
 // are scheduled, but other pods do not exist, for example because of a quota, the result is the time at which the
-// controller noticed that pods are missing.
+// controller noticed that pods are missing. While old pods end, or while the TrainJob is being deleted, new pods are not
+// expected.
 func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time.Time) time.Time {
 	since := snapshot.GangWait()
 	if phase != jobs.GangScheduling || !since.IsZero() {
 		return since
+	}
+	if snapshot.AwaitsPodEnds() || !snapshot.Job.DeletionTimestamp.IsZero() {
+		return time.Time{}
 	}
 	if before.Phase == phase && !before.waiting.IsZero() {
 		return before.waiting
@@ -142,27 +148,25 @@ func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time
 }
 
 // isStuck reports whether a TrainJob takes unusually long to start or to end. A start takes too long if the TrainJob was
-// resumed long ago, and is still in a phase before Running. An end takes too long if a container keeps the TrainJob from
-// ending. In the phase GangScheduling, isStuck returns true only if pods are missing. If all pods exist, the summary of
-// the TrainJob already quotes the scheduler, so the TrainJob needs no further explanation.
-func (c *Controller) isStuck(snapshot jobs.Snapshot, phase jobs.Phase, now time.Time) bool {
+// resumed long ago, and has been in its phase before Running for long. The phase counts, because JobSet can restart all pods
+// long after the TrainJob was resumed. An end takes too long if a container keeps the TrainJob from ending. In the phase
+// GangScheduling, isStuck returns true only if pods are missing. If all pods exist, the summary of the TrainJob already quotes
+// the scheduler, so the TrainJob needs no further explanation.
+func (s state) isStuck(snapshot jobs.Snapshot, now time.Time) bool {
 	since := snapshot.Times().Resumed
-	if phase == jobs.Running {
+	if !since.IsZero() && s.since.After(since) {
+		since = s.since
+	}
+	if s.Phase == jobs.Running {
 		since = snapshot.BlockedSince()
 	}
-	waits := phase == jobs.Pending || phase == jobs.Initializing || phase == jobs.Running || phase == jobs.GangScheduling && snapshot.LacksPods()
-	return waits && !isManagedElsewhere(&snapshot.Job) && !since.IsZero() && now.Sub(since) > startTime
+	waits := s.Phase == jobs.Pending || s.Phase == jobs.Initializing || s.Phase == jobs.Running || s.Phase == jobs.GangScheduling && snapshot.LacksPods()
+	return waits && !snapshot.ManagedElsewhere() && !since.IsZero() && now.Sub(since) > startTime
 }
 
 // startTime is the time within which the pods of a TrainJob are normally created and started. startTime is also the time
 // within which the other containers of a pod normally end after the main container has ended.
 const startTime = 30 * time.Second
-
-// isManagedElsewhere reports whether another cluster runs the TrainJob, for example with MultiKueue. A TrainJob that
-// another cluster runs has no pods in this cluster.
-func isManagedElsewhere(job *trainer.TrainJob) bool {
-	return ptr.Deref(job.Spec.ManagedBy, v1alpha1.TrainJobController) != v1alpha1.TrainJobController
-}
 
 // describe returns a text that explains a state. The text contains the code of the cause, the affected pod or object, the
 // cause, the remedy, and the evidence. If the TrainJob has not ended, the text begins with the message of the state,

@@ -52,6 +52,41 @@ func TestMissingPodsWaitSinceNow(t *testing.T) {
 	}
 }
 
+// TestPodsThatEndAreNoWait: while JobSet waits until old pods have ended, the gang timeout must not run, because no new pod waits for
+// a cluster node.
+func TestPodsThatEndAreNoWait(t *testing.T) {
+	c, now := newTestController(), start.Add(5*time.Hour)
+	snapshot := waiting(start)
+	snapshot.Pods[0].DeletionTimestamp = &metav1.Time{Time: now}
+	seen := c.observe(snapshot, state{Phase: jobs.Initializing}, now)
+	if seen.Phase != jobs.GangScheduling || !seen.waiting.IsZero() {
+		t.Errorf("phase %s, waiting since %s, want GangScheduling without a wait", seen.Phase, seen.waiting)
+	}
+	if v := readGauges(snapshot, "openmpi", seen); v.placed != 0 || v.missing != 2 {
+		t.Errorf("%d pods are placed, and %d are missing, want 0 and 2", v.placed, v.missing)
+	}
+}
+
+// TestOldExplanationIsForgotten: if a TrainJob returns to a phase, for example because JobSet restarted it, the controller must not
+// report the cause that it found for the earlier stay in this phase.
+func TestOldExplanationIsForgotten(t *testing.T) {
+	c, key := newTestController(), types.NamespacedName{Namespace: "team", Name: "bert"}
+	snapshot := waiting(start)
+	snapshot.Wanted = nil
+	now := start.Add(time.Hour)
+	first := c.observe(snapshot, state{}, now)
+	first = c.observe(snapshot, first, now.Add(time.Minute))
+	found := jobs.Explanation{Phase: jobs.Initializing, Causes: []jobs.Cause{{Code: "ImageNotFound", Level: "cause"}}}
+	c.explanations.store(key, c.explanations.wanted(key), found, nil)
+	if first = c.observe(snapshot, first, now.Add(time.Minute)); first.cause == nil {
+		t.Fatal("the wait has no cause")
+	}
+	c.observe(snapshot, state{Phase: jobs.Running}, now.Add(2*time.Minute)) // the phase begins again
+	if again := c.observe(snapshot, state{Phase: jobs.Initializing, since: now.Add(2 * time.Minute)}, now.Add(3*time.Minute)); again.cause != nil {
+		t.Errorf("the cause is %s, want none yet", again.cause.Code)
+	}
+}
+
 // TestLostLauncherKeepsRunning: after the launcher is lost, the phase must stay Running until new pods exist, or
 // until startTime has passed. If the phase changed immediately, the controller would write events a second time,
 // although the TrainJob may be about to fail.
@@ -87,6 +122,33 @@ func TestUnexplainedFailureIsExplainedAfterRestart(t *testing.T) {
 	job.UID = "2"
 	if got := (&memory{}).recall(job); got.Phase != "" {
 		t.Errorf("%+v, want nothing: the annotations are copied from another TrainJob", got)
+	}
+}
+
+// TestStartIsCountedOnce: if JobSet restarts all pods, and then the controller is restarted too, the controller must not
+// count the start of the training again.
+func TestStartIsCountedOnce(t *testing.T) {
+	job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "bert", UID: "1", Annotations: map[string]string{
+		v1alpha1.PhaseAnnotation: string(jobs.Initializing), v1alpha1.ObservedAnnotation: "1" + startedMark,
+	}}}
+	if got := (&memory{}).recall(job); !got.started || got.Phase != jobs.Initializing {
+		t.Errorf("%+v, want a TrainJob whose training has started before", got)
+	}
+}
+
+// TestRestartIsNotStuckAtOnce: if JobSet restarts all pods of a TrainJob that was created long ago, the new pods must get time
+// to start before the controller looks for a cause.
+func TestRestartIsNotStuckAtOnce(t *testing.T) {
+	restarted := start.Add(5 * time.Hour)
+	s := state{Phase: jobs.Initializing, since: restarted}
+	if s.isStuck(waiting(restarted), restarted.Add(startTime)) {
+		t.Errorf("the TrainJob is stuck %s after the restart", startTime)
+	}
+	if !s.isStuck(waiting(restarted), restarted.Add(startTime+time.Second)) {
+		t.Errorf("the TrainJob is not stuck, although its pods do not start within %s", startTime)
+	}
+	if s.since = (time.Time{}); !s.isStuck(waiting(restarted), restarted) {
+		t.Error("the TrainJob is not stuck, although it was created long ago")
 	}
 }
 

@@ -45,7 +45,7 @@ func (c *Controller) suspendLate(ctx context.Context, snapshot jobs.Snapshot, cu
 func canSuspend(snapshot jobs.Snapshot) bool {
 	job, workload := &snapshot.Job, snapshot.Workload
 	switch {
-	case !job.DeletionTimestamp.IsZero(), isManagedElsewhere(job):
+	case !job.DeletionTimestamp.IsZero(), snapshot.ManagedElsewhere(), job.Labels[multiKueueLabel] != "":
 		return false
 	case suspendsOnce(snapshot) && job.Annotations[v1alpha1.TimedOutAnnotation] != "":
 		return false
@@ -54,6 +54,10 @@ func canSuspend(snapshot jobs.Snapshot) bool {
 	}
 	return true
 }
+
+// multiKueueLabel is a label of TrainJobs that MultiKueue has created for another cluster (kueue/apis/kueue). If this cluster
+// suspended such a TrainJob, MultiKueue would delete it, and create it again.
+const multiKueueLabel = "kueue.x-k8s.io/multikueue-origin"
 
 // suspendsOnce reports whether the controller suspends a TrainJob only once. If Argo CD or Flux applies the TrainJob, the
 // controller suspends it only once, because Argo CD or Flux would resume it after each suspension. A TrainJob in a Kueue
@@ -81,7 +85,11 @@ func (c *Controller) stillWaits(ctx context.Context, job *trainer.TrainJob, sinc
 	}
 	snapshot := jobs.MakeSnapshot(*live, pods.Items)
 	snapshot.Wanted = wanted
-	return live.UID == job.UID && snapshot.Phase() == jobs.GangScheduling && !snapshot.GangWait().After(since), nil
+	waits := snapshot.Phase() == jobs.GangScheduling && !snapshot.GangWait().After(since)
+	if snapshot.GangWait().IsZero() && snapshot.AwaitsPodEnds() {
+		waits = false
+	}
+	return waits && live.UID == job.UID, nil
 }
 
 // suspend suspends a TrainJob, and stores the reason in an annotation. If the TrainJob is in a queue, suspend

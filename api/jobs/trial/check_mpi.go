@@ -155,7 +155,7 @@ func checkRanks(o *observation) finding {
 	case hasFailed(ended):
 		return failedFinding(launcher, fmt.Sprintf("%s started, and then mpirun ended with exit code %d", detail, ended.State.Terminated.ExitCode), o.lastOutput(launcher, ended))
 	case len(hosts) != o.countHosts():
-		return failedFinding(launcher, fmt.Sprintf("%s, want %d: mpirun did not use the hostfile, or did not use SSH", detail, o.countHosts()), o.lastOutput(launcher, ended))
+		return failedFinding(launcher, fmt.Sprintf("%s, want %s: mpirun did not use the hostfile, or did not use SSH", detail, countNoun(o.countHosts(), "host")), o.lastOutput(launcher, ended))
 	case o.wantedRanks() > 0 && len(all) != o.wantedRanks():
 		return failedFinding(launcher, fmt.Sprintf("%s, want %d ranks", detail, o.wantedRanks()), o.lastOutput(launcher, ended))
 	}
@@ -189,7 +189,7 @@ func checkEnvironment(o *observation) finding {
 	}
 	for _, rank := range o.ranks(launcher) {
 		if rank.value != o.snapshot.Job.Name {
-			return failedFinding(launcher, fmt.Sprintf("the rank on %s has no %s", rank.host, testVariable), o.lastOutput(launcher, ended))
+			return failedFinding(launcher, fmt.Sprintf("the rank on host %s did not get the environment variable %s from the TrainJob", rank.host, testVariable), o.lastOutput(launcher, ended))
 		}
 	}
 	return passed("")
