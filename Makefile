@@ -150,7 +150,7 @@ race: ## Run the tests of the product's packages with the race detector
 BENCH_TOOLS := $(TOOLS_BIN)/kustomize $(TOOLS_BIN)/cue $(TOOLS_BIN)/helm-4
 
 .PHONY: bench
-bench: $(BENCH_TOOLS) ## Measure the speed of trainyard, kustomize and cue (about 23 minutes)
+bench: $(BENCH_TOOLS) ## Measure the speed of trainyard, kustomize and cue (about 13 minutes)
 	$(LANE) bench go run ./test/bench/cmd/bench run
 
 .PHONY: bench-docs

@@ -58,7 +58,7 @@ func (p *Plan) linkUnknown(ctx context.Context, s *staging) error {
 			return rootCause(ctx.Err())
 		}
 		if err := p.link(s, name); err != nil {
-			return fmt.Errorf("unknown file %s can be kept only with a hard link, which failed: %w: move the file away, or write to another folder", name, rootCause(err))
+			return fmt.Errorf("keeping the unknown file %s with a hard link failed: %w: move the file away, or write to another folder", name, rootCause(err))
 		}
 	}
 	return nil
@@ -97,7 +97,7 @@ func (p *Plan) put(s *staging, f hashedFile) error {
 	return s.write(f.File, before)
 }
 
-var errMounted = errors.New("lies in a mounted folder, which the new folder would not contain: unmount the mounted folder, or write to a folder inside it")
+var errMounted = errors.New("is in a mounted folder, which cannot be replaced: unmount this folder, or write to a folder inside the mounted folder")
 
 // link creates a hard link, so that the old and the new folder share a file. If somebody edits a shared file during the
 // run, the edit is visible in both folders, and is not lost. The run writes changed files only as new files, so the old

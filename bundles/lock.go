@@ -34,7 +34,7 @@ func (l lockTimeout) lock(ctx context.Context, dir *os.File, path string, w *Wri
 		case !errors.Is(err, errLocked):
 			return fmt.Errorf("locking the folder %s: %w", path, rootCause(err))
 		case waited > l.total:
-			return fmt.Errorf("locking the folder %s: another program has held the lock for %s; try again when it has ended", path, l.total)
+			return fmt.Errorf("locking the folder %s: another program has held the lock for %s: run the command again when that program has ended", path, l.total)
 		case waited > l.note && !noted:
 			w.note("waiting for another run that writes in %s", path)
 			noted = true

@@ -40,7 +40,7 @@ func TestLockTimeout(t *testing.T) {
 		timeout lockTimeout
 		want    string
 	}{
-		"timeout":                   {t.Context(), lockTimeout{0, time.Millisecond}, "another program has held the lock for 1ms; try again when it has ended"},
+		"timeout":                   {t.Context(), lockTimeout{0, time.Millisecond}, "another program has held the lock for 1ms: run the command again when that program has ended"},
 		"interrupted while waiting": {cancelled, lockTimeout{time.Minute, time.Minute}, "interrupted"},
 		"interrupted and timed out": {cancelled, lockTimeout{0, 0}, "interrupted"},
 	}

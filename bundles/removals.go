@@ -95,7 +95,7 @@ func immutableChanges(old, next Entry) []string {
 		if value, ok := next.Fixed[path]; !ok || value == old.Fixed[path] {
 			continue
 		}
-		field, advice := "spec.template.spec."+path, fmt.Sprintf("give the runtime a new key, such as %[1]s-v2, and remove %[1]s when no TrainJob names it", old.Runtime)
+		field, advice := "spec.template.spec."+path, fmt.Sprintf("keep this runtime, add a runtime with a new key, such as %[1]s-v2, and remove %[1]s when no TrainJob names it", old.Runtime)
 		if old.queueName() != "" {
 			field, advice = "spec."+path, fmt.Sprintf("keep this queue, add a queue with a new key, such as %[1]s-v2, and remove %[1]s when no TrainJob waits in it", strings.TrimPrefix(old.queueName(), old.Tenant+"/"))
 		}

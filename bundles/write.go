@@ -137,9 +137,9 @@ func (p *Plan) Write(ctx context.Context) (changed bool, err error) {
 func (p *Plan) replace(ctx context.Context) error {
 	switch {
 	case p.writer.ReadOnly:
-		return errors.New("the Writer is read-only")
+		return errors.New("this run is read-only")
 	case p.present != nil && containsWorkingDir(p.present["."].info):
-		return errors.New("the command would remove the working directory, which is this folder or lies in it: run the command from another directory")
+		return errors.New("the command would remove the working directory, which is this folder or a folder inside this folder: run the command from another directory")
 	}
 	s, err := p.parent.stage(p.name)
 	if err != nil {

@@ -119,13 +119,13 @@ func TestNoHardLinks(t *testing.T) {
 		"an unchanged file": {err: syscall.EPERM},
 		"an unknown file": {
 			before: does(edit("own/notes")), err: syscall.EPERM,
-			want: "unknown file own/notes can be kept only with a hard link, which failed: operation not permitted: move the file away, or write to another folder; nothing was changed",
+			want: "keeping the unknown file own/notes with a hard link failed: operation not permitted: move the file away, or write to another folder; nothing was changed",
 		},
 		"an unknown file in a mount": {
 			before: does(edit("own/notes")), err: syscall.EXDEV,
-			want: "unknown file own/notes can be kept only with a hard link, which failed: invalid cross-device link: move the file away, or write to another folder; nothing was changed",
+			want: "keeping the unknown file own/notes with a hard link failed: invalid cross-device link: move the file away, or write to another folder; nothing was changed",
 		},
-		"an unchanged file in a mount": {err: syscall.EXDEV, want: "b: lies in a mounted folder, which the new folder would not contain: unmount the mounted folder, or write to a folder inside it; nothing was changed"},
+		"an unchanged file in a mount": {err: syscall.EXDEV, want: "b: is in a mounted folder, which cannot be replaced: unmount this folder, or write to a folder inside the mounted folder; nothing was changed"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -88,7 +88,7 @@ func (o Options) running() []string {
 // Check returns an error if the settings exclude all controllers.
 func (o Options) Check() error {
 	if len(o.running()) == 0 {
-		return fmt.Errorf("no controller runs: a shard needs the controller %s, and the read-only mode needs %s", TrainJobSources, TrainJobs)
+		return fmt.Errorf("no controller can run: --shard runs only the controller %s, and --read-only runs only the controller %s: change --controllers, --shard or --read-only", TrainJobSources, TrainJobs)
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func newManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
 // describeConnection describes why the manager could not connect to a cluster.
 func describeConnection(err error) error {
 	if meta.IsNoMatchError(err) {
-		return fmt.Errorf("the cluster lacks a kind; install Kubeflow Trainer with JobSet, and the CRD of TrainJobSource: %w", err)
+		return fmt.Errorf("the cluster does not have a kind of object that trainyard-controller needs: install Kubeflow Trainer with JobSet, and the CRD of TrainJobSource: %w", err)
 	}
 	return fmt.Errorf("connecting to the cluster: %w", err)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-var sharedDestination = problem.Rule{Name: "shared-destination", Doc: "One Argo CD does not apply the same object of two environments to the same cluster"}
+var sharedDestination = problem.Rule{Name: "shared-destination", Doc: "No two environments deliver the same object to the same cluster through Argo CD"}
 
 // checkDestinations reports each environment that delivers the same object to the same cluster as an earlier
 // environment. The Argo CD Applications of the two environments would overwrite each other's version of the object again
@@ -60,7 +60,7 @@ func describeConflict(id object.ID, cluster string) string {
 		return fmt.Sprintf("Argo CD would apply the object %s %s of both environments to the same cluster (%s)", id.Kind, id.Name, cluster)
 	}
 	return fmt.Sprintf("Argo CD would apply the object %s %s of both environments to the same cluster (%s); if each environment has its own Argo CD, set different values of delivery.argocd.instance",
-		id.Kind, id.Name, cmp.Or(cluster, "the cluster in which it runs"))
+		id.Kind, id.Name, cmp.Or(cluster, "the cluster in which Argo CD runs"))
 }
 
 // isAddress reports whether a text is the address of a cluster, and not its name in Argo CD.

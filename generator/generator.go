@@ -137,6 +137,9 @@ func (d *documents) plan(ctx context.Context) ([]*plan.Plan, error) {
 		plans[i], err = plan.New(e, checked)
 		return err
 	})
+	if ctx.Err() != nil {
+		return nil, ctx.Err() // a running evaluator can still write to plans
+	}
 	return plans, err
 }
 

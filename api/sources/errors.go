@@ -60,7 +60,7 @@ type SuspendedError struct{ Source types.NamespacedName }
 
 // Error returns a message that names the TrainJobSource and the field spec.suspend.
 func (e *SuspendedError) Error() string {
-	return fmt.Sprintf("TrainJobSource %s is suspended (spec.suspend is true), so it is not fetched", e.Source)
+	return fmt.Sprintf("TrainJobSource %s is suspended (spec.suspend is true), so its repository is not fetched", e.Source)
 }
 
 // maxNames is the maximum number of names that a message lists.

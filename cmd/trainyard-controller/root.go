@@ -153,7 +153,7 @@ func (f *flags) cluster() (*rest.Config, error) {
 	config, err := loader.ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err) || clientcmd.IsContextNotFound(err) || errors.Is(err, rest.ErrNotInCluster):
-		return nil, usageErrorf("finding a cluster: %w; name one with --kubeconfig and --context", err)
+		return nil, usageErrorf("finding a cluster: %w; choose a cluster with --kubeconfig and --context", err)
 	case err != nil:
 		return nil, usageErrorf("reading the kubeconfig: %w", err)
 	}

@@ -84,7 +84,7 @@ var documentMarker = regexp.MustCompile("[\n\r\u0085\u2028\u2029](---|\\.\\.\\.)
 // much data, and the types of metadata.
 func parseHeader(text []byte) (head header, err error) {
 	if documentMarker.Match(bytes.TrimSpace(text)) {
-		return head, errors.New("want one YAML document without document markers")
+		return head, errors.New("want one YAML document, without the markers --- and ... after the first line")
 	}
 	plain, err := kubernetes.YAMLToJSONStrict(text)
 	if err != nil {

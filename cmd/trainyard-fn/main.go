@@ -104,7 +104,7 @@ func runFlag(flag string, out, messages io.Writer) int {
 	case "--version":
 		fmt.Fprintf(out, "trainyard-fn %s\n", build.String())
 	default:
-		fmt.Fprintf(messages, "trainyard-fn: unknown argument %q: want none, --help or --version\n", flag)
+		fmt.Fprintf(messages, "trainyard-fn: unknown argument %q: want --help, --version or no argument\n", flag)
 		return exitUsage
 	}
 	return exitOK

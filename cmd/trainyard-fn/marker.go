@@ -36,7 +36,7 @@ func (l *resourceList) leaveMisplacedValidator() int {
 	return l.replaceItems(map[string]any{
 		"apiVersion": v1alpha1.APIVersion, "kind": "MisplacedValidator",
 		"metadata": map[string]any{"name": l.FunctionConfig.GetName()},
-		"message":  "this document validates objects, but the kustomization lists it below transformers, where its output replaces all objects: list it below validators",
+		"message":  "the kustomization lists this validator in the field transformers, so the output of the validator has replaced all objects: move the validator to the field validators",
 	})
 }
 

@@ -40,7 +40,7 @@ func (f *capacityFlags) print(ctx context.Context, s streams, input inputFlags) 
 		return err
 	}
 	if slices.ContainsFunc(request.Layers, isRuntimes) {
-		return usageErrorf("--fit prints numbers of nodes for each tenant: want a platform document, got training runtimes")
+		return usageErrorf("--fit prints numbers of nodes for each tenant: want a platform document with -f, got training runtimes")
 	}
 	capacities, err := newPipeline().Capacity(ctx, request)
 	switch {

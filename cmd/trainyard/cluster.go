@@ -50,7 +50,7 @@ func (f *clusterFlags) config() (config *rest.Config, namespace string, err erro
 	case clientcmd.IsEmptyConfig(err), errors.Is(err, rest.ErrNotInCluster):
 		return nil, "", inputErrorf("finding a cluster: no kubeconfig names a cluster; set --kubeconfig and --context")
 	case clientcmd.IsContextNotFound(err):
-		return nil, "", inputErrorf("finding a cluster: %w; name one with --kubeconfig and --context", err)
+		return nil, "", inputErrorf("finding a cluster: %w; choose a cluster with --kubeconfig and --context", err)
 	case err == nil:
 		namespace, _, err = loader.Namespace()
 	}

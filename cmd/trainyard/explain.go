@@ -141,7 +141,7 @@ func unknownField(given string) error {
 			return usageErrorf("field %s: no such field: did you mean %s?", path, nearest)
 		}
 	}
-	return usageErrorf("field %s: no such field: run \"trainyard explain\" to list the top fields", path)
+	return usageErrorf("field %s: no such field: run \"trainyard explain\" to list the top-level fields", path)
 }
 
 // withSpec adds the missing first step "spec" to a path. For example, runtimes.NAME becomes

@@ -71,7 +71,7 @@ func inEnvironment(path []string, sources []generator.Source, selected []string)
 	var names []string
 	for _, source := range sources {
 		if source.Environment == "" {
-			return nil, nil, usageErrorf("the document has no environments: want a path below spec, but not below spec.environments")
+			return nil, nil, usageErrorf("the document has no environments: want a path outside spec.environments, such as spec.runtimes")
 		}
 		names = append(names, source.Environment)
 	}
@@ -83,7 +83,7 @@ func inEnvironment(path []string, sources []generator.Source, selected []string)
 	case which >= 0:
 		return withoutEnvironment(path), sources[which : which+1], nil
 	case len(selected) > 0:
-		return nil, nil, usageErrorf("the path is in environment %s, but --env selects %s: leave --env out", path[2], strings.Join(selected, ", "))
+		return nil, nil, usageErrorf("the path is below spec.environments.%s, but --env selects %s: leave --env out", path[2], strings.Join(selected, ", "))
 	}
 	return nil, nil, unknownName("spec.environments", path[2], names)
 }

@@ -41,7 +41,7 @@ var stepPattern = sync.OnceValue(func() *regexp.Regexp {
 // A trailing dot, which shell completion can leave, is ignored.
 func parsePath(path string) ([]string, error) {
 	if len(path) > maxPath {
-		return nil, usageErrorf("field %s: want a path of at most %d characters, got %d", message.Quote(path), maxPath, len(path))
+		return nil, usageErrorf("field %s: want a path of at most %d bytes, got %d", message.Quote(path), maxPath, len(path))
 	}
 	var steps []string
 	for rest := path; rest != "" && (rest != "." || len(steps) == 0); {

@@ -165,7 +165,7 @@ func evaluate(ctx context.Context, request cases.Request) ([]cases.Outcome, erro
 	}
 	program, err := findEvaluator()
 	if err != nil {
-		return nil, inputErrorf("finding program %s: %w: install it into Go's bin folder with `%s`, or in a clone of trainyard, build it with `go build -o DIR ./cmd/%[1]s`, where DIR is the folder of the program trainyard or a folder in PATH", evaluatorProgram, err, build.InstallCommand(evaluatorProgram))
+		return nil, inputErrorf("finding the program %s: %w: install it with `%s`, or build it in a clone of trainyard with `go build -o DIR ./cmd/%[1]s`, where DIR is the folder of the program trainyard or a folder in PATH", evaluatorProgram, err, build.InstallCommand(evaluatorProgram))
 	}
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Stdin = bytes.NewReader(text)
@@ -180,8 +180,11 @@ func evaluate(ctx context.Context, request cases.Request) ([]cases.Outcome, erro
 	if err := json.Unmarshal(out, &response); err != nil {
 		return nil, fmt.Errorf("reading the output of %s: %w", program, err)
 	}
-	if response.Error != "" || len(response.Outcomes) != len(request.Cases) {
-		return nil, fmt.Errorf("evaluating the cases: %s (got %d outcomes for %s)", response.Error, len(response.Outcomes), count(len(request.Cases), "case"))
+	if response.Error != "" {
+		return nil, fmt.Errorf("evaluating the cases with %s: %s", program, response.Error)
+	}
+	if len(response.Outcomes) != len(request.Cases) {
+		return nil, fmt.Errorf("evaluating the cases: %s returned %d results for %s", program, len(response.Outcomes), count(len(request.Cases), "case"))
 	}
 	return response.Outcomes, nil
 }

@@ -26,7 +26,7 @@ const (
 	unchanged = "unchanged" // the destination already has the same artifact
 )
 
-var verbs = map[string]string{published: "now holds", unchanged: "is up to date with"}
+var verbs = map[string]string{published: "now holds", unchanged: "is up to date and holds"}
 
 type upload struct {
 	Environment string `json:"environment,omitempty"`
@@ -92,7 +92,7 @@ func parseDestination(dest string, schemes []string, plainHTTP bool) (d destinat
 		return d, usageErrorf("destination %q: want the prefix %s", dest, strings.Join(schemes, " or "))
 	}
 	if strings.Contains(rest, "@") && scheme == registryScheme {
-		return d, usageErrorf("destination %q: want no digest, because the content determines the digest: name a tag instead, or nothing", dest)
+		return d, usageErrorf("destination %q: want no digest, because the content determines the digest: replace the digest with a tag, or leave it out", dest)
 	}
 	if colon := strings.LastIndex(rest, ":"); colon > strings.LastIndex(rest, "/") {
 		rest, d.tag = rest[:colon], rest[colon+1:]
@@ -157,7 +157,7 @@ func (d destination) writeLayout(ctx context.Context, s streams, uploads []*uplo
 	}
 	changed, err := w.AddToLayout(ctx, d.folder, added)
 	if refused := (*bundles.RefusedError)(nil); errors.As(err, &refused) {
-		return exitErrorf(exitRefused, "%w: publish into a folder of its own", refused)
+		return exitErrorf(exitRefused, "%w: publish to a new folder, or to a folder that contains only published artifacts", refused)
 	}
 	if err != nil {
 		return err

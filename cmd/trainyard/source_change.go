@@ -58,7 +58,7 @@ func (f *sourceSyncFlags) run(ctx context.Context, client sources.Sources, s str
 	key := f.source.key()
 	request, err := client.RequestSync(ctx, key, time.Now())
 	if suspended := (*sources.SuspendedError)(nil); errors.As(err, &suspended) {
-		return inputErrorf("%w; first run: trainyard source resume %s -n %s", err, key.Name, key.Namespace)
+		return inputErrorf("%w; resume it with: trainyard source resume %s -n %s", err, key.Name, key.Namespace)
 	}
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (f *sourceSyncFlags) run(ctx context.Context, client sources.Sources, s str
 	if !f.wait {
 		return f.source.printChange(ctx, client, s, "")
 	}
-	late := exitErrorf(exitTimedOut, "trainyard-controller has not handled the request within %s: check that it runs", f.timeout)
+	late := exitErrorf(exitTimedOut, "trainyard-controller has not handled the request within %s: check that trainyard-controller runs", f.timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, f.timeout, late)
 	defer cancel()
 	view, err := client.WaitForSync(ctx, request)
@@ -137,7 +137,7 @@ trainyard source status.`,
 			return err
 		}
 		if view.Suspended {
-			fmt.Fprintf(s.err, "The TrainJobSource is suspended, so the job runs after: trainyard source resume %s -n %s\n", view.Name, view.Namespace)
+			fmt.Fprintf(s.err, "The TrainJobSource is suspended, so the job does not run until you resume it with: trainyard source resume %s -n %s\n", view.Name, view.Namespace)
 		}
 		if view.DryRun {
 			fmt.Fprintln(s.err, "The TrainJobSource has dryRun: true, so the job does not run")
@@ -163,10 +163,11 @@ func (f *sourceFlags) completeJobs(ctx context.Context, name string) []string {
 func newSourceSuspend(s streams) *cobra.Command {
 	return newSuspension(s, true, &cobra.Command{
 		Use:   "suspend NAME",
-		Short: "Stop fetching and applying a TrainJobSource",
-		Long: `Stop fetching and applying a TrainJobSource: the command sets spec.suspend. TrainJobs that run are not
-stopped. If a GitOps tool manages the TrainJobSource, change spec.suspend in Git instead, because the tool
-can undo the change of the command. With -o json, the output has the fields of trainyard source status.`,
+		Short: "Suspend a TrainJobSource, so that its repository is no longer fetched",
+		Long: `Suspend a TrainJobSource: the command sets spec.suspend, so trainyard-controller no longer fetches the
+repository and no longer applies its TrainJobs. TrainJobs that run are not stopped. If a GitOps tool manages
+the TrainJobSource, change spec.suspend in Git instead, because the tool can undo the change of the command.
+With -o json, the output has the fields of trainyard source status.`,
 		Example: `  trainyard source suspend jobs --namespace team-vision`,
 	})
 }
@@ -174,10 +175,11 @@ can undo the change of the command. With -o json, the output has the fields of t
 func newSourceResume(s streams) *cobra.Command {
 	return newSuspension(s, false, &cobra.Command{
 		Use:   "resume NAME",
-		Short: "Fetch and apply a suspended TrainJobSource again",
-		Long: `Fetch and apply a suspended TrainJobSource again: the command removes spec.suspend. If a GitOps tool manages
-the TrainJobSource, change spec.suspend in Git instead, because the tool can undo the change of the command.
-With -o json, the output has the fields of trainyard source status.`,
+		Short: "Resume a suspended TrainJobSource, so that its repository is fetched again",
+		Long: `Resume a suspended TrainJobSource: the command removes spec.suspend, so trainyard-controller fetches the
+repository and applies its TrainJobs again. If a GitOps tool manages the TrainJobSource, change spec.suspend
+in Git instead, because the tool can undo the change of the command. With -o json, the output has the fields
+of trainyard source status.`,
 		Example: `  trainyard source resume jobs --namespace team-vision`,
 	})
 }

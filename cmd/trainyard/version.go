@@ -26,7 +26,7 @@ func newVersion(s streams) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:     "version",
-		Short:   "Print the version, and the supported documents and Kubeflow Trainer versions",
+		Short:   "Print the version of trainyard, and the supported versions of documents and of Kubeflow Trainer",
 		Example: "  trainyard version\n  trainyard version -o json",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {

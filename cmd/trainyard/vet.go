@@ -128,7 +128,7 @@ func vet(ctx context.Context, s streams, f inputFlags) error {
 	}
 	if slices.ContainsFunc(request.Layers, isRuntimes) {
 		if f.environmentGiven() {
-			return usageErrorf("--env wants a platform document: training runtimes have no environments")
+			return usageErrorf("--env applies only to a platform document, because training runtimes have no environments: leave --env out")
 		}
 		return vetRuntimes(s, f.report, request)
 	}
@@ -157,7 +157,7 @@ func vetRuntimes(s streams, r *reporter, request generator.Request) error {
 	total := 0
 	for _, file := range request.Layers {
 		if !isRuntimes(file) {
-			return inputErrorf("file %s contains no training runtimes, but another file does: want either training runtimes or a platform document in all files", file.Name)
+			return inputErrorf("file %s contains no training runtimes, but another file does: name only files of training runtimes, or only files of a platform document", file.Name)
 		}
 		result, err := runtimevet.Vet(file.Name, file.Text)
 		var unreadable problem.List

@@ -16,7 +16,7 @@ func TestPrintExplanation(t *testing.T) {
 		Remedy: "Wait until other jobs end.", Source: "event FailedScheduling of Pod bert-node-0-0-abcde", Evidence: "FailedScheduling: 0/4 nodes are available",
 	}
 	symptom := jobs.Cause{Code: "JobFailed", Level: diagnosis.Symptom, Retry: diagnosis.RetryNever, Cause: "A Job failed.", Remedy: "Look at the pod that failed first.", Source: "condition Failed of TrainJob bert", Evidence: "JobsFailed: jobset failed"}
-	excerpt := jobs.Excerpt{Source: "log of container node of pod bert-node-0-0-abcde", Lines: []string{"step 1", "my own error"}}
+	excerpt := jobs.Excerpt{Source: "log of container node in pod bert-node-0-0-abcde", Lines: []string{"step 1", "my own error"}}
 	never := cause
 	never.Retry = diagnosis.RetryNever
 	for name, tc := range map[string]struct {
@@ -44,11 +44,11 @@ func TestPrintExplanation(t *testing.T) {
 			"The cause is unknown. Only a symptom was found: A Job failed. (JobFailed)",
 			"  Evidence, in condition Failed of TrainJob bert:", "    JobsFailed: jobset failed",
 			"  To do: Look at the pod that failed first.", "  Running the same TrainJob again will probably not help.", "",
-			"The end of the log of container node of pod bert-node-0-0-abcde:", "  step 1", "  my own error", "",
+			"The end of the log of container node in pod bert-node-0-0-abcde:", "  step 1", "  my own error", "",
 		}},
 		"failed, and nothing was found": {jobs.Failed, nil, []jobs.Excerpt{excerpt}, []string{
 			"TrainJob team/bert", "Phase:   Failed", "Summary: the summary", "", "No failure that trainyard knows was found.", "",
-			"The end of the log of container node of pod bert-node-0-0-abcde:", "  step 1", "  my own error", "",
+			"The end of the log of container node in pod bert-node-0-0-abcde:", "  step 1", "  my own error", "",
 		}},
 		"runs after a failure": {jobs.Running, []jobs.Cause{cause}, nil, []string{
 			"TrainJob team/bert", "Phase:   Running", "Summary: the summary", "",

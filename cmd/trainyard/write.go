@@ -37,6 +37,9 @@ func (f *generateFlags) write(ctx context.Context, s streams, format bundles.For
 	}
 	f.noteOtherBundles(s, targets)
 	if f.check {
+		if !f.input.report.isText() {
+			f.input.report.addNeeds(platforms)
+		}
 		return reportDifferences(s, targets)
 	}
 	if err := f.checkRemovals(targets); err != nil {
@@ -48,7 +51,7 @@ func (f *generateFlags) write(ctx context.Context, s streams, format bundles.For
 		if err != nil {
 			return err
 		}
-		verb := "is up to date with"
+		verb := "is up to date and holds"
 		if changed {
 			verb, changes = "now holds", true
 		}
@@ -120,7 +123,7 @@ func reportDifferences(s streams, targets []target) error {
 		return &exitError{error: errors.New("not up to date"), result: report.Report{ExitCode: exitDiffers, Failures: differences}}
 	}
 	for _, t := range targets {
-		fmt.Fprintf(s.err, "%s is up to date with %s\n", t.dir, t)
+		fmt.Fprintf(s.err, "%s is up to date and holds %s\n", t.dir, t)
 	}
 	return nil
 }

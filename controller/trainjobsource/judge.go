@@ -50,7 +50,7 @@ func (r *round) readRules(ctx context.Context) (*rules, error) {
 	if err := r.Reader.Get(ctx, key, parameters); apierrors.IsNotFound(err) {
 		return nil, nil //nolint:nilnil // there are no rules, which is no error
 	} else if err != nil {
-		return nil, fmt.Errorf("reading the rules for namespace %s: %w", r.source.Namespace, err)
+		return nil, fmt.Errorf("reading the admission rules for namespace %s: %w", r.source.Namespace, err)
 	}
 	read, err := guard.ReadParameters(parameters.Data)
 	if err != nil {

@@ -171,7 +171,7 @@ func (r *round) jobStatus(name string) v1alpha1.JobStatus {
 	}
 	switch plan.State(job.State) {
 	case plan.Duplicated:
-		job.Message = fmt.Sprintf("TrainJobSource %s has a job with this name", r.result.Taken[name])
+		job.Message = fmt.Sprintf("TrainJobSource %s already has a job with this name: rename one of the two jobs", r.result.Taken[name])
 	case plan.Waiting:
 		job.Message = "waits until the earlier runs of the job have ended"
 	case plan.Ignored:

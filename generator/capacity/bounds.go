@@ -38,17 +38,23 @@ func sumOf(runtime []string, requester string, amounts ...object.Amount) *object
 }
 
 // sumRequests maps each resource to the requests of the smallest TrainJob, as a list of sums. One sum adds the
-// requests of the launcher and of one node; the list contains this sum only if the launcher requests the
+// requests of the launcher and of one node; the list contains this sum only if the launcher or the node requests the
 // resource. Each initializer that requests the resource has its own sum.
 func (d demand) sumRequests(name string, runtime []string) map[string][]*object.Sum {
 	sums := map[string][]*object.Sum{}
-	for _, resource := range slices.Sorted(maps.Keys(d.Launcher)) {
+	requested := map[string]any{}
+	maps.Copy(requested, d.Node)
+	maps.Copy(requested, d.Launcher)
+	for _, resource := range slices.Sorted(maps.Keys(requested)) {
 		shared := slices.Concat(runtime, []string{"resources", resource})
 		own := shared
 		if slices.Contains(d.LauncherOnly, resource) {
 			own = slices.Concat(runtime, []string{"launcher", "resources", resource})
 		}
-		amounts := []object.Amount{{Path: problem.Path(own), Value: d.Launcher[resource]}}
+		var amounts []object.Amount
+		if launcher, requests := d.Launcher[resource]; requests {
+			amounts = append(amounts, object.Amount{Path: problem.Path(own), Value: launcher})
+		}
 		if adds, requests := d.LauncherAdds[resource]; requests {
 			amounts = append(amounts, object.Amount{Value: adds})
 		}

@@ -14,7 +14,7 @@ import (
 // The rules UnusedQuota and UnlimitedDevice compare the devices in a tenant's quota with the
 // devices that the tenant's runtimes request.
 var (
-	UnusedQuota     = problem.Rule{Name: "unused-device-quota", Doc: "A runtime of the tenant requests each device in the tenant's quota"}
+	UnusedQuota     = problem.Rule{Name: "unused-device-quota", Doc: "Each device in a tenant's quota is requested by a runtime of the tenant"}
 	UnlimitedDevice = problem.Rule{Name: "unlimited-device", Doc: "The quota of a tenant limits each device that the tenant's runtimes request"}
 )
 
@@ -32,7 +32,7 @@ func (c *comparison) checkTenantDevices(name string, tenant map[string]any) {
 	}
 	for _, device := range slices.Sorted(maps.Keys(requested)) {
 		if _, limited := quota[device]; !limited {
-			c.report(&c.Notes, path, UnlimitedDevice, fmt.Sprintf("does not limit the device %[1]s, which runtime %[2]s requests, so TrainJobs of this tenant can use all of these devices in the cluster: add %[1]s", device, requested[device]))
+			c.report(&c.Notes, path, UnlimitedDevice, fmt.Sprintf("the quota does not limit the device %[1]s, which runtime %[2]s requests, so TrainJobs of this tenant can use all devices of this type in the cluster: add %[1]s to the quota", device, requested[device]))
 		}
 	}
 }

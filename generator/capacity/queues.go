@@ -194,11 +194,11 @@ func (c *comparison) sizesInQueues(path []string, tenant map[string]any, job siz
 func whyNever(s sizing.Shortage, queue string) string {
 	switch {
 	case s.Missing && s.Resource == "":
-		return fmt.Sprintf("%s selects labels of Kubernetes nodes that no flavor of ClusterQueue %s has; change nodeSelector, or nodeLabels of a flavor", requester(s), queue)
+		return fmt.Sprintf("no flavor of ClusterQueue %s has the node labels that %s selects: change nodeSelector, or nodeLabels of a flavor", queue, requester(s))
 	case s.Missing:
 		return fmt.Sprintf("%s requests resource %s, for which ClusterQueue %s has no quota: add this resource to a group of the ClusterQueue", requester(s), s.Resource, queue)
 	}
-	return fmt.Sprintf("%s requests %s, but flavor %s of ClusterQueue %s has only %s, including the quota that it can borrow: raise the quota, or lower the requests of the runtime",
+	return fmt.Sprintf("%s requests %s, but flavor %s of ClusterQueue %s has only %s, including the quota that the ClusterQueue can borrow: raise the quota, or lower the requests of the runtime",
 		requester(s), sizing.Format(s.Resource, s.Requested), s.Flavor, queue, sizing.Format(s.Resource, s.Available))
 }
 

@@ -54,9 +54,9 @@ func (c *checker) checkRequirement(n *document.Node, path []string) {
 	case "Gt", "Lt":
 		switch text := textOf(first(given)); {
 		case len(given) != 1 || !Digits.MatchString(text):
-			c.add(at, below, "want one integer in quotes with operator %s", operator)
+			c.add(at, below, "want one integer in quotes, because the operator is %s", operator)
 		case !isInteger(text):
-			c.breaks(problem.Invalid, at, below, "want one 64-bit integer in quotes with operator %s", operator)
+			c.breaks(problem.Invalid, at, below, "want one 64-bit integer in quotes, because the operator is %s", operator)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func (c *checker) annotations(n *document.Node, path []string) {
 
 func (c *checker) priorityClass(n *document.Node, path []string) {
 	if external := n.Get("external"); n.Get("value") == nil && (external == nil || external.Scalar != true) && !n.Incomplete {
-		c.breaks(problem.MissingKey, n.Position, path, "missing key %q: set the priority of the class, or external: true if the cluster already has the class", "value")
+		c.breaks(problem.MissingKey, n.Position, path, "missing key %q: set the priority of the class, or set external to true if the cluster already has the class", "value")
 	}
 }
 

@@ -41,7 +41,7 @@ func (c *checker) checkException(n, cidrs *document.Node, path []string) {
 	for _, item := range itemsOf(cidrs) {
 		network, err := netip.ParsePrefix(textOf(item))
 		if err == nil && network.Overlaps(except) && network.Bits() >= except.Bits() {
-			c.breaks(problem.Invalid, n.Position, path, "not allowed: %s in cidrs is not larger than this network; remove it from cidrs, or remove this exception", network)
+			c.breaks(problem.Invalid, n.Position, path, "not allowed: this exception excludes all of %[1]s in cidrs; remove %[1]s from cidrs, or remove this exception", network)
 		}
 		inside = inside || err != nil || network.Overlaps(except)
 	}

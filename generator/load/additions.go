@@ -133,7 +133,7 @@ func (s section) describeMistake(f document.Field, similar, known []string, reme
 			s.noun, message.Quote(f.Key), remedy, wording.Suggestion([]string{meant}))
 	}
 	if s.isPatch(f.Value) && !slices.Contains(known, f.Key) {
-		return wording.Choice("unknown runtime "+message.Quote(f.Key)+", and a new runtime needs the key from", f.Key, known)
+		return wording.Choice("unknown runtime "+message.Quote(f.Key)+" (a new runtime must set the key \"from\")", f.Key, known)
 	}
 	return ""
 }

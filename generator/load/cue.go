@@ -95,7 +95,7 @@ func (l *Loader) importSchema(pos token.Pos, path string) *build.Instance {
 	}
 	return &build.Instance{
 		ImportPath: path,
-		Err:        errors.Newf(pos, "cannot import %q: want a package of CUE itself, or one of %s", path, schemasPath),
+		Err:        errors.Newf(pos, "cannot import %q: want a built-in package of CUE, or a package whose path begins with %s", path, schemasPath),
 	}
 }
 

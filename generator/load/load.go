@@ -56,7 +56,7 @@ func (l *Loader) Load(ctx context.Context, layers []Input) (*Source, error) {
 	var empty problem.List
 	for _, input := range layers {
 		if size += len(input.Text); size > maxText {
-			return nil, append(s.problems, atStart(input, fmt.Sprintf("more than %d MiB of text in this layer and the layers before it", maxText>>20))).WithRule(problem.Syntax).Err()
+			return nil, append(s.problems, atStart(input, fmt.Sprintf("this layer and the layers before it contain more than %d MiB of text", maxText>>20))).WithRule(problem.Syntax).Err()
 		}
 		layer, err := l.parse(ctx, input)
 		if err := s.collect(err); err != nil {
@@ -90,7 +90,7 @@ func (l *Loader) parse(ctx context.Context, input Input) (*document.Node, error)
 	}
 	text, err := l.CUE(ctx, input, l.AllowImports)
 	if limit := (*sandbox.LimitError)(nil); errors.As(err, &limit) {
-		return nil, problem.List{atStart(input, fmt.Sprintf("evaluating this CUE file exceeded a limit (%v): want data with little computation", limit))}
+		return nil, problem.List{atStart(input, fmt.Sprintf("evaluating this CUE file exceeded a limit (%v): write plain data with little computation", limit))}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("evaluating %s: %w", input.Name, err)

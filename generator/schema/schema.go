@@ -36,7 +36,7 @@ func Write(e *evaluate.Evaluator, format string, layers bool) ([]byte, error) {
 	formats := Formats()
 	i := slices.IndexFunc(formats, func(f Format) bool { return f.Name == format })
 	if i < 0 || layers && !formats[i].Layers {
-		return nil, fmt.Errorf("the format %q has no such schema (schema of layers requested: %t)", format, layers)
+		return nil, fmt.Errorf("unknown schema format %q, or the format has no schema of layers (layers requested: %t)", format, layers)
 	}
 	return formats[i].write(e, !layers)
 }

@@ -44,7 +44,7 @@ type ImageField struct {
 
 var (
 	missingDigest = problem.Rule{Name: "image-without-digest", Doc: "An image has a digest if the Transformer lists digests for its repository"}
-	unusedDigest  = problem.Rule{Name: "unused-digest", Doc: "Each digest in the Transformer belongs to an image that an object names"}
+	unusedDigest  = problem.Rule{Name: "unused-digest", Doc: "Each digest in the Transformer belongs to an image that an object uses"}
 )
 
 // Problem is a problem in one object.
@@ -65,7 +65,7 @@ func (c Changes) Apply(objects []*yaml.RNode) (wrong []Problem, notes problem.Li
 		}
 	}
 	for _, image := range slices.Sorted(maps.Keys(images.unused)) {
-		notes = append(notes, problem.Problem{Rule: unusedDigest, Path: problem.Path([]string{"spec", "images", "digests", image}), Message: "no object names this image"})
+		notes = append(notes, problem.Problem{Rule: unusedDigest, Path: problem.Path([]string{"spec", "images", "digests", image}), Message: "no object uses this image"})
 	}
 	return wrong, notes
 }

@@ -130,11 +130,11 @@ func TestImages(t *testing.T) {
 		"an image with a digest keeps it": {images: `{mirrors: {quay.io: m.example/q}}`, image: "quay.io/a/b:1@" + digest, want: "m.example/q/a/b:1@" + digest},
 		"another tag has no digest": {
 			images: `{digests: {"quay.io/a/b:1": DIGEST}}`, image: "quay.io/a/b:2", want: "quay.io/a/b:2",
-			messages: []string{`containers.0.image: image quay.io/a/b:2 has no digest: spec.images.digests of the Transformer contains only quay.io/a/b:1`, `spec.images.digests."quay.io/a/b:1": no object names this image`},
+			messages: []string{`containers.0.image: image quay.io/a/b:2 has no digest: spec.images.digests of the Transformer contains only quay.io/a/b:1`, `spec.images.digests."quay.io/a/b:1": no object uses this image`},
 		},
 		"an image of another repository needs no digest": {
 			images: `{digests: {"quay.io/a/b:1": DIGEST}}`, image: "quay.io/a/c:2", want: "quay.io/a/c:2",
-			messages: []string{`spec.images.digests."quay.io/a/b:1": no object names this image`},
+			messages: []string{`spec.images.digests."quay.io/a/b:1": no object uses this image`},
 		},
 		"the longest folder is replaced":        {images: `{mirrors: {quay.io: m.example, quay.io/a: n.example/x}}`, image: "quay.io/a/b:1", want: "n.example/x/b:1"},
 		"a folder matches whole names only":     {images: `{mirrors: {quay.io/a: n.example/x}}`, image: "quay.io/ab/c:1", want: "quay.io/ab/c:1"},

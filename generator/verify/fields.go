@@ -19,7 +19,7 @@ import (
 
 // Rules for objects that people may have changed after trainyard generated them.
 var (
-	unknownField = problem.Rule{Name: "unknown-field", Doc: "An object has only fields of its type"}
+	unknownField = problem.Rule{Name: "unknown-field", Doc: "An object has only fields that its kind defines"}
 	wrongType    = problem.Rule{Name: "wrong-field-type", Doc: "A field has the type that its upstream project defines"}
 )
 

@@ -37,11 +37,11 @@ func (o Outcome) Mismatch(c Case) (key, how string) {
 	case o.Unbound:
 		return "tenant", fmt.Sprintf("namespace %s has no rules for TrainJobs", c.Tenant)
 	case c.Admitted && len(o.Rules) > 0:
-		return "admitted", "want it admitted, got: " + strings.Join(o.Messages, "; ")
+		return "admitted", "want the TrainJob admitted, got: " + strings.Join(o.Messages, "; ")
 	case len(o.Rules) == 0 && !c.Admitted:
-		return "refused", "want it refused by " + strings.Join(c.Refused, ", ") + ", got it admitted"
+		return "refused", "want the TrainJob refused by " + strings.Join(c.Refused, ", ") + ", got it admitted"
 	case !slices.Equal(o.Rules, c.Refused):
-		return "refused", "want it refused by " + strings.Join(c.Refused, ", ") + ", got: " + strings.Join(o.Messages, "; ")
+		return "refused", "want the TrainJob refused by " + strings.Join(c.Refused, ", ") + ", got: " + strings.Join(o.Messages, "; ")
 	case c.Says != "" && !strings.Contains(o.Messages[0], c.Says):
 		return "says", fmt.Sprintf("want %q in the message, got: %s", c.Says, o.Messages[0])
 	}

@@ -36,7 +36,7 @@ var readerByMinor = map[string]func() Reader{"2.1": trainer21, "2.2": trainer22,
 func ReaderFor(version string) (Reader, error) {
 	reader, ok := readerByMinor[version]
 	if !ok {
-		return Reader{}, fmt.Errorf("reading TrainJobs of Trainer %q: want one of %s", version, strings.Join(slices.Sorted(maps.Keys(readerByMinor)), ", "))
+		return Reader{}, fmt.Errorf("unsupported Trainer version %q: want one of %s", version, strings.Join(slices.Sorted(maps.Keys(readerByMinor)), ", "))
 	}
 	return reader(), nil
 }

@@ -39,15 +39,18 @@ func updatesOnly(Job, Parameters) field.ErrorList { return nil }
 // could run on cluster nodes of other flavors.
 func (r Request) removedQueuePatches() []Denial {
 	var denials []Denial
-	for key, byKueue := range map[string]func(patch value) bool{
-		patchesKey:   func(patch value) bool { return patch.get("manager").stringValue() == "kueue.x-k8s.io/manager" },
-		overridesKey: func(patch value) bool { return patch.get("metadata", "labels", "kueue.x-k8s.io/podset").isSet() },
+	for _, list := range []struct {
+		key     string
+		byKueue func(patch value) bool
+	}{
+		{patchesKey, func(patch value) bool { return patch.get("manager").stringValue() == "kueue.x-k8s.io/manager" }},
+		{overridesKey, func(patch value) bool { return patch.get("metadata", "labels", "kueue.x-k8s.io/podset").isSet() }},
 	} {
-		now, _ := specOf(r.TrainJob)[key].([]any)
-		for _, patch := range (value{content: specOf(r.Before)}).get(key).listItems() {
+		now, _ := specOf(r.TrainJob)[list.key].([]any)
+		for _, patch := range (value{content: specOf(r.Before)}).get(list.key).listItems() {
 			stays := slices.ContainsFunc(now, func(n any) bool { return reflect.DeepEqual(n, patch.content) })
-			if byKueue(patch) && !stays {
-				denials = append(denials, Denial{RuleRemovedQueuePatch, "spec." + key, "a patch of Kueue may not be changed or removed: put it back"})
+			if list.byKueue(patch) && !stays {
+				denials = append(denials, Denial{RuleRemovedQueuePatch, "spec." + list.key, "a patch of Kueue may not be changed or removed: put it back"})
 			}
 		}
 	}

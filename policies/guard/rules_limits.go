@@ -141,10 +141,13 @@ func zeroAmount(job Job, _ Parameters) field.ErrorList {
 		return nil
 	}
 	var errs field.ErrorList
-	for key, amounts := range map[string]map[string]resource.Quantity{"limits": job.Limits, "requests": job.Requests} {
+	for _, each := range []struct {
+		key     string
+		amounts map[string]resource.Quantity
+	}{{"limits", job.Limits}, {"requests", job.Requests}} {
 		for _, name := range basicResources {
-			if amount, given := amounts[name]; given && amount.IsZero() {
-				path := trainerPath.Child("resourcesPerNode", key).Key(name)
+			if amount, given := each.amounts[name]; given && amount.IsZero() {
+				path := trainerPath.Child("resourcesPerNode", each.key).Key(name)
 				errs = append(errs, field.Forbidden(path, "want more than 0, or leave it out to get the amount of the runtime"))
 			}
 		}

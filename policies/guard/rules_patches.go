@@ -46,8 +46,8 @@ func unknownPatchTarget(job Job, p Parameters) field.ErrorList {
 	var errs field.ErrorList
 	for _, target := range job.PatchTargets {
 		if !slices.Contains(patchTargets[target.Kind], target.Name) {
-			errs = append(errs, field.Forbidden(target.Path, fmt.Sprintf("%s %s cannot be patched: leave it out, and use a name of the runtime (jobs %s; containers %s; "+
-				"initContainers %s) and spec.trainer.env", target.Kind, printableName(target.Name), strings.Join(patchTargets["job"], ", "),
+			errs = append(errs, field.Forbidden(target.Path, fmt.Sprintf("%s %s cannot be patched: leave this patch out. Patches may change jobs (%s), containers (%s) and "+
+				"initContainers (%s). Set variables in spec.trainer.env", target.Kind, printableName(target.Name), strings.Join(patchTargets["job"], ", "),
 				strings.Join(patchTargets["container"], ", "), strings.Join(patchTargets["initContainer"], ", "))))
 		}
 	}

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -99,7 +98,7 @@ func (e enclosure) replace(text, figures string) (string, error) {
 	above, rest, begins := strings.Cut(text, e.begin)
 	_, below, ends := strings.Cut(rest, e.end)
 	if !begins || !ends {
-		return "", errors.New("the comments that enclose the figures are missing")
+		return "", fmt.Errorf("want the comments %q and %q around the figures", strings.TrimSpace(e.begin), strings.TrimSpace(e.end))
 	}
 	return above + e.begin + figures + e.end + below, nil
 }

@@ -84,7 +84,7 @@ func removeEmpty(folder string) error {
 			// The server has already stopped, so the socket can be removed.
 			err = errors.Join(err, os.Remove(path))
 		default:
-			return fmt.Errorf("folder %s was created together with the cluster, and contains %s: remove this file if it is not needed", folder, path)
+			return fmt.Errorf("folder %s was created with the cluster and now contains %s: if nobody needs this file, remove the file and run `sandbox down` again", folder, path)
 		}
 	}
 	if err != nil {

@@ -106,7 +106,7 @@ func (o Options) setDefaults() (Options, error) {
 	// longest paths below the folder of a cluster. These paths stay within the limit if the path of the folder has at
 	// most 60 bytes.
 	if len(dir) > 60 {
-		return o, fmt.Errorf("the path %s is too long for the sockets below it: use a folder with a path of at most 60 bytes", dir)
+		return o, fmt.Errorf("the path %s is too long for the Unix sockets in this folder: use a folder with a path of at most 60 bytes", dir)
 	}
 	return o, nil
 }

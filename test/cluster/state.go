@@ -84,7 +84,7 @@ func newState(o Options) (state, error) {
 	}
 	if o.Level == Pods {
 		if isDevice(bridge) {
-			return s, fmt.Errorf("the network device %s exists already: another cluster uses this device, or did not remove it", bridge)
+			return s, fmt.Errorf("the network device %[1]s exists already: take down the other cluster that uses the device, or if there is none, run `ip link delete %[1]s`", bridge)
 		}
 		if s.Sysctls, err = readSysctls(); err != nil {
 			return s, fmt.Errorf("reading kernel settings: %w", err)
@@ -135,7 +135,7 @@ func lock(dir string) (*os.File, error) {
 	}
 	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		_ = file.Close()
-		return nil, fmt.Errorf("another program is working on %s: %w", dir, err)
+		return nil, fmt.Errorf("another program is using the cluster in %s, wait until this program ends: %w", dir, err)
 	}
 	return file, nil
 }

@@ -208,7 +208,7 @@ func TestKueueVersionFollowsTrainer(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := matchingKueue("trainer-2.0"); err == nil || !strings.Contains(err.Error(), "trainer-2.0") {
-		t.Errorf(`kueueFor("trainer-2.0") = %v, want an error`, err)
+		t.Errorf(`matchingKueue("trainer-2.0") = %v, want an error`, err)
 	}
 }
 

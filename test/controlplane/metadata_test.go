@@ -209,7 +209,7 @@ func awaitRefusal(t *testing.T, cp *controlplane.ControlPlane, tenant, runtime, 
 		if (rule == "" && err == nil) || (rule != "" && strings.Contains(message, ": "+rule+": ")) {
 			return nil
 		}
-		return fmt.Errorf("a TrainJob in %s: got %w, want a refusal by rule %q", tenant, err, rule)
+		return fmt.Errorf("a TrainJob in %s: got %q, want a refusal by rule %q", tenant, message, rule)
 	})
 }
 

@@ -203,12 +203,12 @@ func TestMounts(t *testing.T) {
 		keep bool
 		want string
 	}{
-		"the folder is a disk":                {at: ".", want: "namespaces/team-00/runtime-0000.yaml: lies in a mounted folder, which the new folder would not contain: unmount the mounted folder, or write to a folder inside it; nothing was changed"},
-		"the folder is mounted from its disk": {at: ".", bind: true, want: "namespaces/team-00/runtime-0000.yaml: lies in a mounted folder, which the new folder would not contain: unmount the mounted folder, or write to a folder inside it; nothing was changed"},
-		"a disk in it":                        {at: "namespaces", want: "namespaces/team-00/runtime-0000.yaml: lies in a mounted folder, which the new folder would not contain: unmount the mounted folder, or write to a folder inside it; nothing was changed"},
-		"a disk with unknown files":           {at: "own", keep: true, want: "unknown file own/file can be kept only with a hard link, which failed: invalid cross-device link: move the file away, or write to another folder; nothing was changed"},
+		"the folder is a disk":                {at: ".", want: "namespaces/team-00/runtime-0000.yaml: is in a mounted folder, which cannot be replaced: unmount this folder, or write to a folder inside the mounted folder; nothing was changed"},
+		"the folder is mounted from its disk": {at: ".", bind: true, want: "namespaces/team-00/runtime-0000.yaml: is in a mounted folder, which cannot be replaced: unmount this folder, or write to a folder inside the mounted folder; nothing was changed"},
+		"a disk in it":                        {at: "namespaces", want: "namespaces/team-00/runtime-0000.yaml: is in a mounted folder, which cannot be replaced: unmount this folder, or write to a folder inside the mounted folder; nothing was changed"},
+		"a disk with unknown files":           {at: "own", keep: true, want: "keeping the unknown file own/file with a hard link failed: invalid cross-device link: move the file away, or write to another folder; nothing was changed"},
 		"unknown files mounted from its disk": {
-			at: "own", bind: true, keep: true, want: "unknown file own/file can be kept only with a hard link, which failed: invalid cross-device link: move the file away, or write to another folder; nothing was changed",
+			at: "own", bind: true, keep: true, want: "keeping the unknown file own/file with a hard link failed: invalid cross-device link: move the file away, or write to another folder; nothing was changed",
 		},
 	}
 	for name, tc := range cases {

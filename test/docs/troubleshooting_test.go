@@ -25,7 +25,7 @@ Phase:   Failed
 Summary: Failed: JobsFailed: jobset failed due to one or more job failures
 
 Cause: A GPU has too little memory for the program. (GPUOutOfMemory)
-  Evidence, in log of container node of pod bert-node-0-1-x7k2p:
+  Evidence, in log of container node in pod bert-node-0-1-x7k2p:
     torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB.
   To do: Use a smaller batch, or split the model.
   Running the same TrainJob again will probably not help.

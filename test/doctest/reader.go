@@ -85,7 +85,7 @@ func (r Reader) create(t testing.TB, s Step) {
 	}
 	text := strings.Join(s.Lines, "\n") + "\n"
 	if existing, err := os.ReadFile(path); err == nil && string(existing) != text {
-		t.Errorf("the page shows %s as\n%s\nbut its content is\n%s", s.File, text, existing)
+		t.Errorf("the page shows %s as\n%s\nbut the file contains\n%s", s.File, text, existing)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)

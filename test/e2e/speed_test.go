@@ -225,7 +225,10 @@ func (s *sandbox) measureSteps(b *testing.B, runtime, plain string, ranks int, n
 		go func() {
 			_, figure, _ := strings.Cut(s.logOf(b, job), "figure ")
 			number, _, _ := strings.Cut(figure, " ")
-			took, _ := strconv.ParseFloat(number, 64)
+			took, err := strconv.ParseFloat(number, 64)
+			if err != nil {
+				b.Errorf("the log of %s contains no figure: %v", job.Obj().Name, err)
+			}
 			seconds <- took
 		}()
 	}

@@ -63,7 +63,7 @@ func CheckAnnotations(ctx context.Context, c client.Reader, job client.ObjectKey
 	}
 	got, message := found.Annotations[v1alpha1.PhaseAnnotation], found.Annotations[v1alpha1.MessageAnnotation]
 	if got != string(phase) || !strings.Contains(message, text) {
-		return fmt.Errorf("phase %q and message %q, want phase %q and a message with %q", got, message, phase, text)
+		return fmt.Errorf("got phase %q and message %q, want phase %q and a message that contains %q", got, message, phase, text)
 	}
 	return nil
 }

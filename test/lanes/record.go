@@ -123,7 +123,7 @@ func (r Repository) Run(ctx context.Context, lane Lane, command []string) error 
 	}
 	duration := time.Since(start)
 	if obstacle := r.describeObstacle(ctx, lane, commit); obstacle != "" {
-		_, _ = fmt.Fprintf(os.Stderr, "lane %s passed, and is not recorded: %s\n", lane.Name, obstacle)
+		_, _ = fmt.Fprintf(os.Stderr, "lane %s passed, but is not recorded: %s\n", lane.Name, obstacle)
 		return nil
 	}
 	return r.write(lane, Record{commit, start.Format(time.DateOnly), int(duration.Seconds())})

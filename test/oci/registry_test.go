@@ -175,7 +175,7 @@ func TestRegistryServesPublishedArtifacts(t *testing.T) {
 	if diff := cmp.Diff(strings.Join(references, "\n")+"\n", again.out); diff != "" {
 		t.Errorf("-first +again:\n%s", diff)
 	}
-	if w.writes.Load() != before || strings.Count(again.err, "is up to date with") != 2 {
+	if w.writes.Load() != before || strings.Count(again.err, "is up to date and holds") != 2 {
 		t.Errorf("the second publish sent %d write requests, want none, and printed:\n%s", w.writes.Load()-before, again.err)
 	}
 }

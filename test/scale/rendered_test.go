@@ -238,8 +238,11 @@ func (e exampleCluster) expectRuns(t *testing.T, job *unstructured.Unstructured,
 	}
 	poll.Until(t, waitTimeout, func(ctx context.Context) error {
 		var pods corev1.PodList
-		if err := e.client.List(ctx, &pods, ofJob(job)...); err != nil || len(pods.Items) > 0 {
-			return fmt.Errorf("%d pods of %s remain: %w", len(pods.Items), name, err)
+		if err := e.client.List(ctx, &pods, ofJob(job)...); err != nil {
+			return err
+		}
+		if len(pods.Items) > 0 {
+			return fmt.Errorf("%d pods of %s remain", len(pods.Items), name)
 		}
 		return nil
 	})

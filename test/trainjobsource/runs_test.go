@@ -301,7 +301,7 @@ func TestNameTakenDuringARound(t *testing.T) {
 		}
 	}
 	w.commit("bert", "numNodes: 2")
-	if _, err := w.round(); err == nil || !strings.Contains(err.Error(), "the name was taken just now") {
+	if _, err := w.round(); err == nil || !strings.Contains(err.Error(), "another TrainJob with this name was created just now") {
 		t.Errorf("the round returns %v, want an error about the name", err)
 	}
 	if got := w.list()["bert"]; len(got.Labels) > 0 || got.Spec.Trainer != nil {

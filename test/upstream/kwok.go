@@ -70,7 +70,7 @@ func delayCompletion(stage unstructured.Unstructured) error {
 	path := []string{"spec", "selector", "matchExpressions"}
 	conditions, found, err := unstructured.NestedSlice(stage.Object, path...)
 	if err != nil || !found {
-		return errors.Join(err, errors.New("the stage has no matchExpressions"))
+		return errors.Join(err, fmt.Errorf("the Stage %s has no spec.selector.matchExpressions", stage.GetName()))
 	}
 	conditions = append(conditions, map[string]any{
 		"key": `.metadata.labels["trainyard.dev/role"]`, "operator": "NotIn", "values": []any{"node"},

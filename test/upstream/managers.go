@@ -106,7 +106,7 @@ func (m Manager) Prepare(o ManagerOptions, installed Manifests) (*exec.Cmd, func
 func (m Manager) configure(dir string, hooks *envtest.WebhookInstallOptions, health string) (config, certs string, err error) {
 	certs, err = placeCertificates(dir, hooks.LocalServingCertDir)
 	if err != nil {
-		return "", "", fmt.Errorf("placing the certificates of the controller: %w", err)
+		return "", "", fmt.Errorf("moving the certificates of the controller: %w", err)
 	}
 	values := map[string]string{"PORT": strconv.Itoa(hooks.LocalServingPort), "HEALTH": health, "CERTS": certs}
 	text := os.Expand(m.config, func(key string) string { return values[key] })

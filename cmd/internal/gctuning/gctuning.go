@@ -1,6 +1,5 @@
 // Package gctuning makes the garbage collector run less often. By default, Go starts a garbage collection at a heap
-// of 4 MB, and again whenever the heap has doubled. With Go's default settings, a short run spends most of its time
-// in garbage collections.
+// of 4 MB, and again whenever the heap has doubled. With Go's default settings, a short run collects garbage many times.
 package gctuning
 
 import (

@@ -68,7 +68,7 @@ func describe(file string, line int, err error) Problem {
 // decodeNode converts a YAML document to an object, and counts its values.
 func decodeNode(node *yaml.Node) (object *unstructured.Unstructured, values int, err error) {
 	if node.Kind != yaml.MappingNode {
-		return nil, 0, errors.New("want a Kubernetes object, which is a mapping")
+		return nil, 0, errors.New("want a mapping with the fields of a TrainJob, such as apiVersion and kind")
 	}
 	if values, err = safeyaml.Check(node); err != nil {
 		return nil, values, err
@@ -93,11 +93,11 @@ func checkObject(object *unstructured.Unstructured, namespace string) error {
 	}
 	switch {
 	case object.GetGenerateName() != "" || object.GetName() == "":
-		return errors.New("metadata.name is missing: a TrainJob in Git needs a fixed name, and not generateName")
+		return errors.New("a TrainJob in Git needs metadata.name, and must not have metadata.generateName")
 	case object.GetNamespace() != "" && object.GetNamespace() != namespace:
 		return fmt.Errorf("metadata.namespace: want the namespace %s of the TrainJobSource, got %s: correct the namespace, or leave it out", namespace, object.GetNamespace())
 	case len(validation.IsDNS1123Label(object.GetName())) > 0:
-		return fmt.Errorf("metadata.name: want at most 63 lower-case letters, digits and \"-\", got %q", object.GetName())
+		return fmt.Errorf("metadata.name: want at most 63 lower-case letters, digits and \"-\", starting and ending with a letter or digit, got %q", object.GetName())
 	}
 	for key, value := range metadata {
 		switch {

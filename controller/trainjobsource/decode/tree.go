@@ -61,7 +61,7 @@ type Tree struct {
 // lists the mistakes in Tree.Problems.
 func Read(tree fs.FS, folder, namespace string, limits Limits) (Tree, error) {
 	if _, err := fs.Stat(tree, folder); errors.Is(err, fs.ErrNotExist) {
-		return Tree{}, errors.New("the commit does not contain this folder, and Git stores no empty folders: for a folder without TrainJobs, commit an empty file such as .gitkeep")
+		return Tree{}, errors.New("the commit does not contain this folder: correct spec.path, or commit an empty file such as .gitkeep in the folder, because Git stores no empty folders")
 	}
 	read := readFiles
 	for _, name := range kustomization.Names {
@@ -112,13 +112,13 @@ func readFiles(tree fs.FS, folder, namespace string, limits Limits) (result Tree
 			return Tree{}, err
 		}
 		if total += int64(len(text)); total > limits.Bytes {
-			return Tree{}, fmt.Errorf("the files have more than %d MiB together", limits.Bytes>>20)
+			return Tree{}, fmt.Errorf("the files have more than %d MiB in total", limits.Bytes>>20)
 		}
 		jobs, problems, count := readObjects(file, text, namespace, limits.Problems)
 		result.Jobs = append(result.Jobs, jobs...)
 		result.Problems = append(result.Problems, problems...)
 		if values += count; values > limits.Values {
-			return Tree{}, fmt.Errorf("the files have more than %d values together", limits.Values)
+			return Tree{}, fmt.Errorf("the files have more than %d values in total", limits.Values)
 		}
 		if err := result.check(limits); err != nil {
 			return Tree{}, err

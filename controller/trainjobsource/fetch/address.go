@@ -36,10 +36,10 @@ func parseAddress(text string) (address, error) {
 		return address{}, configErrorf("spec.url: want an address that starts with https:// or ssh://")
 	}
 	if _, has := u.User.Password(); has || (u.User != nil && u.Scheme != "ssh") {
-		return address{}, configErrorf("spec.url must not contain a user name or a password: put them into the Secret of spec.secretRef")
+		return address{}, configErrorf("spec.url must not contain a password, and may contain a user name only if it starts with ssh://: put the credentials into the Secret of spec.secretRef")
 	}
 	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.Opaque != "" {
-		return address{}, configErrorf("spec.url must not contain ? or #")
+		return address{}, configErrorf("spec.url must not contain ? or #, and // must follow the first colon")
 	}
 	user := "git"
 	if u.User != nil {
@@ -53,9 +53,9 @@ func parseAddress(text string) (address, error) {
 func (a address) check() error {
 	switch {
 	case !safeHost.MatchString(a.host) || !safeUser.MatchString(a.user):
-		return configErrorf("spec.url does not contain a valid host")
+		return configErrorf("the host or the user name in spec.url is missing or invalid")
 	case !safePath.MatchString(a.path) || slices.Contains(strings.Split(a.path, "/"), ".."):
-		return configErrorf("spec.url: the path may contain only letters, digits, spaces and ._~/%%+@-, and no folder ..")
+		return configErrorf("spec.url: the path may contain only letters, digits, spaces and ._~/%%+@-, and must not contain a folder named ..")
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func readCredentials(a address, r Request) (credentials, error) {
 	case r.Secret == nil, a.scheme != "ssh" && hasOnlyWebhook(r.Secret):
 		return credentials{}, nil
 	case !a.isListed(r.SecretHosts):
-		return credentials{}, configErrorf("the annotation trainyard.dev/hosts of the Secret does not list the host %s, so the credentials are not sent to this host: add the annotation with kubectl annotate secret NAME trainyard.dev/hosts=%s", a.hostsEntry(), a.hostsEntry())
+		return credentials{}, configErrorf("the annotation trainyard.dev/hosts of the Secret does not list the host %[1]s, so the credentials are not sent to this host: add %[1]s to the annotation, which lists hosts separated by commas", a.hostsEntry())
 	}
 	for key, value := range r.Secret {
 		if len(value) > maxValue {
@@ -60,7 +60,7 @@ func readHTTPCredentials(secret map[string][]byte) (c credentials, err error) {
 	case c.username+c.password == "" && c.token == "" && !hasAuthority:
 		return c, configErrorf("the Secret has no credentials for https: want the keys username and password, or bearerToken, or only ca.crt")
 	case c.username+c.password != "" && c.token != "":
-		return c, configErrorf("the Secret has both a password and a bearerToken: want username and password, or bearerToken")
+		return c, configErrorf("the Secret has bearerToken, and also username or password: remove bearerToken, or remove username and password")
 	case (c.username == "") != (c.password == ""):
 		return c, configErrorf("the Secret needs both username and password")
 	case strings.Contains(c.username, ":"):

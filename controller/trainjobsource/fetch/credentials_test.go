@@ -30,7 +30,7 @@ func TestCredentials(t *testing.T) {
 	s.Password, s.Token = canary, canary+"token"
 	r, _ := newRepository(t, s)
 	key := string(s.Identity())
-	const listed = " of the Secret does not list the host %[1]s, so the credentials are not sent to this host: add the annotation with kubectl annotate secret NAME trainyard.dev/hosts=%[1]s"
+	const listed = " of the Secret does not list the host %[1]s, so the credentials are not sent to this host: add %[1]s to the annotation, which lists hosts separated by commas"
 	for name, tc := range map[string]struct {
 		url, hosts string
 		secret     map[string][]byte
@@ -49,7 +49,7 @@ func TestCredentials(t *testing.T) {
 		"another port":          {s.HTTPS(r.Name), "127.0.0.1", values("bearerToken", canary), "the annotation trainyard.dev/hosts" + listed, false},
 		"no password, but user": {s.HTTP(r.Name), "+", values("username", gitserver.User), "the Secret needs both username and password", false},
 		"no user":               {s.HTTP(r.Name), "+", values("password", canary), "the Secret needs both username and password", false},
-		"password and token":    {s.HTTP(r.Name), "+", values("username", "a", "password", canary, "bearerToken", canary), "the Secret has both a password and a bearerToken: want username and password, or bearerToken", false},
+		"password and token":    {s.HTTP(r.Name), "+", values("username", "a", "password", canary, "bearerToken", canary), "the Secret has bearerToken, and also username or password: remove bearerToken, or remove username and password", false},
 		"a user with a colon":   {s.HTTP(r.Name), "+", values("username", "a:b", "password", canary), "the username of the Secret must not contain a colon", false},
 		"a header in the token": {s.HTTP(r.Name), "+", values("bearerToken", canary+"\r\nHost: evil"), "the credentials of the Secret must not contain line breaks or other control characters", false},
 		"a key for https":       {s.HTTPS(r.Name), "+", values("identity", key, "known_hosts", string(s.KnownHosts())), "the Secret has no credentials for https: want the keys username and password, or bearerToken, or only ca.crt", false},
@@ -157,7 +157,7 @@ func TestA8Redirects(t *testing.T) {
 		"a file":             {"file:///etc/passwd", "the server redirects to file://: redirects to another server are not followed, so set spec.url to the new address"},
 		"a user":             {strings.Replace(front.URL, "http://", "http://a:b@", 1) + list, "the server redirects to " + front.URL + ": redirects to another server are not followed, so set spec.url to the new address"},
 		"itself":             {"/loop" + list, "the server redirects more than 3 times"},
-		"a page for people":  {"/" + r.Name + "/HEAD", "the server's answer is not that of a Git server: the Content-Type is \"text/plain\""},
+		"a page for people":  {"/" + r.Name + "/HEAD", "the server did not answer with the Git protocol, but with Content-Type \"text/plain\": check that spec.url is the URL of a Git repository"},
 		"the new repository": {"/" + r.Name + list, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -98,7 +98,7 @@ func (f *Fetcher) fetch(ctx context.Context, a address, r Request, received *bud
 		return Result{}, err
 	}
 	if r.Ancestor != "" && !fullHash.MatchString(r.Ancestor) {
-		return Result{}, fmt.Errorf("the earlier commit %q is not a hash of a commit", r.Ancestor)
+		return Result{}, fmt.Errorf("the commit that was fetched last has an invalid hash: want 40 hexadecimal digits in lower case, got %q", r.Ancestor)
 	}
 	server, err := f.connect(ctx, a, r, received)
 	if err != nil {
@@ -201,7 +201,7 @@ func (o objects) follow(selected target) (first *tag, err error) {
 		hash = t.object
 	}
 	if hash != selected.commit {
-		return nil, fmt.Errorf("reference %s leads to commit %s, but the server's list says commit %s", selected.ref, hash, selected.commit)
+		return nil, fmt.Errorf("reference %s points to object %s, but the server's list of branches and tags gives commit %s for this reference", selected.ref, hash, selected.commit)
 	}
 	return first, nil
 }

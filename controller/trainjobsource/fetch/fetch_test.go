@@ -146,7 +146,7 @@ func TestRefs(t *testing.T) {
 		"no such tag":          {v1alpha1.GitRef{Tag: "main"}, "", "the repository has no tag main"},
 		"no such version":      {v1alpha1.GitRef{Semver: ">=3"}, "", "the repository has no tag with a version in the range >=3"},
 		"no range":             {v1alpha1.GitRef{Semver: "newest"}, "", `spec.ref.semver: "newest" is not a range of versions, such as >=1.2.0 <2.0.0`},
-		"no such commit":       {v1alpha1.GitRef{Commit: strings.Repeat("0a", 20)}, "", "the server does not offer the commit: upload-pack: not our ref " + strings.Repeat("0a", 20)},
+		"no such commit":       {v1alpha1.GitRef{Commit: strings.Repeat("0a", 20)}, "", "the repository does not contain the commit, or the server does not allow fetching this commit: upload-pack: not our ref " + strings.Repeat("0a", 20)},
 		"several":              {v1alpha1.GitRef{Tag: "a", Branch: "b"}, "", "spec.ref must have only one of branch, tag, semver and commit"},
 		"A4, out of refs":      {v1alpha1.GitRef{Branch: "../../HEAD"}, "", `spec.ref.branch: "../../HEAD" is not a valid name of a branch`},
 		"A4, a lock file":      {v1alpha1.GitRef{Tag: "a.lock"}, "", `spec.ref.tag: "a.lock" is not a valid name of a tag`},

@@ -3,6 +3,7 @@ package fetch
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -16,7 +17,7 @@ const (
 	maxPath  = 1024 // bytes
 )
 
-var errTooDeep = errors.New("the path is too long or has too many folders")
+var errTooDeep = fmt.Errorf("a path may have at most %d bytes and %d levels of folders", maxPath, maxDepth)
 
 // find returns the entry at a path. It does not follow links.
 func (t *tree) find(operation, name string) (entry, error) {

@@ -72,11 +72,11 @@ func (h *httpRemote) advertisement(ctx context.Context) (io.Reader, error) {
 		return nil, err
 	}
 	if got := response.contentType; got != "application/x-"+uploadPack+"-advertisement" {
-		return nil, configErrorf("the server's answer is not that of a Git server: the Content-Type is %q", got)
+		return nil, configErrorf("the server did not answer with the Git protocol, but with Content-Type %q: check that spec.url is the URL of a Git repository", got)
 	}
 	base := *response.url
 	if !strings.HasSuffix(base.Path, list) {
-		return nil, configErrorf("the server redirects to a page that does not belong to a Git repository")
+		return nil, configErrorf("the server redirects to a page that does not belong to a Git repository: check spec.url")
 	}
 	base.Path, base.RawPath, base.RawQuery = strings.TrimSuffix(base.Path, list), "", ""
 	h.base = &base
@@ -95,7 +95,7 @@ func (h *httpRemote) exchange(ctx context.Context, message []byte) (io.Reader, e
 		return nil, err
 	}
 	if got := response.contentType; got != "application/x-"+uploadPack+"-result" {
-		return nil, fmt.Errorf("the server's answer is not that of a Git server: the Content-Type is %q", got)
+		return nil, fmt.Errorf("the server did not answer with the Git protocol, but with Content-Type %q", got)
 	}
 	return response.body, nil
 }
@@ -140,7 +140,7 @@ func (h *httpRemote) checkStatus(response *http.Response) error {
 	case http.StatusNotFound, http.StatusGone:
 		return configErrorf("the repository does not exist, or the credentials do not allow reading it (status %d)", code)
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect, http.StatusSeeOther:
-		return configErrorf("the server redirects a request that must not be sent again (status %d): set spec.url to the new address", code)
+		return configErrorf("the server answered with a redirect that the controller does not follow (status %d): set spec.url to the new address", code)
 	default:
 		return fmt.Errorf("the server answered with status %d", code)
 	}

@@ -23,7 +23,7 @@ func readKeys(rings map[string][]byte) (openpgp.EntityList, error) {
 		}
 		before := len(keys.keys)
 		if err := keys.add(rings[name]); err != nil {
-			return nil, configErrorf("the entry %q of the Secret of spec.verify is not an armored OpenPGP key ring, or is too large: %v", name, err)
+			return nil, configErrorf("the entry %q of the Secret of spec.verify cannot be used as an armored OpenPGP key ring: %v", name, err)
 		}
 		if len(keys.keys) == before {
 			return nil, configErrorf("the entry %q of the Secret of spec.verify contains no OpenPGP key", name)
@@ -92,7 +92,7 @@ func (k *keyring) check(packets []byte) error {
 		switch p := parsed.(type) {
 		case *packet.Signature:
 			if k.signatures++; k.signatures > maxSignatures {
-				return fmt.Errorf("the keys have more than %d signatures together", maxSignatures)
+				return fmt.Errorf("the keys have more than %d signatures in total", maxSignatures)
 			}
 		case *packet.PublicKey:
 			err = checkKey(p)
@@ -109,12 +109,16 @@ func (k *keyring) check(packets []byte) error {
 func checkKey(key *packet.PublicKey) error {
 	switch key.PubKeyAlgo {
 	case packet.PubKeyAlgoRSA, packet.PubKeyAlgoRSAEncryptOnly, packet.PubKeyAlgoRSASignOnly:
-		if bits, err := key.BitLength(); err != nil || bits > maxRSABits {
+		bits, err := key.BitLength()
+		if err != nil {
+			return fmt.Errorf("reading an RSA key: %w", err)
+		}
+		if bits > maxRSABits {
 			return fmt.Errorf("an RSA key has more than %d bits", maxRSABits)
 		}
 		return nil
 	case packet.PubKeyAlgoElGamal, packet.PubKeyAlgoDSA:
-		return errors.New("a key is for DSA or ElGamal: use RSA or an elliptic curve")
+		return errors.New("DSA and ElGamal keys are not allowed: use RSA or an elliptic curve")
 	}
 	return nil
 }

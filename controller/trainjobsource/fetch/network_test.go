@@ -14,11 +14,11 @@ import (
 // TestA6URLs: no part of an accepted URL can become an option or a command on the server.
 func TestA6URLs(t *testing.T) {
 	const (
-		credentialsInURL = "spec.url must not contain a user name or a password: put them into the Secret of spec.secretRef"
+		credentialsInURL = "spec.url must not contain a password, and may contain a user name only if it starts with ssh://: put the credentials into the Secret of spec.secretRef"
 		scheme           = "spec.url: want an address that starts with https:// or ssh://"
-		host             = "spec.url does not contain a valid host"
-		path             = "spec.url: the path may contain only letters, digits, spaces and ._~/%+@-, and no folder .."
-		query            = "spec.url must not contain ? or #"
+		host             = "the host or the user name in spec.url is missing or invalid"
+		path             = "spec.url: the path may contain only letters, digits, spaces and ._~/%+@-, and must not contain a folder named .."
+		query            = "spec.url must not contain ? or #, and // must follow the first colon"
 	)
 	for text, want := range map[string]string{
 		"https://git.example.com/team/jobs.git":       "",

@@ -44,7 +44,7 @@ func readAdvertisement(r io.Reader) (*packp.AdvRefs, error) {
 func requestSnapshot(ctx context.Context, server remote, list *packp.AdvRefs, want plumbing.Hash) (io.Reader, error) {
 	request := newRequest(list, want)
 	if !list.Capabilities.Supports(capability.Shallow) {
-		return nil, configErrorf("the server cannot send a commit without its history")
+		return nil, configErrorf("the server does not support shallow clones, which the controller needs")
 	}
 	request.Depth = packp.DepthCommits(1)
 	enable(request, capability.Shallow)
@@ -115,7 +115,7 @@ func describeProtocol(err error) error {
 	case !errors.As(err, &line):
 		return err
 	case strings.Contains(line.Text, "not our ref"):
-		return configErrorf("the server does not offer the commit: %s", line.Text)
+		return configErrorf("the repository does not contain the commit, or the server does not allow fetching this commit: %s", line.Text)
 	}
 	return errors.New("the server reports: " + line.Text)
 }

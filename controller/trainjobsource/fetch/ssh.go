@@ -94,9 +94,9 @@ func describeHandshake(err error, a address) error {
 	case strings.Contains(err.Error(), "unable to authenticate"): // x/crypto has no type for this error
 		return configErrorf("the server refused the login of user %s with the private key in the Secret", a.user)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return errors.New("the server did not finish the handshake of SSH in time")
+		return errors.New("the server did not finish the SSH handshake in time")
 	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return errors.New("the server closed the connection during the handshake of SSH") // the library returns any of these
+		return errors.New("the server closed the connection during the SSH handshake") // the library returns any of these
 	}
 	return err
 }
@@ -180,7 +180,7 @@ func (r explainingReader) Read(p []byte) (int, error) {
 	if !errors.As(r.session.Wait(), &exit) {
 		return 0, io.EOF
 	}
-	text := fmt.Sprintf("the server's program ended with status %d: %s", exit.ExitStatus(), r.session.problems)
+	text := fmt.Sprintf("git-upload-pack on the server ended with status %d: %s", exit.ExitStatus(), r.session.problems)
 	if noAccess.MatchString(text) {
 		return 0, &ConfigError{text}
 	}

@@ -125,12 +125,12 @@ func TestA17LyingSSHServer(t *testing.T) {
 		serve func(conn net.Conn)
 		want  string
 	}{
-		"silence":                  {waitForClient, "the server did not finish the handshake of SSH in time"},
+		"silence":                  {waitForClient, "the server did not finish the SSH handshake in time"},
 		"garbage":                  {func(conn net.Conn) { repeat(conn, noise(1000)) }, "overflow reading version string"},
 		"lines without end":        {func(conn net.Conn) { repeat(conn, strings.Repeat("hello\r\n", 1000)) }, "overflow reading version string"},
 		"a packet without end":     {func(conn net.Conn) { repeatAfter(conn, "SSH-2.0-x\r\n\x7f\xff\xff\xff\x04", "x") }, "invalid packet length, packet too large"},
 		"packets without end":      {func(conn net.Conn) { repeatAfter(conn, "SSH-2.0-x\r\n", "\x00\x00\x00\x0c\x0a\x02xxxxxxxxxx") }, "the server sent more than 1 MiB"},
-		"a connection that closes": {func(conn net.Conn) { _, _ = io.WriteString(conn, "SSH-2.0-x\r\n") }, "the server closed the connection during the handshake of SSH"},
+		"a connection that closes": {func(conn net.Conn) { _, _ = io.WriteString(conn, "SSH-2.0-x\r\n") }, "the server closed the connection during the SSH handshake"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			listener, err := net.Listen("tcp", "127.0.0.1:0")

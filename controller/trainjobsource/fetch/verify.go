@@ -24,7 +24,7 @@ func verifySignature(keys openpgp.EntityList, d download) error {
 	}
 	if t := d.tag; t != nil && t.signature != "" {
 		if tags+t.name != d.selected.ref {
-			return verifyErrorf("reference %s leads to a signed tag with another name: %s", d.selected.ref, message.Quote(t.name))
+			return verifyErrorf("reference %s points to a tag that was signed under another name, %s, so the signature is not accepted", d.selected.ref, message.Quote(t.name))
 		}
 		err = checkSignature(keys, t.signed, t.signature)
 	}

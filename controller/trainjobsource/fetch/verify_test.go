@@ -181,7 +181,7 @@ func TestTagSignatures(t *testing.T) {
 	}{
 		"signed":              {v1alpha1.GitRef{Tag: "v1.0.0"}, ""},
 		"found by a range":    {v1alpha1.GitRef{Semver: "<2"}, ""},
-		"with another name":   {v1alpha1.GitRef{Tag: "v9.0.0"}, `reference refs/tags/v9.0.0 leads to a signed tag with another name: "v1.0.0"`},
+		"with another name":   {v1alpha1.GitRef{Tag: "v9.0.0"}, `reference refs/tags/v9.0.0 points to a tag that was signed under another name, "v1.0.0", so the signature is not accepted`},
 		"changed":             {v1alpha1.GitRef{Tag: "v2.0.0"}, "commit " + hash + " has an invalid signature"},
 		"unsigned":            {v1alpha1.GitRef{Tag: "v3.0.0"}, "commit " + hash + " has no OpenPGP signature"},
 		"not annotated":       {v1alpha1.GitRef{Tag: "v4.0.0"}, "commit " + hash + " has no OpenPGP signature"},
@@ -218,10 +218,10 @@ func TestKeys(t *testing.T) {
 		"no key":                  {values(), "the Secret of spec.verify contains no OpenPGP key"},
 		"an empty value":          {values("a", key, "b", ""), `the entry "b" of the Secret of spec.verify contains no OpenPGP key`},
 		"garbage":                 {values("a", "garbage"), `the entry "a" of the Secret of spec.verify contains no OpenPGP key`},
-		"a block without content": {values("a", "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nabcd\n-----END PGP PUBLIC KEY BLOCK-----\n"), `the entry "a" of the Secret of spec.verify is not an armored OpenPGP key ring, or is too large: `},
-		"a DSA key":               {values("a", key, "b", ring(t, oldKey)), `the entry "b" of the Secret of spec.verify is not an armored OpenPGP key ring, or is too large: a key is for DSA or ElGamal: use RSA or an elliptic curve`},
-		"a large RSA key":         {values("a", ring(t, largeRSA)), `the entry "a" of the Secret of spec.verify is not an armored OpenPGP key ring, or is too large: an RSA key has more than 8192 bits`},
-		"many signatures":         {values("a", key, "b", ring(t, slices.Repeat([]packet.Packet{certification}, 500)...)), `the entry "b" of the Secret of spec.verify is not an armored OpenPGP key ring, or is too large: the keys have more than 500 signatures together`},
+		"a block without content": {values("a", "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nabcd\n-----END PGP PUBLIC KEY BLOCK-----\n"), `the entry "a" of the Secret of spec.verify cannot be used as an armored OpenPGP key ring: `},
+		"a DSA key":               {values("a", key, "b", ring(t, oldKey)), `the entry "b" of the Secret of spec.verify cannot be used as an armored OpenPGP key ring: DSA and ElGamal keys are not allowed: use RSA or an elliptic curve`},
+		"a large RSA key":         {values("a", ring(t, largeRSA)), `the entry "a" of the Secret of spec.verify cannot be used as an armored OpenPGP key ring: an RSA key has more than 8192 bits`},
+		"many signatures":         {values("a", key, "b", ring(t, slices.Repeat([]packet.Packet{certification}, 500)...)), `the entry "b" of the Secret of spec.verify cannot be used as an armored OpenPGP key ring: the keys have more than 500 signatures in total`},
 		"a large value":           {values("a", strings.Repeat("x", maxValue+1)), `the entry "a" of the Secret of spec.verify is larger than 256 KiB`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -70,7 +70,7 @@ func TestBuild(t *testing.T) {
 		"a missing file":          {[]string{"app/kustomization.yaml", "resources:\n- a.yaml"}, "error: app/kustomization.yaml:2: app/a.yaml is not in the commit"},
 		"no kustomization":        {[]string{"app/kustomization.yaml", "resources: [../b]", "b/a.yaml", job("a")}, "error: b: no file kustomization.yaml"},
 		"invalid YAML":            {[]string{"app/kustomization.yaml", "resources: ["}, "error: app/kustomization.yaml:1: did not find expected node content"},
-		"a list":                  {[]string{"app/kustomization.yaml", "[]"}, "error: app/kustomization.yaml: want a kustomization, which is a mapping"},
+		"a list":                  {[]string{"app/kustomization.yaml", "[]"}, "error: app/kustomization.yaml: want a mapping with the fields of a kustomization, such as resources"},
 		"a folder in itself":      {[]string{"app/kustomization.yaml", "resources: [../b]", "b/kustomization.yaml", "resources: [../app]"}, "error: app: the kustomization includes itself"},
 		"a deprecated field":      {[]string{"app/kustomization.yaml", "bases: [../b]"}, `error: app/kustomization.yaml:1: the field "bases" is deprecated in kustomize and not allowed here: use resources`},
 		"an error of kustomize":   {[]string{"app/kustomization.yaml", "resources: [a.yaml, b.yaml]", "app/a.yaml", job("a"), "app/b.yaml", job("a")}, "error: building the kustomization in app: "},
@@ -96,13 +96,13 @@ func TestBuild(t *testing.T) {
 		"a patch of the name":     {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '- {op: replace, path: /metadata/name, value: b}'}]"}, `error: app/kustomization.yaml:1: patch:1: a JSON patch may change only spec, status, metadata.labels and metadata.annotations, not "/metadata/name"`},
 		"a patch of everything":   {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '- {op: replace, path: \"\", value: {}}'}]"}, `error: app/kustomization.yaml:1: patch:1: the path "" of a JSON patch must begin with /`},
 		"options of a patch":      {[]string{"app/kustomization.yaml", "patches: [{options: {allowNameChange: true}}]"}, `error: app/kustomization.yaml:1: the field "options" is not allowed in a patch`},
-		"an image with +":         {[]string{"app/kustomization.yaml", "images: [{name: example.com/c++, newTag: x}]"}, "error: app/kustomization.yaml:1: images: want at most 253 letters, digits and . _ / : @ -"},
+		"an image with +":         {[]string{"app/kustomization.yaml", "images: [{name: example.com/c++, newTag: x}]"}, "error: app/kustomization.yaml:1: images: want values of at most 253 characters, only letters, digits and . _ / : @ -"},
 		"a tag that is a number":  {[]string{"app/kustomization.yaml", "images:\n- name: a\n  newTag: 1.0"}, "error: app/kustomization.yaml:3: images: newTag: want a string: put the value in quotes"},
 		"a label that is a word":  {[]string{"app/kustomization.yaml", "labels: [{pairs: {a: on}}]"}, "error: app/kustomization.yaml:1: labels: pairs: a: want a string: put the value in quotes"},
 		"a path with a space":     {[]string{"app/kustomization.yaml", "resources:\n- my job.yaml", "app/my job.yaml", job("a")}, `error: app/kustomization.yaml:2: path "app/my job.yaml": want names of files and folders with only unaccented letters, digits and the characters . _ -, and without two dots in a row`},
 		"a repeated path":         {[]string{"app/kustomization.yaml", "resources: [a.yaml, ./a.yaml]", "app/a.yaml", job("a")}, `error: app/kustomization.yaml:1: resources: "./a.yaml" is listed twice`},
 		"no kind":                 {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1"}, "error: app/a.yaml:1: the field kind is missing: want TrainJob"},
-		"a patch without a name":  {[]string{"app/kustomization.yaml", "patches: [{patch: 'spec: {a: b}'}]"}, "error: app/kustomization.yaml:1: patch:1: a patch needs apiVersion, kind and metadata.name; if it has a target, the name can be any name"},
+		"a patch without a name":  {[]string{"app/kustomization.yaml", "patches: [{patch: 'spec: {a: b}'}]"}, "error: app/kustomization.yaml:1: patch:1: a patch needs apiVersion, kind and metadata.name; if the patch has a target, metadata.name can have any value"},
 		"a JSON patch for no one": {[]string{"app/kustomization.yaml", "patches: [{patch: '[]'}]"}, "error: app/kustomization.yaml:1: patch:1: a JSON patch needs a target"},
 		"a patch in flow style":   {[]string{"app/kustomization.yaml", "resources: [a.yaml]\npatches: [{target: {name: a}, patch: '[{op: remove, path: /spec/trainer}]'}]", "app/a.yaml", job("a")}, "a at app/a.yaml:1, <nil>, <nil>"},
 		"a forged origin":         {[]string{"app/kustomization.yaml", "commonAnnotations: {trainyard.dev/origin: /etc/passwd:1}"}, "error: app/kustomization.yaml:1: the annotation trainyard.dev/origin is reserved"},
@@ -255,7 +255,7 @@ func TestLimits(t *testing.T) {
 	for level := range 25 {
 		chain = append(chain, fmt.Sprintf("l%d/kustomization.yaml", level), fmt.Sprintf("resources: [../l%d]\n", level+1))
 	}
-	const expression = `target: name: want at most 200 ASCII characters, and none of {, }, (? and \p`
+	const expression = `target: name: want at most 200 ASCII characters, without "{", "}", "(?", "\p" and "\P"`
 	var many strings.Builder
 	for i := range 250 {
 		many.WriteString(job(fmt.Sprintf("job-%d", i)) + "---\n")
@@ -279,35 +279,35 @@ func TestLimits(t *testing.T) {
 		files []string
 		want  string
 	}{
-		"many annotations":           {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncommonAnnotations:\n" + keys(1100), "app/a.yaml", job("a")}, "app: the labels, annotations and patches could add more than 2000 values to an object, which is the limit"},
+		"many annotations":           {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncommonAnnotations:\n" + keys(1100), "app/a.yaml", job("a")}, "app: the labels, annotations and patches could add more than the allowed 2000 values to an object"},
 		"many resources":             {[]string{"app/kustomization.yaml", "resources: [" + strings.Repeat("a, ", 19_000) + "]"}, "app: app/kustomization.yaml:1: resources: \"a\" is listed twice"},
 		"many values":                {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", strings.Repeat(job("a")+"status: ["+strings.Repeat("1, ", 1900)+"]\n---\n", 60)}, "app: app/a.yaml: more than 60000 values in one file"},
 		"many documents":             {[]string{"app/kustomization.yaml", "patches: [{path: p.yaml, target: {kind: TrainJob}}]", "app/p.yaml", strings.Repeat("--- []\n", 70_000)}, "app: app/p.yaml: more than 1000 objects or patches in one file"},
 		"long names of images":       {[]string{"app/kustomization.yaml", "resources: [a.yaml]\nimages: [" + strings.Repeat("{name: "+strings.Repeat("a", 250)+"}, ", 3) + "]", "app/a.yaml", many.String()}, "app: " + tooLong},
-		"a chain of components":      {[]string{"app/kustomization.yaml", "components: [../a]", "a/kustomization.yaml", "kind: Component\ncomponents: [../b]", "b/kustomization.yaml", "kind: Component\nresources: [../c]", "c/kustomization.yaml", "components: [../d]", "d/kustomization.yaml", "kind: Component"}, "app: a chain of components may have at most 2 components"},
-		"many components":            {components, "app: the kustomization uses its folders more than 100 times in total"},
+		"a chain of components":      {[]string{"app/kustomization.yaml", "components: [../a]", "a/kustomization.yaml", "kind: Component\ncomponents: [../b]", "b/kustomization.yaml", "kind: Component\nresources: [../c]", "c/kustomization.yaml", "components: [../d]", "d/kustomization.yaml", "kind: Component"}, "app: a chain of components, each of which uses the next one, may have at most 2 components"},
+		"many components":            {components, "app: the kustomization uses more than 100 folders (each use of a folder counts)"},
 		"patches of long values":     {longValues, "app: " + tooLong},
-		"bases that double":          {doubling, "app: a4: the folders are nested too deeply: a chain of kustomizations may have at most 10 folders"},
+		"bases that double":          {doubling, "app: a4: the folders are nested too deeply: a chain of folders, each of which uses the next one, may have at most 10 folders"},
 		"many objects":               {[]string{"app/kustomization.yaml", "resources: [a.yaml, b.yaml]", "app/a.yaml", many.String(), "app/b.yaml", strings.ReplaceAll(many.String(), "job-", "b-")}, "app: the kustomization has more than 300 objects"},
 		"many patches":               {[]string{"app/kustomization.yaml", "resources: [a.yaml]\npatches:\n" + strings.Repeat("- {patch: '[]', target: {kind: TrainJob}}\n", 50), "app/a.yaml", many.String()}, "app: " + tooLong},
 		"many patches in one file":   {[]string{"app/kustomization.yaml", "resources: [a.yaml]\npatches: [{path: b.yaml}]", "app/a.yaml", job("a"), "app/b.yaml", strings.Repeat(job("a")+"---\n", 500)}, "app: " + tooLong},
 		"many images":                {[]string{"app/kustomization.yaml", "resources: [a.yaml]\nimages: [" + strings.Repeat("{}, ", 50) + "]", "app/a.yaml", many.String()}, "app: " + tooLong},
 		"many labels":                {[]string{"app/kustomization.yaml", "resources: [a.yaml]\nlabels: [" + strings.Repeat("{}, ", 50) + "]", "app/a.yaml", many.String()}, "app: " + tooLong},
 		"a component with patches":   {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncomponents: [../part]", "app/a.yaml", many.String(), "part/kustomization.yaml", "kind: Component\npatches:\n" + strings.Repeat("- {patch: '[]', target: {kind: TrainJob}}\n", 50)}, "app: " + tooLong},
-		"a component with values":    {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncomponents: [../part]", "app/a.yaml", many.String(), "part/kustomization.yaml", "kind: Component\npatches: [{target: {kind: TrainJob}, patch: '- {op: add, path: /spec/a, value: [" + strings.Repeat("[], ", 300) + "]}'}]"}, "app: the objects could have more than 60000 values together, which is the limit"},
-		"a long chain":               {chain, "app: l9: the folders are nested too deeply: a chain of kustomizations may have at most 10 folders"},
+		"a component with values":    {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncomponents: [../part]", "app/a.yaml", many.String(), "part/kustomization.yaml", "kind: Component\npatches: [{target: {kind: TrainJob}, patch: '- {op: add, path: /spec/a, value: [" + strings.Repeat("[], ", 300) + "]}'}]"}, "app: the objects could have more than the allowed 60000 values in total"},
+		"a long chain":               {chain, "app: l9: the folders are nested too deeply: a chain of folders, each of which uses the next one, may have at most 10 folders"},
 		"an expression":              {[]string{"app/kustomization.yaml", "patches: [{target: {name: '(a|a?){1000}'}, patch: '[]'}]"}, "app: app/kustomization.yaml:1: " + expression},
 		"a long expression":          {[]string{"app/kustomization.yaml", "patches: [{target: {name: '" + strings.Repeat("(a?)", 100) + "'}, patch: '[]'}]"}, "app: app/kustomization.yaml:1: " + expression},
 		"a class of letters":         {[]string{"app/kustomization.yaml", "patches: [{target: {name: '[\\pL]'}, patch: '[]'}]"}, "app: app/kustomization.yaml:1: " + expression},
 		"a class without case":       {[]string{"app/kustomization.yaml", "patches: [{target: {name: '(?i)[B-Z]'}, patch: '[]'}]"}, "app: app/kustomization.yaml:1: " + expression},
 		"a class of all characters":  {[]string{"app/kustomization.yaml", "patches: [{target: {name: '[B-\U000fffff]'}, patch: '[]'}]"}, "app: app/kustomization.yaml:1: " + expression},
-		"patches of one object":      {append(levels, "l0/kustomization.yaml", "resources: [a.yaml]", "l0/a.yaml", job("a")), "app: l4: the labels, annotations and patches could add more than 2000 values to an object, which is the limit"},
+		"patches of one object":      {append(levels, "l0/kustomization.yaml", "resources: [a.yaml]", "l0/a.yaml", job("a")), "app: l4: the labels, annotations and patches could add more than the allowed 2000 values to an object"},
 		"a long name":                {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", job(strings.Repeat("a", 254))}, "app: app/a.yaml:1: metadata.name: want at most 253 characters"},
 		"a long prefix":              {[]string{"app/kustomization.yaml", "namePrefix: " + strings.Repeat("a", 254)}, "app: app/kustomization.yaml:1: namePrefix: want at most 253 characters"},
 		"a large object":             {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", job("a") + "status: [" + strings.Repeat("a, ", 2000) + "]"}, "app: app/a.yaml:1: the object or patch has more than 2000 values"},
 		"A11, a large file":          {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "[" + strings.Repeat("a,", 1<<20) + "]"}, "app: app/kustomization.yaml:1: app/a.yaml has more than 512 KiB"},
 		"A11, a large kustomization": {[]string{"app/kustomization.yaml", strings.Repeat("#", 1<<20+1)}, "app: app/kustomization.yaml has more than 512 KiB"},
-		"large annotations":          {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncommonAnnotations: {a: " + strings.Repeat("x", 100_000) + "}", "app/a.yaml", many.String()}, "app: the labels, annotations and patches could add more than 8 MiB to the objects, which is the limit"},
+		"large annotations":          {[]string{"app/kustomization.yaml", "resources: [a.yaml]\ncommonAnnotations: {a: " + strings.Repeat("x", 100_000) + "}", "app/a.yaml", many.String()}, "app: the labels, annotations and patches could add more than the allowed 8 MiB to the objects"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()

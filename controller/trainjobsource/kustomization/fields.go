@@ -81,7 +81,7 @@ func parse(file string, text []byte) (parsed, error) {
 		return parsed{}, err
 	}
 	if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
-		return parsed{}, fmt.Errorf("%s: want a kustomization, which is a mapping", file)
+		return parsed{}, fmt.Errorf("%s: want a mapping with the fields of a kustomization, such as resources", file)
 	}
 	root := document.Content[0]
 	if err := checkKeys(file, root, allowedFields, "the kustomization of a TrainJobSource"); err != nil {
@@ -210,7 +210,7 @@ func (k *parsed) compare(file string) error {
 	same := slices.Equal(read.Resources, paths(k.resources)) && slices.Equal(read.Components, paths(k.components)) &&
 		slices.Equal(patchFiles, pathsOfPatches(k.patchFiles)) && slices.Equal(inline, k.inline)
 	if !same {
-		return fmt.Errorf("%s: kustomize and the controller's checks find different paths or patches: write each path and patch as a string", file)
+		return fmt.Errorf("%s: kustomize and the controller read different paths or patches from this file: write each path and patch as a string", file)
 	}
 	return nil
 }

@@ -252,7 +252,7 @@ func checkPatch(patch *yaml.Node) error {
 	version, kind := textOf(patch, "apiVersion"), textOf(patch, "kind")
 	switch {
 	case version == "" || kind == "" || textOf(valueOf(patch, "metadata"), "name") == "":
-		return errors.New("a patch needs apiVersion, kind and metadata.name; if it has a target, the name can be any name")
+		return errors.New("a patch needs apiVersion, kind and metadata.name; if the patch has a target, metadata.name can have any value")
 	case version != v1alpha1.TrainerAPIVersion || kind != "TrainJob":
 		return fmt.Errorf("a patch with apiVersion %q and kind %q is not allowed: a TrainJobSource applies only TrainJobs of apiVersion %s", version, kind, v1alpha1.TrainerAPIVersion)
 	}

@@ -69,7 +69,7 @@ func checkImages(file string, root *yaml.Node) error {
 		}
 		for _, value := range image.Content {
 			if len(value.Value) > maxName || !imageName.MatchString(value.Value) {
-				return fmt.Errorf("%s:%d: images: want at most %d letters, digits and . _ / : @ -", file, value.Line, maxName)
+				return fmt.Errorf("%s:%d: images: want values of at most %d characters, only letters, digits and . _ / : @ -", file, value.Line, maxName)
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func checkTarget(file string, target *yaml.Node) error {
 		field, value := target.Content[i].Value, target.Content[i+1]
 		where := fmt.Sprintf("%s:%d: target: %s", file, value.Line, field)
 		if len(value.Value) > most || !targetValue.MatchString(value.Value) || strings.Contains(value.Value, "(?") {
-			return fmt.Errorf("%s: want at most %d ASCII characters, and none of {, }, (? and \\p", where, most)
+			return fmt.Errorf("%s: want at most %d ASCII characters, without \"{\", \"}\", \"(?\", \"\\p\" and \"\\P\"", where, most)
 		}
 		if err := checkSelection(field, value.Value); err != nil {
 			return fmt.Errorf("%s: %w", where, err)

@@ -102,7 +102,7 @@ func (t *total) transform(o own) {
 	t.folders++
 }
 
-var errTooManyAdded = fmt.Errorf("the labels, annotations and patches could add more than %d values to an object, which is the limit", maxObjectValues)
+var errTooManyAdded = fmt.Errorf("the labels, annotations and patches could add more than the allowed %d values to an object", maxObjectValues)
 
 // check returns an error if the size of the kustomization exceeds a limit.
 func (t *total) check(limits Limits) error {
@@ -112,17 +112,17 @@ func (t *total) check(limits Limits) error {
 	case t.objects > limits.Objects:
 		return fmt.Errorf("the kustomization has more than %d objects", limits.Objects)
 	case t.folders > limits.Folders:
-		return fmt.Errorf("the kustomization uses its folders more than %d times in total", limits.Folders)
+		return fmt.Errorf("the kustomization uses more than %d folders (each use of a folder counts)", limits.Folders)
 	case t.depth > limits.Depth:
 		return tooDeep(limits)
 	case t.hops > limits.Components:
-		return fmt.Errorf("a chain of components may have at most %d components", limits.Components)
+		return fmt.Errorf("a chain of components, each of which uses the next one, may have at most %d components", limits.Components)
 	case t.grown > maxObjectValues:
 		return errTooManyAdded
 	case t.values > limits.Values:
-		return fmt.Errorf("the objects could have more than %d values together, which is the limit", limits.Values)
+		return fmt.Errorf("the objects could have more than the allowed %d values in total", limits.Values)
 	case t.added > limits.Added:
-		return fmt.Errorf("the labels, annotations and patches could add more than %d MiB to the objects, which is the limit", limits.Added>>20)
+		return fmt.Errorf("the labels, annotations and patches could add more than the allowed %d MiB to the objects", limits.Added>>20)
 	case t.work > limits.Work:
 		return errors.New("the build would take too long: use fewer patches, labels, images or objects")
 	case t.grown+t.once.largest() > maxObjectValues: // largest is slow for many patches, so the work must be checked first
@@ -253,7 +253,7 @@ func (w *walk) file(from string, r reference, check checkFunc, mark markFunc) (s
 	}
 	w.marked[file] = mark != nil
 	if w.values += found.values; w.values > w.limits.Values {
-		return 0, content{}, fmt.Errorf("the files have more than %d values together", w.limits.Values)
+		return 0, content{}, fmt.Errorf("the files have more than %d values in total", w.limits.Values)
 	}
 	return int64(len(text)), found, w.copied.WriteFile(inMemory(file), found.text)
 }
@@ -278,10 +278,10 @@ func (w *walk) readFile(file string) ([]byte, error) {
 // tooDeep returns the error for a chain of folders that is too long. Each folder of the chain uses
 // the next folder of the chain.
 func tooDeep(limits Limits) error {
-	return fmt.Errorf("the folders are nested too deeply: a chain of kustomizations may have at most %d folders", limits.Depth)
+	return fmt.Errorf("the folders are nested too deeply: a chain of folders, each of which uses the next one, may have at most %d folders", limits.Depth)
 }
 
 // tooManyBytes returns the error for files whose total size is too large.
 func tooManyBytes(limits Limits) error {
-	return fmt.Errorf("the files of the kustomization have more than %d MiB together (each use of a file counts)", limits.Bytes>>20)
+	return fmt.Errorf("the files of the kustomization have more than %d MiB in total (each use of a file counts)", limits.Bytes>>20)
 }

@@ -137,7 +137,7 @@ func (c *changes) expectRun(ctx context.Context, create plan.Create) error {
 		return err
 	}
 	if read := trainjobs.Read(c.source.Name, &found); read.Job != create.Job || read.Version != create.Run.Version {
-		return errors.New("the name was taken just now by another TrainJob; the next round chooses another name")
+		return errors.New("another TrainJob with this name was created just now: the controller will choose another name")
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func (p *pulse) beat(now time.Time) error {
 	}
 	p.last = now
 	if p.ended {
-		return fmt.Errorf("the controller was paused for more than %s: the round is repeated, because another replica may have completed this round", maxPause)
+		return fmt.Errorf("the controller was paused for more than %s, so the controller repeats the reconciliation: another replica may have completed it", maxPause)
 	}
 	return nil
 }

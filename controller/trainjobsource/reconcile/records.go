@@ -65,7 +65,7 @@ func (all records) checkRoom(namespace string, p plan.Plan) error {
 		total += record.Size(other.Data)
 	}
 	if total > maxRecordBytes {
-		return fmt.Errorf("the records of all TrainJobSources of namespace %s would have more than %d MiB: delete TrainJobs that have ended, or lower the history limits", namespace, maxRecordBytes>>20)
+		return fmt.Errorf("the records of all TrainJobSources of namespace %s would have more than %d MiB: delete TrainJobs that have ended, or lower spec.historyLimits", namespace, maxRecordBytes>>20)
 	}
 	return nil
 }

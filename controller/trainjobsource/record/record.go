@@ -6,7 +6,6 @@ package record
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -48,7 +47,7 @@ func CheckRoom(data map[string]string, later int) error {
 
 func checkSize(data map[string]string, more, limit int) error {
 	if size := Size(data) + more; size > limit {
-		return fmt.Errorf("the record of %d jobs needs %d KiB, but has room for only %d KiB: delete TrainJobs that have ended, or lower the history limits", len(data), size>>10, limit>>10)
+		return fmt.Errorf("the record of %d jobs needs %d KiB, but has room for only %d KiB: delete TrainJobs that have ended, or lower spec.historyLimits", len(data), size>>10, limit>>10)
 	}
 	return nil
 }
@@ -81,10 +80,10 @@ func Decode(data map[string]string) (plan.Record, error) {
 // check returns an error if no plan can have written the given history.
 func check(h plan.History) error {
 	if h.Reserved < 1 {
-		return errors.New("the record contains no reserved generation")
+		return fmt.Errorf("want at least 1 as the reserved generation, got %d", h.Reserved)
 	}
 	if h.Newest.Generation > h.Reserved || h.Newest.Generation < 0 {
-		return fmt.Errorf("generation %d of the newest version is not from 0 to %d", h.Newest.Generation, h.Reserved)
+		return fmt.Errorf("want a generation from 0 to %d for the newest version, got %d", h.Reserved, h.Newest.Generation)
 	}
 	for _, run := range h.Runs {
 		if run.Name == "" || run.Generation < 1 || run.Generation > h.Reserved {

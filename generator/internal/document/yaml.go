@@ -122,14 +122,14 @@ func (c *converter) convert(y *yaml.Node, depth int) *Node {
 	switch {
 	case c.stopped:
 	case depth > MaxDepth:
-		c.reportLimit(n, "more than %d mappings and lists inside each other", MaxDepth)
+		c.reportLimit(n, "mappings and lists are nested more than %d levels deep", MaxDepth)
 	case c.nodes > MaxNodes:
 		c.reportLimit(n, "more than %d keys and values after aliases are expanded", MaxNodes)
 	case y.Kind == yaml.AliasNode:
 		return c.convertAlias(n, y, depth)
 	case y.Style&yaml.TaggedStyle != 0 && !supportedTags[y.ShortTag()]:
 		n.Unreadable = true
-		c.add(n.Position, "tag %s is not supported: write the value without it", message.Quote(y.Tag))
+		c.add(n.Position, "tag %s is not supported: write the value without the tag", message.Quote(y.Tag))
 	case y.Kind == yaml.MappingNode:
 		c.mapping(n, y, depth)
 	case y.Kind == yaml.SequenceNode:
@@ -150,7 +150,7 @@ var supportedTags = map[string]bool{
 // convertAlias converts the value to which an alias refers. The result has the position of the alias.
 func (c *converter) convertAlias(n *Node, y *yaml.Node, depth int) *Node {
 	if c.open[y.Alias] {
-		c.reportLimit(n, "alias *%s is inside the value of its own anchor", message.Shorten(y.Value, 60))
+		c.reportLimit(n, "alias *%[1]s is inside the value of its anchor &%[1]s: remove the alias", message.Shorten(y.Value, 60))
 		return n
 	}
 	if c.outer == nil {

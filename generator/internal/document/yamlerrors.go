@@ -41,7 +41,7 @@ var syntaxMessages = map[string]syntaxMessage{
 	"found character that cannot start any token":                  {text: cannotBegin},
 	"found a tab character that violates indentation":              {text: tabs},
 	"found a tab character where an indentation space is expected": {text: tabs},
-	"exceeded max depth of 10000":                                  {text: fmt.Sprintf("more than %d mappings and lists inside each other", MaxDepth)},
+	"exceeded max depth of 10000":                                  {text: fmt.Sprintf("mappings and lists are nested more than %d levels deep", MaxDepth)},
 	"mapping values are not allowed in this context":               {text: `":" is not allowed here: indent all keys of a mapping equally, and put text that contains ": " in quotes`},
 	"did not find expected key":                                    {text: missingKey},
 	"did not find expected '-' indicator":                          {text: `want "-" here: indent all items of a list equally`},

@@ -16,7 +16,7 @@ func missingLauncher(p *pass) {
 	for _, job := range p.otherJobs() {
 		if isTrainer(job) {
 			p.addProblem(job.get("name"), "%s cannot reach any host, because Trainer gives the host file only to a ReplicatedJob called launcher: "+
-				"name this ReplicatedJob launcher", message.Quote(job.name()))
+				"rename this ReplicatedJob to launcher", message.Quote(job.name()))
 			return
 		}
 	}
@@ -31,7 +31,7 @@ func missingNode(p *pass) {
 	}
 	if others := p.otherJobs(); len(others) > 0 {
 		p.addProblem(others[0].get("name"), "no rank ever runs on %s, because Trainer puts only launcher and node into the host file: "+
-			"name this ReplicatedJob node", message.Quote(others[0].name()))
+			"rename this ReplicatedJob to node", message.Quote(others[0].name()))
 		return
 	}
 	p.note(p.jobs, "TrainJobs can only have numNodes 1, because the launcher is the only ReplicatedJob: add a ReplicatedJob called node that runs sshd")
@@ -76,6 +76,18 @@ func wrongReplicaCount(p *pass) {
 	}
 }
 
+// endsEarly returns the name of a ReplicatedJob that completes before the launcher, such as an initializer, and that is among
+// the given names. An empty list contains all ReplicatedJobs. endsEarly returns an empty string if there is none.
+func (p *pass) endsEarly(names []string) string {
+	for _, job := range p.jobs.listItems() {
+		name := job.name()
+		if name != launcherName && name != nodeName && (len(names) == 0 || slices.Contains(names, name)) {
+			return name
+		}
+	}
+	return ""
+}
+
 // wrongSuccessPolicy checks that a TrainJob succeeds when the launcher completes. With the operator Any, the list of
 // targets may be empty: one completed ReplicatedJob is then enough, and in a runtime without initializers, only the
 // launcher completes.
@@ -88,6 +100,8 @@ func wrongSuccessPolicy(p *pass) {
 	names := targets.listTexts()
 	node := slices.Index(names, nodeName)
 	switch {
+	case isAny && p.endsEarly(names) != "":
+		p.addProblem(policy, "the TrainJob succeeds when %s has completed, before mpirun runs: write operator: All and targetReplicatedJobs: [launcher]", p.endsEarly(names))
 	case isAny && len(names) == 0:
 	case len(names) == 0:
 		p.addProblem(targets, "the TrainJob waits for every ReplicatedJob, and sshd on the nodes never ends: write targetReplicatedJobs: [launcher]")

@@ -154,6 +154,15 @@ var jobTraps = map[string]edited{
 		edits: []string{"        targetReplicatedJobs: [launcher]", "        »targetReplicatedJobs: [node]"},
 		want:  []string{"wrong-success-policy at spec.template.spec.successPolicy.targetReplicatedJobs"},
 	},
+	"a success policy that an initializer fulfills": {says: "when data has completed",
+		edits: []string{
+			"      successPolicy:\n        operator: All\n        targetReplicatedJobs: [launcher]\n", "      »successPolicy:\n        operator: Any\n",
+			"      - name: node\n        replicas: 1\n        template:\n",
+			"      - name: data\n        template:\n          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: dataset-initializer}}\n" +
+				"      - name: node\n        replicas: 1\n        template:\n",
+		},
+		want: []string{"wrong-success-policy at spec.template.spec.successPolicy"},
+	},
 	"a first job that waits": {says: "first ReplicatedJob",
 		edits: []string{"      - name: launcher\n", "      - name: launcher\n        »dependsOn: [{name: node, status: Ready}, {name: x, status: Ready}]\n"},
 		want:  []string{"impossible-dependency at " + launcherPath + ".dependsOn"},

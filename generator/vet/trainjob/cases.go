@@ -41,7 +41,7 @@ func ReadCases(folder string) (map[string][]Case, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("reading cases: want a folder with files *.yaml, got folder %s without such files", folder)
+		return nil, fmt.Errorf("reading cases: folder %s contains no .yaml or .yml files", folder)
 	}
 	return files, problems.Err()
 }
@@ -80,13 +80,16 @@ func (c Case) TypeErrors(p Platform) problem.List {
 		return nil
 	}
 	var found problem.List
-	for key, fields := range map[string]map[string]any{"before": c.Before, "trainJob": c.TrainJob} {
-		if fields == nil {
+	for _, each := range []struct {
+		key    string
+		fields map[string]any
+	}{{"before", c.Before}, {"trainJob", c.TrainJob}} {
+		if each.fields == nil {
 			continue
 		}
-		_, errs := rules.reader.Read(fields)
+		_, errs := rules.reader.Read(each.fields)
 		for _, err := range withoutConsequences(errs) {
-			found = append(found, refusedValue(c.node.Get(key), err))
+			found = append(found, refusedValue(c.node.Get(each.key), err))
 		}
 	}
 	return found

@@ -17,10 +17,10 @@ import (
 
 // Rules about the names and numbers of devices.
 var (
-	invalidResource    = problem.Rule{Name: "invalid-resource-name", Doc: "A TrainJob names resources that a container can have"}
+	invalidResource    = problem.Rule{Name: "invalid-resource-name", Doc: "Each resource name in a TrainJob is valid for a container"}
 	fractionalDevice   = problem.Rule{Name: "fractional-device", Doc: "A TrainJob requests whole devices"}
-	launcherOnlyDevice = problem.Rule{Name: "launcher-only-device", Doc: "If the launcher runs no ranks, a TrainJob requests no devices for it, because the nodes do not get them"}
-	noGPUs             = problem.Rule{Name: "no-gpus", Doc: "A TrainJob removes all GPUs of its runtime"}
+	launcherOnlyDevice = problem.Rule{Name: "launcher-only-device", Doc: "If the launcher runs no ranks, a TrainJob requests no devices, because only the launcher would get them"}
+	noGPUs             = problem.Rule{Name: "no-gpus", Doc: "A TrainJob does not remove all GPUs of its runtime"}
 )
 
 const resourcesPath = "spec.trainer.resourcesPerNode"
@@ -87,7 +87,7 @@ func findDroppedGPUs(job guard.Job, runtime guard.Runtime) []violation {
 	}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		if _, set := job.Limits[name]; set {
-			return []violation{{noGPUs, resourcePath("limits", name), "the nodes get no GPUs, although the runtime has some: leave it out, or use a runtime without GPUs"}}
+			return []violation{{noGPUs, resourcePath("limits", name), "the nodes get no GPUs, although the runtime has some: leave this limit out, or use a runtime without GPUs"}}
 		}
 	}
 	return []violation{{noGPUs, resourcesPath, fmt.Sprintf("the nodes get no GPUs, because Trainer %s drops the resources of the runtime if a TrainJob sets resources: request the GPUs in the TrainJob too, or use a runtime without GPUs", job.Replaces)}}

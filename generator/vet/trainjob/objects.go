@@ -16,8 +16,8 @@ import (
 )
 
 var (
-	unrecognizedObject = problem.Rule{Name: "unrecognized-object", Doc: "Each document of a file of TrainJobs is an object, and no object has a misspelled kind or apiVersion of a TrainJob"}
-	duplicateTrainJob  = problem.Rule{Name: "duplicate-trainjob", Doc: "A file contains only one TrainJob with the same name and namespace"}
+	unrecognizedObject = problem.Rule{Name: "unrecognized-object", Doc: "Each YAML document in a file of TrainJobs is a Kubernetes object, and the apiVersion and kind of each TrainJob are spelled correctly"}
+	duplicateTrainJob  = problem.Rule{Name: "duplicate-trainjob", Doc: "No two TrainJobs in a file have the same name and namespace"}
 )
 
 // trainerKinds lists the kinds of objects that Trainer defines.

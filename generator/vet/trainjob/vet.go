@@ -25,8 +25,8 @@ type Report struct {
 
 // Rules that do not depend on the parameters of a tenant.
 var (
-	wrongType      = problem.Rule{Name: "wrong-type", Doc: "A value has a different type than the field, so the API server refuses the TrainJob"}
-	invalidValue   = problem.Rule{Name: "invalid-value", Doc: "The API server refuses a value of a TrainJob, independent of the platform's rules"}
+	wrongType      = problem.Rule{Name: "wrong-type", Doc: "Each value of a TrainJob has the type of its field"}
+	invalidValue   = problem.Rule{Name: "invalid-value", Doc: "Each value of a TrainJob is one that the API server accepts, independent of the platform's rules"}
 	misplacedJob   = problem.Rule{Name: "misplaced-trainjob", Doc: "A TrainJob needs a file separate from the platform document"}
 	wrongNamespace = problem.Rule{Name: "wrong-namespace", Doc: "The namespace of a TrainJob is the tenant whose rules are checked"}
 )
@@ -105,7 +105,7 @@ func (r *Report) vet(job *document.Node, tenant string, platforms []Platform) er
 	}
 	r.Invalid, r.Denied = append(r.Invalid, found.invalid.listProblems()...), append(r.Denied, found.denied.listProblems()...)
 	for _, p := range found.unenforced.listProblems() {
-		p.Message += "; the cluster does not refuse it, because spec.admission.enforce is none"
+		p.Message += "; the cluster does not refuse the TrainJob, because spec.admission.enforce is none"
 		r.Unenforced = append(r.Unenforced, p)
 	}
 	r.Unenforced = append(r.Unenforced, found.notes.listProblems()...)
@@ -124,7 +124,7 @@ func (r *Report) tenantOf(job *document.Node, requested string, platforms []Plat
 	case requested == "":
 		return r.tenantByNamespace(job, known, environmentOf(platforms))
 	case namespace != "" && namespace != requested:
-		r.Invalid = append(r.Invalid, newProblem(job, namespacePath, wrongNamespace, fmt.Sprintf("want %s, which is the requested tenant, or no namespace", requested)))
+		r.Invalid = append(r.Invalid, newProblem(job, namespacePath, wrongNamespace, fmt.Sprintf("want the requested tenant %s or no namespace", requested)))
 	}
 	return requested, nil
 }

@@ -268,7 +268,7 @@ func TestInvalidParametersAreErrors(t *testing.T) {
 		want  string
 	}{
 		"a parameter that is not a number": {newParameters(t, "2.3", "team-a", "many"), "reading the rules of team-a: reading the parameter mpi.maxNodes"},
-		"an unknown version of Trainer":    {newParameters(t, "1.9", "team-a", "8"), `Trainer "1.9"`},
+		"an unknown version of Trainer":    {newParameters(t, "1.9", "team-a", "8"), `Trainer version "1.9"`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

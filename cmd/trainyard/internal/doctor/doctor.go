@@ -90,7 +90,7 @@ func checkKustomize(ctx context.Context) Check {
 	case err != nil:
 		return Check{name, Missing, "printing its version fails: " + firstLine(err)}
 	case invalid != nil:
-		return Check{name, Note, fmt.Sprintf("version %q cannot be compared; the oldest tested version is %s", strings.TrimSpace(out), minKustomize)}
+		return Check{name, Note, fmt.Sprintf("%q is not a version number; the oldest tested version is %s", strings.TrimSpace(out), minKustomize)}
 	case got.LessThan(version.MustParseGeneric(minKustomize)):
 		return Check{name, Note, fmt.Sprintf("version %s is not tested; the oldest tested version is %s", got, minKustomize)}
 	default:
@@ -134,7 +134,7 @@ func (h Host) checkArgoCD(ctx context.Context) Check {
 	const name = "Argo CD"
 	const advice = "this lets every repository run programs in argocd-repo-server, which also needs trainyard-fn in its PATH; it is safer to commit the output of trainyard generate"
 	if h.ArgoCD == nil {
-		return Check{name, Note, fmt.Sprintf("not checked, because --argocd-namespace is not set: for functions, set kustomize.buildOptions to %s in the ConfigMap argocd-cm of Argo CD; note that %s", bothFlags, advice)}
+		return Check{name, Note, fmt.Sprintf("not checked, because --argocd-namespace is not set: to run functions in Argo CD, add %s to kustomize.buildOptions in its ConfigMap argocd-cm; note that %s", bothFlags, advice)}
 	}
 	options, err := h.ArgoCD(ctx)
 	if err != nil {

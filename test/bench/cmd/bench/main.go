@@ -99,8 +99,8 @@ func newRules() *cobra.Command {
 			return r.WriteText(cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().IntSliceVar(&jobs, "jobs", []int{10, 100}, fmt.Sprintf("numbers of TrainJobs of each of the %d tenants; 1000 needs about 16 GB of memory", bench.RulesTenants))
-	cmd.Flags().IntVar(&rounds, "rounds", 3, "number of evaluations of each group")
+	cmd.Flags().IntSliceVar(&jobs, "jobs", []int{10, 100}, fmt.Sprintf("numbers of TrainJobs per tenant; each number is measured with %d tenants, and 1000 needs about 16 GB of memory", bench.RulesTenants))
+	cmd.Flags().IntVar(&rounds, "rounds", 3, "number of evaluations of each rule group")
 	cmd.Flags().StringVar(&docs, "docs", "", "Markdown file in which to replace the figures of rules")
 	return cmd
 }
@@ -113,7 +113,7 @@ func newWorkload() *cobra.Command {
 	names := slices.Sorted(maps.Keys(workload.Sizes()))
 	cmd := &cobra.Command{
 		Use:   "workload",
-		Short: "Write a workload's document to standard output",
+		Short: "Write the platform document of a workload to standard output",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			size, ok := workload.Sizes()[name]

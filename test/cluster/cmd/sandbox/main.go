@@ -69,7 +69,7 @@ func up(o *cluster.Options) *cobra.Command {
 	var level string
 	cmd := &cobra.Command{
 		Use:   "up",
-		Short: "Bring the cluster up, or start what is missing",
+		Short: "Bring the cluster up; if the cluster exists, start its missing servers",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if o.Level, err = cluster.ParseLevel(level); err != nil {
@@ -113,7 +113,7 @@ func status(o *cluster.Options) *cobra.Command {
 			for _, s := range servers {
 				text := fmt.Sprintf("runs, process %d", s.PID)
 				if s.PID == 0 {
-					text, err = "does not run", errors.New("the cluster is incomplete: run `sandbox up` to start what is missing")
+					text, err = "does not run", errors.New("the cluster is incomplete: run `sandbox up` to start the missing servers")
 				}
 				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%-28s %-22s %s\n", s.Name, text, s.Log)
 			}

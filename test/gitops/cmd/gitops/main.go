@@ -113,7 +113,7 @@ func push(g *gitops.GitOps) *cobra.Command {
 	var message string
 	cmd := &cobra.Command{
 		Use:   "push FOLDER",
-		Short: "Commit and push the files of a folder, in place of all files of the repository",
+		Short: "Replace all files of the repository with the files of a folder, and push the commit",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pushed, err := g.Push(cmd.Context(), args[0], message)

@@ -23,7 +23,7 @@ func main() {
 	cmd := &cobra.Command{
 		Use:          "images DIR [NAME...]",
 		Short:        "Build images as archives in a folder, unless they are up to date",
-		Long:         "Without names, it builds all images except the slow ones: " + strings.Join(slow, ", ") + ".",
+		Long:         "Without names, the command builds all images except the slow ones: " + strings.Join(slow, ", ") + ".",
 		Example:      "  images .tools/images\n  images .tools/images openmpi",
 		Args:         cobra.MinimumNArgs(1),
 		ValidArgs:    slices.Concat(all, slow),
