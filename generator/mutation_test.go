@@ -229,8 +229,8 @@ func (m mutant) isNamed(file string, problems problem.List) bool {
 }
 
 // lostValue reports whether a problem is about a value whose key also occurs in the removed part of a truncated
-// document. For example, an environment lowers the ceiling and a limit, and only the lower limit is cut off. The
-// limit in spec is then above the ceiling of the environment.
+// document. For example, an environment sets a lower ceiling and a lower limit, and the truncation removes only
+// the limit of the environment. The limit in spec is then above the ceiling of the environment.
 func (m mutant) lostValue(p problem.Problem) bool {
 	return slices.Contains(m.removed, p.Path[strings.LastIndex(p.Path, ".")+1:])
 }

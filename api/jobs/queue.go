@@ -135,9 +135,10 @@ func (s Snapshot) WithWorkload(ctx context.Context, reader Reader) (Snapshot, er
 func (w *Workload) isActive() bool   { return w != nil && !w.Inactive }
 func (w *Workload) isInactive() bool { return w != nil && w.Inactive }
 
-// obstacles returns the conditions that say why a TrainJob is not admitted, or why the TrainJob was stopped. Kueue leaves
-// outdated conditions on a Workload: after a deactivation, the reason why the Workload had no quota, and after a new
-// activation, the condition about the deactivation. obstacles leaves them out.
+// obstacles returns the conditions that say why a TrainJob is not admitted, or why the TrainJob was stopped. Kueue does
+// not remove some outdated conditions: an inactive Workload can still have the condition that says why it had no quota,
+// and an active Workload can still have the condition about an earlier deactivation. obstacles leaves out these
+// conditions.
 func (w *Workload) obstacles() []metav1.Condition {
 	if w == nil {
 		return nil

@@ -63,8 +63,9 @@ func failedFinding(pod jobs.Pod, detail, evidence string) finding {
 type check struct {
 	Check
 	run func(*observation) finding
-	// needsLog is true if the check can pass only after the launcher's log was read. The success of a
-	// later check is not enough: even if the TrainJob is Complete, some ranks may not have run.
+	// needsLog is true if the check can pass only after the launcher's log was read. Other checks
+	// also pass if a later check passes. For this check, that would be wrong: even if the TrainJob is
+	// Complete, some ranks may not have run.
 	needsLog bool
 }
 

@@ -14,10 +14,12 @@ type Input struct {
 	// file with a problem, so the plan does not change the runs of this job.
 	Incomplete bool
 	Record     Record
-	// TrainJobs contains all TrainJobs of the namespace, by name. The caller must read them after the record. If a
-	// run is marked as created in the record, but is missing here, its TrainJob was therefore deleted.
+	// TrainJobs contains all TrainJobs of the namespace, by name. The caller must read the TrainJobs after it has
+	// read the record. Therefore, if a run is marked as created in the record, but is missing here, its TrainJob
+	// was deleted.
 	TrainJobs map[string]TrainJob
-	// Taken maps each job that belongs to another TrainJobSource in the namespace to the name of that TrainJobSource.
+	// Taken contains the jobs that belong to other TrainJobSources in the namespace. The key is the name of the job,
+	// and the value is the name of its TrainJobSource.
 	Taken map[string]string
 	Now   int64 // the time, in seconds since 1970
 }

@@ -25,8 +25,8 @@ func (s Size) Resolved(environment, tenants int) ([]byte, error) {
 }
 
 // merge applies a patch to a spec according to RFC 7386. trainyard merges layers in the same way, except for lists
-// whose items have names. No environment of a workload changes such a list, so merge returns the same spec as
-// trainyard would.
+// whose items have names. The layers of a workload's environments change no list whose items have names. Therefore
+// merge returns the same spec as trainyard would.
 func merge(below, patch spec) (spec, error) {
 	a, err := json.Marshal(below)
 	if err != nil {
