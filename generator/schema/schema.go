@@ -35,8 +35,11 @@ func Formats() []Format {
 func Write(e *evaluate.Evaluator, format string, layers bool) ([]byte, error) {
 	formats := Formats()
 	i := slices.IndexFunc(formats, func(f Format) bool { return f.Name == format })
-	if i < 0 || layers && !formats[i].Layers {
-		return nil, fmt.Errorf("unknown schema format %q, or the format has no schema of layers (layers requested: %t)", format, layers)
+	switch {
+	case i < 0:
+		return nil, fmt.Errorf("unknown schema format %q", format)
+	case layers && !formats[i].Layers:
+		return nil, fmt.Errorf("the schema format %s has no schema of layers", format)
 	}
 	return formats[i].write(e, !layers)
 }

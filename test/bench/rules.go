@@ -137,7 +137,7 @@ func (r *RulesReport) sections() []section {
 	m := r.Machine
 	table := section{title: "Figures of rules", header: header, lines: []string{
 		fmt.Sprintf("%s, %d rounds, Prometheus' Go module %s.", r.Date, r.Rounds, r.Version),
-		fmt.Sprintf("%s, %d cores, %s, %s, %s. Load after each column: %s.", m.CPU, m.Cores, m.Memory, m.System, m.FileSystem, strings.Join(loads, ", ")),
+		fmt.Sprintf("%s, %d cores, %s, %s, %s. Load average after the measurements of each column: %s.", m.CPU, m.Cores, m.Memory, m.System, m.FileSystem, strings.Join(loads, ", ")),
 	}}
 	row := func(title string, cell func(RulesSize) string) {
 		cells := []string{title}
