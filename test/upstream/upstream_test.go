@@ -38,7 +38,7 @@ func TestStagesAreAdaptedToMPI(t *testing.T) {
 			[]string{"name: other", "key: a", `trainyard.dev/role`, SimulatedDuration}, "",
 		},
 		"no stage that completes pods":     {"metadata: {name: other}\n", nil, "no stage completes pods"},
-		"a stage without matchExpressions": {complete + "spec: {}\n", nil, "has no matchExpressions"},
+		"a stage without matchExpressions": {complete + "spec: {}\n", nil, "has no spec.selector.matchExpressions"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := adaptStages([]byte(tc.stages))
