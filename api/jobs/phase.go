@@ -56,8 +56,9 @@ func (s Snapshot) Phase() Phase {
 func (s Snapshot) isSuspended() bool { return s.Job.Spec.Suspend != nil && *s.Job.Spec.Suspend }
 
 // hasStarted reports whether mpirun runs or has ended. For a TrainJob without MPI, which has no launcher, hasStarted
-// reports whether the main containers of all nodes run or have ended.
+// reports whether the main containers of all nodes run or have ended. Lost pods do not count.
 func (s Snapshot) hasStarted(pods []Pod) bool {
+	pods = slices.DeleteFunc(slices.Clone(pods), s.isLost)
 	if s.hasLauncher() {
 		return slices.ContainsFunc(pods, func(p Pod) bool { return p.Role == Launcher && p.mainHasStarted() })
 	}
@@ -66,8 +67,12 @@ func (s Snapshot) hasStarted(pods []Pod) bool {
 	return len(nodes) >= s.wantedNodes() && !waiting
 }
 
-// wantedNodes returns the number of nodes that the TrainJob requests, or 1 if the TrainJob does not set the number.
+// wantedNodes returns the number of nodes that the JobSet requests. If it is unknown, wantedNodes returns the number that the
+// TrainJob requests, or 1 if the TrainJob does not set the number.
 func (s Snapshot) wantedNodes() int {
+	if wanted, known := s.Wanted[Node]; known {
+		return wanted.Pods
+	}
 	if s.Job.Spec.Trainer == nil {
 		return 1
 	}

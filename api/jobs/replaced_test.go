@@ -54,6 +54,10 @@ func TestPodsOfEarlierRuns(t *testing.T) {
 	drained.DeletionGracePeriodSeconds = ptr.To[int64](3600)
 	data := podAt(5, "dataset-initializer", "bert-dataset-initializer-0-0-aaaaa", endedAt(8, "Completed")).withPhase(corev1.PodSucceeded)
 	ofNodes := WantedPods{Node: {Pods: 2}}
+	later := func(s Snapshot, second int) Snapshot {
+		s.Now = at(second).Time
+		return s
+	}
 	withData := WantedPods{"dataset-initializer": {Pods: 1}, Node: {Pods: 1, Later: true}, Launcher: {Pods: 1, Later: true}}
 	for name, tc := range map[string]struct {
 		snapshot Snapshot
@@ -74,6 +78,9 @@ func TestPodsOfEarlierRuns(t *testing.T) {
 			newSnapshot(setRoles("launcher", "node"), oldNode), ofNodes, GangScheduling,
 			"Waiting for cluster nodes: 0 of 2 pods are scheduled, 2 missing; Waiting until old pods have ended: 1 pod",
 		},
+		"the launcher saves its work":       {later(newSnapshot(nil, old), 150), nil, Running, "Running on 1 pod"},
+		"the launcher is on a dead node":    {later(newSnapshot(nil, old), 161), WantedPods{Launcher: {Pods: 1}}, GangScheduling, "Waiting for cluster nodes: 0 of 1 pod are scheduled, 1 missing; Waiting until old pods have ended: 1 pod"},
+		"no launcher, and a pod is missing": {newSnapshot(nil, podAt(11, Node, "bert-node-0-0-aaaaa", runningSince(20))), ofNodes, GangScheduling, "Waiting for cluster nodes: 1 of 2 pods are scheduled, 1 missing"},
 		"an unknown number of pods": {
 			newSnapshot(setRoles("launcher", "node"), oldNode, secondNode("", waiting)), nil, GangScheduling, "Waiting for cluster nodes: 0 of 2 pods are scheduled",
 		},

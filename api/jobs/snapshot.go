@@ -75,6 +75,8 @@ type Snapshot struct {
 	Pods []Pod
 	// Wanted holds the numbers of pods that the JobSet requests, or nil if they are unknown.
 	Wanted WantedPods
+	// Now is the time at which the TrainJob and its pods were read. If Now is zero, no pod counts as lost.
+	Now time.Time
 	// Workload is the state of the TrainJob in a queue of Kueue, or nil if it is unknown.
 	Workload *Workload
 }
@@ -90,7 +92,9 @@ func (j Jobs) Get(ctx context.Context, key types.NamespacedName) (Snapshot, erro
 	if err := j.core.Get().Namespace(key.Namespace).Resource("pods").Param("labelSelector", ofJob).Do(ctx).Into(&pods); err != nil {
 		return snapshot, fmt.Errorf("listing the pods of TrainJob %s: %w", key, err)
 	}
-	return MakeSnapshot(snapshot.Job, pods.Items), nil
+	snapshot = MakeSnapshot(snapshot.Job, pods.Items)
+	snapshot.Now = time.Now()
+	return snapshot, nil
 }
 
 // MakeSnapshot returns the snapshot of a TrainJob. The argument "pods" contains all pods whose label JobSetLabel is the name
@@ -170,6 +174,18 @@ func (s Snapshot) isLeftOver(p Pod) bool {
 	resumed := s.resumedAt()
 	return p.CreationTimestamp.Time.Before(resumed) && !p.DeletionTimestamp.Add(-grace).After(resumed)
 }
+
+// lostTime is the time after the end of its grace period from which a pod that still exists counts as lost.
+const lostTime = time.Minute
+
+// isLost reports whether a pod was deleted, and its kubelet has not reported the end of the pod in time. In most cases, the
+// cluster node is dead. The status of a lost pod is outdated: it can say for days that the containers run.
+func (s Snapshot) isLost(p Pod) bool {
+	return p.DeletionTimestamp != nil && !s.Now.IsZero() && s.Now.Sub(p.DeletionTimestamp.Time) > lostTime
+}
+
+// HasEndingPods reports whether a pod is being deleted.
+func (s Snapshot) HasEndingPods() bool { return s.endingPods() > 0 }
 
 // endingPods returns the number of pods that are being deleted.
 func (s Snapshot) endingPods() (n int) {

@@ -129,6 +129,7 @@ func (c *Controller) snapshot(ctx context.Context, job *trainer.TrainJob) (jobs.
 		return jobs.Snapshot{}, fmt.Errorf("listing the pods of the TrainJob: %w", err)
 	}
 	snapshot := jobs.MakeSnapshot(*job, pods.Items)
+	snapshot.Now = c.Now()
 	var err error
 	if snapshot.Wanted, err = c.readWanted(ctx, job); err != nil {
 		return snapshot, err

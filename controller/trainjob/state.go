@@ -39,6 +39,8 @@ type state struct {
 	// expected to change soon, so the message is refreshed less often.
 	cause     *jobs.Cause
 	explained bool
+	// ending is true if a pod is being deleted.
+	ending bool
 	// elsewhere is true if another cluster runs the TrainJob.
 	elsewhere bool
 	// queued is true if the TrainJob is in a queue of Kueue.
@@ -54,7 +56,7 @@ func (s state) isFinal() bool { return s.Phase == jobs.Succeeded || s.Phase == j
 // arrives. If the controller only needs to wait for events, refresh returns 0.
 func (s state) refresh() time.Duration {
 	switch {
-	case s.isFinal(), s.elsewhere && isEarly(s.Phase), s.Phase == jobs.Running && s.blocked.IsZero() && s.lostSince.IsZero(), s.Phase == jobs.Suspended && !s.queued:
+	case s.isFinal(), s.elsewhere && isEarly(s.Phase), s.Phase == jobs.Running && s.isUndisturbed(), s.Phase == jobs.Suspended && !s.queued:
 		return 0
 	case s.explained:
 		return explainInterval
@@ -62,9 +64,13 @@ func (s state) refresh() time.Duration {
 	return refreshInterval
 }
 
+// isUndisturbed reports whether a running training has all its pods, and nothing delays its end. Otherwise, the phase or the
+// cause of the delay can change without an event: a pod counts as lost some time after it was deleted.
+func (s state) isUndisturbed() bool { return s.blocked.IsZero() && s.lostSince.IsZero() && !s.ending }
+
 // observe returns the current state of a TrainJob.
 func (c *Controller) observe(snapshot jobs.Snapshot, before state, now time.Time) state {
-	current := state{Phase: snapshot.Phase(), Message: snapshot.Summary(), queued: snapshot.Queue() != "", elsewhere: snapshot.ManagedElsewhere(), blocked: snapshot.BlockedSince()}
+	current := state{Phase: snapshot.Phase(), Message: snapshot.Summary(), queued: snapshot.Queue() != "", elsewhere: snapshot.ManagedElsewhere(), ending: snapshot.HasEndingPods(), blocked: snapshot.BlockedSince()}
 	switch {
 	case current.isFinal() && before.Phase == current.Phase && before.ended:
 		return before // keep the message, because the pods and logs that explain it can be deleted by now

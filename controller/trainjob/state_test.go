@@ -67,6 +67,30 @@ func TestPodsThatEndAreNoWait(t *testing.T) {
 	}
 }
 
+// TestLauncherOnDeadNode: if the cluster node of the launcher is dead, the pod of the launcher stays, and its status says that it
+// runs. The controller must notice the loss without an event, and must not report Running any more.
+func TestLauncherOnDeadNode(t *testing.T) {
+	c, deleted := newTestController(), start.Add(5*time.Hour)
+	snapshot := waiting(start)
+	launcher := &snapshot.Pods[0]
+	launcher.Role, launcher.DeletionTimestamp = jobs.Launcher, &metav1.Time{Time: deleted}
+	launcher.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: jobs.MainContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(start.Add(time.Second))}},
+	}}
+	snapshot.Now = deleted
+	seen := c.observe(snapshot, state{Phase: jobs.Running, started: true}, snapshot.Now)
+	if seen.Phase != jobs.Running || seen.refresh() == 0 {
+		t.Errorf("phase %s, observed again after %s, want Running and another observation", seen.Phase, seen.refresh())
+	}
+	for range 10 {
+		snapshot.Now = snapshot.Now.Add(refreshInterval)
+		seen = c.observe(snapshot, seen, snapshot.Now)
+	}
+	if seen.Phase != jobs.GangScheduling || !seen.waiting.IsZero() {
+		t.Errorf("phase %s, waiting since %s, want GangScheduling without a wait for cluster nodes", seen.Phase, seen.waiting)
+	}
+}
+
 // TestOldExplanationIsForgotten: if a TrainJob returns to a phase, for example because JobSet restarted it, the controller must not
 // report the cause that it found for the earlier stay in this phase.
 func TestOldExplanationIsForgotten(t *testing.T) {

@@ -84,6 +84,7 @@ func (c *Controller) stillWaits(ctx context.Context, job *trainer.TrainJob, sinc
 		return false, err
 	}
 	snapshot := jobs.MakeSnapshot(*live, pods.Items)
+	snapshot.Now = c.Now()
 	snapshot.Wanted = wanted
 	waits := snapshot.Phase() == jobs.GangScheduling && !snapshot.GangWait().After(since)
 	if snapshot.GangWait().IsZero() && snapshot.AwaitsPodEnds() {
