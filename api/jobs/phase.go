@@ -106,7 +106,8 @@ func (p Pod) isReady() bool {
 	return ready
 }
 
-// readySince returns the time at which the pod became ready. The result "ready" is false if the pod is not ready.
+// readySince returns the time since which the pod has been ready. If the pod is not ready, the time is zero, and the
+// result "ready" is false.
 func (p Pod) readySince() (since time.Time, ready bool) {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {

@@ -24,8 +24,8 @@ type progress struct {
 	latest map[subject]time.Time
 }
 
-// evicted is the reason of events with which Kubernetes reports that it evicts a pod because of a taint, and also that it does
-// not evict the pod after all. The constant "cancelled" stands for the reason of the latter events.
+// evicted is the reason of two kinds of events: Kubernetes evicts a pod because of a taint, or Kubernetes cancels such an
+// eviction. To distinguish them, progress.latest contains the second kind under the constant "cancelled".
 const (
 	evicted   = "TaintManagerEviction"
 	cancelled = evicted + ": cancelled"
@@ -61,7 +61,7 @@ func (p progress) isRelevant(pod Pod) bool {
 	return slices.ContainsFunc(p.relevant, func(other Pod) bool { return other.Name == pod.Name })
 }
 
-// follows reports whether an event with the given reason, about the same object, comes after the event e or in the same second.
+// follows reports whether the object of the event e has an event with the given reason that is as late as e or later.
 func (p progress) follows(e corev1.Event, reason string) bool {
 	about := subjectOf(e)
 	about.reason = reason
@@ -148,9 +148,9 @@ func (s Snapshot) podOf(e corev1.Event) (pod Pod, exists bool) {
 // all pods when it created this pod.
 const restartLabel = "jobset.sigs.k8s.io/restart-attempt"
 
-// attemptedAt returns the time at which the current attempt to run the TrainJob began: the time at which the TrainJob was
-// last resumed or, if JobSet has restarted all pods since, the creation of the oldest new pod. attemptedAt returns zero for
-// the first attempt.
+// attemptedAt returns the time at which the current attempt to run the TrainJob began. If JobSet has restarted all pods,
+// this is the creation time of the oldest new pod. If the TrainJob was resumed later, or JobSet has restarted no pods, this
+// is the time of the last resumption. attemptedAt returns zero for the first attempt.
 func (s Snapshot) attemptedAt() time.Time {
 	var began time.Time
 	if since := s.resumedAt(); since.After(s.Job.CreationTimestamp.Time) {
@@ -175,8 +175,9 @@ func later(a, b time.Time) time.Time {
 }
 
 var (
-	// mountReasons lists the reasons of events about volumes that cannot be mounted. The kubelet mounts all volumes before it
-	// starts a container, and again later to update them, so these problems are solved when any container has started.
+	// mountReasons lists the reasons of events about volumes that cannot be mounted. The kubelet mounts all volumes before
+	// it starts the first container, so these problems are solved when a container has started. Later events with these
+	// reasons are about updates of volumes, and do not stop the pod.
 	mountReasons = []string{"FailedMount", "FailedAttachVolume"}
 	// startReasons lists the reasons of events about containers that cannot start.
 	startReasons = []string{"Failed", "BackOff", "ErrImageNeverPull", "InspectFailed", "FailedCreatePodSandBox"}
@@ -233,7 +234,8 @@ func (s Snapshot) isReplaced(e corev1.Event) bool {
 	})
 }
 
-// evictionDelay is the time after which Kubernetes by default deletes the pods of a cluster node that is not ready.
+// evictionDelay is the default time for which Kubernetes waits before it deletes the pods of a cluster node that is not
+// ready.
 const evictionDelay = 5 * time.Minute
 
 // hasRecovered reports whether the cluster node of a pod became ready again after an event NodeNotReady, and before the

@@ -52,8 +52,8 @@ func TestMissingPodsWaitSinceNow(t *testing.T) {
 	}
 }
 
-// TestPodsThatEndAreNoWait: while JobSet waits until old pods have ended, the gang timeout must not run, because no new pod waits for
-// a cluster node.
+// TestPodsThatEndAreNoWait: while JobSet waits until old pods have ended, no new pod waits for a cluster node, so the gang
+// timeout must not run.
 func TestPodsThatEndAreNoWait(t *testing.T) {
 	c, now := newTestController(), start.Add(5*time.Hour)
 	snapshot := waiting(start)
@@ -67,8 +67,9 @@ func TestPodsThatEndAreNoWait(t *testing.T) {
 	}
 }
 
-// TestLauncherOnDeadNode: if the cluster node of the launcher is dead, the pod of the launcher stays, and its status says that it
-// runs. The controller must notice the loss without an event, and must not report Running any more.
+// TestLauncherOnDeadNode: if the cluster node of the launcher is dead, the launcher's pod is not removed, and its status
+// still says that its container runs. Although no event arrives, the controller must notice the loss, and must stop
+// reporting the phase Running.
 func TestLauncherOnDeadNode(t *testing.T) {
 	c, deleted := newTestController(), start.Add(5*time.Hour)
 	snapshot := waiting(start)
@@ -91,8 +92,8 @@ func TestLauncherOnDeadNode(t *testing.T) {
 	}
 }
 
-// TestOldExplanationIsForgotten: if a TrainJob returns to a phase, for example because JobSet restarted it, the controller must not
-// report the cause that it found for the earlier stay in this phase.
+// TestOldExplanationIsForgotten: a TrainJob can enter the same phase a second time, for example after JobSet has restarted
+// it. The controller must then not report the cause that it found the first time.
 func TestOldExplanationIsForgotten(t *testing.T) {
 	c, key := newTestController(), types.NamespacedName{Namespace: "team", Name: "bert"}
 	snapshot := waiting(start)

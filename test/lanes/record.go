@@ -51,7 +51,8 @@ func (r Repository) Records() (map[string]Record, error) {
 // keepsInputs reports whether two commits contain the same inputs of a lane, and the same recipe for the lane in the
 // Makefile. The comparison leaves out comments in a file if readsComments returns false for it. The comparison also
 // leaves out the files that contain the records, because each recorded run changes these files. If usesModules returns
-// true for the lane, the comparison of go.mod covers only the versions in go.mod.
+// true for the lane, keepsInputs compares only the module versions in the two go.mod files, and not the rest of these
+// files.
 func (r Repository) keepsInputs(ctx context.Context, lane Lane, before, after string) (bool, error) {
 	withCode, others, err := r.changedInputs(ctx, lane, before, after)
 	if err != nil || len(others) > 0 {
