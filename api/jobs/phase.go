@@ -56,7 +56,7 @@ func (s Snapshot) Phase() Phase {
 func (s Snapshot) isSuspended() bool { return s.Job.Spec.Suspend != nil && *s.Job.Spec.Suspend }
 
 // hasStarted reports whether mpirun runs or has ended. For a TrainJob without MPI, which has no launcher, hasStarted
-// reports whether the main containers of all nodes run or have ended. Lost pods do not count.
+// reports whether the main containers of all nodes run or have ended. Lost pods (see isLost) do not count.
 func (s Snapshot) hasStarted(pods []Pod) bool {
 	pods = slices.DeleteFunc(slices.Clone(pods), s.isLost)
 	if s.hasLauncher() {
@@ -67,14 +67,15 @@ func (s Snapshot) hasStarted(pods []Pod) bool {
 	return len(nodes) >= s.wantedNodes() && !waiting
 }
 
-// wantedNodes returns the number of nodes that the JobSet requests. If it is unknown, wantedNodes returns the number that the
-// TrainJob requests, or 1 if the TrainJob does not set the number.
+// wantedNodes returns the number of nodes that the JobSet requests. If this number is unknown, wantedNodes returns the
+// number that the TrainJob requests, or 1 if the TrainJob does not set the number. A JobSet that has ended deletes the nodes
+// that still run, so wantedNodes then returns 1.
 func (s Snapshot) wantedNodes() int {
-	if wanted, known := s.Wanted[Node]; known {
-		return wanted.Pods
-	}
-	if s.Job.Spec.Trainer == nil {
+	switch wanted, known := s.Wanted[Node]; {
+	case known && wanted.Ended, !known && s.Job.Spec.Trainer == nil:
 		return 1
+	case known:
+		return wanted.Pods
 	}
 	return int(ptr.Deref(s.Job.Spec.Trainer.NumNodes, 1))
 }
@@ -106,7 +107,7 @@ func (p Pod) isReady() bool {
 	return ready
 }
 
-// readySince returns the time since which the pod has been ready. If the pod is not ready, the time is zero, and the
+// readySince returns the time at which the pod became ready. If the pod is not ready, the time is zero, and the
 // result "ready" is false.
 func (p Pod) readySince() (since time.Time, ready bool) {
 	for _, c := range p.Status.Conditions {

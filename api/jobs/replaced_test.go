@@ -12,8 +12,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TestFailuresOfReplacedPods: the failure of a pod must not be reported if the Job has replaced the pod, unless the TrainJob failed
-// because of this pod. Failures of an earlier run must not be reported at all.
+// TestFailuresOfReplacedPods: if the Job has replaced a failed pod, the failure must be reported only if the TrainJob
+// failed because of this pod. Failures of an earlier run must never be reported.
 func TestFailuresOfReplacedPods(t *testing.T) {
 	const name = "bert-node-0-0-bbbbb"
 	old := podAt(11, Node, "bert-node-0-0-aaaaa", endedAt(500, "OOMKilled"))
@@ -42,8 +42,9 @@ func TestFailuresOfReplacedPods(t *testing.T) {
 	}
 }
 
-// TestPodsOfEarlierRuns: after a TrainJob was resumed or restarted, pods of its earlier run must not count, because they are being
-// deleted.
+// TestPodsOfEarlierRuns: when a TrainJob is resumed, pods of its earlier run can still be ending. These pods must not
+// count as pods of the new run. If pods of the new run do not exist yet, the summary must say that old pods have not
+// ended.
 func TestPodsOfEarlierRuns(t *testing.T) {
 	old := podAt(11, Launcher, "bert-launcher-0-0-aaaaa", runningSince(20)).ending(100)
 	oldNode := podAt(11, Node, "bert-node-0-0-aaaaa", runningSince(20)).ending(100)
@@ -81,6 +82,17 @@ func TestPodsOfEarlierRuns(t *testing.T) {
 		"the launcher saves its work":       {later(newSnapshot(nil, old), 150), nil, Running, "Running on 1 pod"},
 		"the launcher is on a dead node":    {later(newSnapshot(nil, old), 161), WantedPods{Launcher: {Pods: 1}}, GangScheduling, "Waiting for cluster nodes: 0 of 1 pod are scheduled, 1 missing; Waiting until old pods have ended: 1 pod"},
 		"no launcher, and a pod is missing": {newSnapshot(nil, podAt(11, Node, "bert-node-0-0-aaaaa", runningSince(20))), ofNodes, GangScheduling, "Waiting for cluster nodes: 1 of 2 pods are scheduled, 1 missing"},
+		"preflight failed, and the JobSet has ended": {
+			newSnapshot(setRoles("launcher", "node"), podAt(11, Launcher, "bert-launcher-0-0-aaaaa", waiting).withPhase(corev1.PodFailed), oldNode),
+			WantedPods{Node: {Pods: 2, Ended: true}, Launcher: {Pods: 1, Ended: true}}, Initializing, "Starting: 0 of 2 pods are ready",
+		},
+		"no launcher, and the JobSet has ended": {
+			newSnapshot(nil, podAt(11, Node, "bert-node-0-0-aaaaa", endedAt(30, "Error")).withPhase(corev1.PodFailed)), WantedPods{Node: {Pods: 2, Ended: true}}, Running, "Running on 1 pod",
+		},
+		"an initializer failed, and the JobSet has ended": {
+			newSnapshot(nil, podAt(11, "dataset-initializer", "bert-dataset-initializer-0-0-aaaaa", endedAt(30, "Error")).withPhase(corev1.PodFailed)),
+			WantedPods{"dataset-initializer": {Pods: 1, Ended: true}, Node: {Pods: 2, Later: true, Ended: true}}, Initializing, "Starting: 0 of 1 pod are ready",
+		},
 		"an unknown number of pods": {
 			newSnapshot(setRoles("launcher", "node"), oldNode, secondNode("", waiting)), nil, GangScheduling, "Waiting for cluster nodes: 0 of 2 pods are scheduled",
 		},
@@ -95,7 +107,8 @@ func TestPodsOfEarlierRuns(t *testing.T) {
 	}
 }
 
-// TestInactiveWorkload: the reason of a suspension must depend on the field spec.active of the Workload.
+// TestInactiveWorkload: the diagnosis must give different reasons for a suspension, depending on whether the Workload
+// is inactive (spec.active is false).
 func TestInactiveWorkload(t *testing.T) {
 	const timeout = "Suspended, because its pods were not scheduled within 10m0s."
 	timedOut := func(j *trainer.TrainJob) {

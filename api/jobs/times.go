@@ -26,8 +26,8 @@ type Times struct {
 	Ended time.Time
 }
 
-// Times returns the times of the TrainJob. If a Job has created several pods with the same index, only the latest pod
-// counts.
+// Times returns the times of the TrainJob. If a Job has created several pods with the same index, Times uses only the
+// latest pod.
 func (s Snapshot) Times() Times {
 	times := Times{Created: s.Job.CreationTimestamp.Time, Resumed: s.resumedAt(), Scheduled: s.scheduledAt(), Started: s.startedAt()}
 	if condition := meta.FindStatusCondition(s.Job.Status.Conditions, s.Outcome().Condition); condition != nil {
@@ -106,8 +106,8 @@ func (s Snapshot) CountScheduled() (scheduled, waiting int) {
 }
 
 // GangWait returns the time at which pods of the TrainJob began to wait for cluster nodes, or zero if no pod waits. If
-// JobSet creates all pods again, or creates pods after an initializer has ended, GangWait returns the creation time of
-// the new pods. Pods that do not exist yet are ignored.
+// JobSet has created all pods again, or has created pods after an initializer ended, GangWait returns the creation
+// time of the new pods. GangWait ignores pods that do not exist yet.
 func (s Snapshot) GangWait() time.Time {
 	if s.Phase() != GangScheduling {
 		return time.Time{}
@@ -129,9 +129,9 @@ func (s Snapshot) HasPodSince(at time.Time) bool {
 	return slices.ContainsFunc(s.Pods, func(p Pod) bool { return !p.CreationTimestamp.Time.Before(at) })
 }
 
-// BlockedSince returns the time from which a sidecar, such as the proxy of a service mesh, has kept the TrainJob
-// from ending. This is the time at which the main container of the sidecar's pod ended. BlockedSince returns zero if
-// no sidecar keeps the TrainJob from ending.
+// BlockedSince returns the time from which a sidecar, such as the proxy of a service mesh, has prevented the
+// TrainJob from ending. This is the time at which the main container in the pod of the sidecar ended. BlockedSince
+// returns zero if no sidecar prevents the end.
 func (s Snapshot) BlockedSince() time.Time {
 	for _, pod := range s.LatestAttempts() {
 		if pod.sidecar() == "" {
@@ -168,7 +168,7 @@ func creation(fields []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 }
 
 // Creator returns the name of the program that created the TrainJob, such as "kubectl-create", or an empty string if it is
-// unknown. The result can be the name of another program if the TrainJob was changed after its creation.
+// unknown. If another program changed the TrainJob later, the result can be the name of this other program.
 func (s Snapshot) Creator() string {
 	for _, f := range creation(s.Job.ManagedFields) {
 		return f.Manager
@@ -193,5 +193,11 @@ func StripJobSet(set *jobset.JobSet) {
 		job.Template.Spec.Parallelism = r.Template.Spec.Parallelism
 		kept = append(kept, job)
 	}
-	set.ManagedFields, set.Spec, set.Status = nil, jobset.JobSetSpec{ReplicatedJobs: kept}, jobset.JobSetStatus{}
+	var ends []metav1.Condition
+	for _, c := range set.Status.Conditions {
+		if isEnd(c) {
+			ends = append(ends, metav1.Condition{Type: c.Type, Status: c.Status})
+		}
+	}
+	set.ManagedFields, set.Spec, set.Status = nil, jobset.JobSetSpec{ReplicatedJobs: kept}, jobset.JobSetStatus{Conditions: ends}
 }

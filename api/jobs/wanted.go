@@ -9,6 +9,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -22,20 +23,28 @@ type Wanted struct {
 	Pods int
 	// Later is true if JobSet creates the pods only after the pods of another role have started or ended.
 	Later bool
+	// Ended is true if the JobSet has ended. It then creates no more pods, and deletes the pods that still run.
+	Ended bool
 }
 
 // CountWanted returns the numbers of pods that a JobSet requests.
 func CountWanted(set *jobset.JobSet) WantedPods {
-	wanted := WantedPods{}
+	wanted, ended := WantedPods{}, slices.ContainsFunc(set.Status.Conditions, isEnd)
 	for _, r := range set.Spec.ReplicatedJobs {
 		pods := r.Replicas * ptr.Deref(r.Template.Spec.Parallelism, 1)
-		wanted[Role(r.Name)] = Wanted{Pods: int(pods), Later: len(r.DependsOn) > 0}
+		wanted[Role(r.Name)] = Wanted{Pods: int(pods), Later: len(r.DependsOn) > 0, Ended: ended}
 	}
 	return wanted
 }
 
-// missingPods returns the number of pods that JobSet should have created by now, but that do not exist or are being deleted. If
-// the Job of a role has succeeded, as the Job of an initializer does, its pods may have been deleted, and are not missing.
+// isEnd reports whether a condition of a JobSet says that the JobSet has ended.
+func isEnd(c metav1.Condition) bool {
+	return (c.Type == string(jobset.JobSetCompleted) || c.Type == string(jobset.JobSetFailed)) && c.Status == metav1.ConditionTrue
+}
+
+// missingPods returns the number of missing pods. A pod is missing if JobSet should have created it by now, but it
+// does not exist or is being deleted. Deleted pods of a Job that has succeeded, such as the Job of an initializer,
+// are not missing.
 func (s Snapshot) missingPods() int {
 	exist, existed := map[Role]int{}, map[Role]bool{}
 	for i := range s.Pods {
@@ -48,7 +57,7 @@ func (s Snapshot) missingPods() int {
 	}
 	missing := 0
 	for role, wanted := range s.Wanted {
-		if (existed[role] || !wanted.Later) && !s.hasSucceeded(role) {
+		if (existed[role] || !wanted.Later) && !wanted.Ended && !s.hasSucceeded(role) {
 			missing += max(0, wanted.Pods-exist[role])
 		}
 	}
@@ -75,7 +84,7 @@ func (s Snapshot) hasSucceeded(role Role) bool {
 	})
 }
 
-// LacksPods reports whether pods are missing that JobSet should have created.
+// LacksPods reports whether pods are missing that JobSet should have created by now.
 func (s Snapshot) LacksPods() bool { return s.missingPods() > 0 }
 
 // wantedPods reads the numbers of pods from the JobSet of a TrainJob. The result is nil if the JobSet does not exist yet, or

@@ -69,8 +69,8 @@ func limitOf(limit *int32) int {
 	return int(*limit)
 }
 
-// reportDenied adds a problem for each job that does not run because the admission rules forbid it. A job whose run began
-// before the rules forbade it is not reported.
+// reportDenied adds a problem for each job whose start the admission rules prevent. If a run of the job's version in
+// Git has already started, reportDenied adds no problem.
 func (r *round) reportDenied() {
 	for _, job := range r.commit.tree.Jobs {
 		if r.result.States[job.Name()] == plan.Denied {
@@ -98,11 +98,12 @@ func (r *round) reportRefused(err error) {
 // the rules or the rights. A job that exceeds the quota of its namespace does not count as denied, because the API
 // server admits it as soon as other jobs have ended.
 func isDenial(err error) bool {
-	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) && !reconcile.IsOverQuota(err)
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) ||
+		apierrors.IsForbidden(err) && !reconcile.IsOverQuota(err)
 }
 
-// errorsIn returns the errors from which errors.Join created an error. If one of them was itself created
-// by errors.Join, errorsIn returns its parts instead.
+// errorsIn returns all errors that errors.Join has combined, even if the calls of errors.Join were
+// nested. If the argument is a single error, errorsIn returns only this error.
 func errorsIn(err error) (all []error) {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
