@@ -62,9 +62,9 @@ func source(repoURL, revision, folder string) fields {
 }
 
 // applicationSet returns an ApplicationSet. The name of each generated Application consists of the argument "name", a full
-// stop, and the argument "suffix". The suffix is a template, which Argo CD fills in for each element of the generators.
-// The names of these Applications differ from the names of all other Applications in the bundle. In the argument "spec",
-// the project and all other fields that grant permissions must not depend on the generators.
+// stop, and the argument "suffix". The suffix is a template, which Argo CD fills in for each element of the generators. No
+// other Application of the bundle can have one of these names. In the argument "spec", fields that grant permissions, such
+// as the project, must not depend on the generators.
 func (a argocdWriter) applicationSet(name, suffix string, generators []fields, annotations map[string]string, spec fields) fields {
 	metadata := fields{"name": name + "." + suffix, "labels": a.labels()}
 	if annotations != nil {
@@ -85,8 +85,8 @@ func (a argocdWriter) clusterSet() fields {
 	revision, folder := a.findSource()
 	var elements []fields
 	for _, name := range slices.Sorted(maps.Keys(a.Clusters)) {
-		// Each element of the list generator must contain both the key "server" and the key "name", because the
-		// template uses both keys and fails if a key is missing.
+		// Each element of the list generator must contain the keys "server" and "name", because the template
+		// uses both keys, and fails if one of them is missing.
 		element := fields{"cluster": name, "server": "", "name": "", "revision": cmp.Or(a.Clusters[name].Revision, revision)}
 		maps.Copy(element, newDestination(a.Clusters[name].Cluster, ""))
 		delete(element, "namespace")
@@ -98,10 +98,10 @@ func (a argocdWriter) clusterSet() fields {
 	return a.applicationSet(a.uniqueName(), "{{.cluster}}", []fields{{"list": fields{"elements": elements}}}, serverSideDiff, spec)
 }
 
-// tenantSet returns the ApplicationSet with one Application for each folder of a team's repositories. Argo CD does not
-// sync these Applications automatically, because Argo CD cannot queue TrainJobs. The project, the cluster and the
-// namespace of an Application do not depend on the names of folders, because the team chooses the names of the
-// folders.
+// tenantSet returns the ApplicationSet of a team. The ApplicationSet generates one Application for each folder that
+// tenant.Applications.Folders selects in the team's repositories. Argo CD does not sync these Applications
+// automatically, because Argo CD cannot queue TrainJobs. The project, the cluster and the namespace of an
+// Application do not depend on the names of folders, because the team chooses the names of the folders.
 func (a argocdWriter) tenantSet(name string, tenant object.Tenant) fields {
 	revision := cmp.Or(tenant.Applications.Revision, "HEAD")
 	var generators, directories []fields

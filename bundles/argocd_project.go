@@ -34,10 +34,10 @@ var openShiftNamespaces = []string{
 }
 
 // platformDestinations allows all namespaces except the namespaces of Argo CD and of the cluster's own software. Everybody
-// who can write to the platform's repository can add RoleBindings to the allowed namespaces. With a RoleBinding in a
-// forbidden namespace, an attacker could control Argo CD or the cluster. If the namespace of a destination begins with an
-// exclamation mark, Argo CD forbids this namespace in all clusters. Therefore each forbidden namespace needs only one
-// destination.
+// who can write to the platform's repository can add RoleBindings to the allowed namespaces. The other namespaces are
+// forbidden, because a RoleBinding there would let an attacker control Argo CD or the cluster. If the namespace of a
+// destination begins with an exclamation mark, Argo CD forbids this namespace in all clusters. Therefore each forbidden
+// namespace needs only one destination, and not one for each cluster.
 func (a argocdWriter) platformDestinations() []fields {
 	forbidden := []string{a.Namespace, "kube-*"}
 	if a.Delivery.Target.OpenShift {

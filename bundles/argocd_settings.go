@@ -82,7 +82,7 @@ func settingsFile(folder, name string) string {
 
 func withoutExtension(file string) string { return strings.TrimSuffix(file, path.Ext(file)) }
 
-// mustYAML returns a value as YAML. Callers may pass only types whose conversion to YAML cannot fail.
+// mustYAML converts a value to YAML. It ignores errors, so callers may pass only values whose conversion cannot fail.
 func mustYAML(value any) string {
 	text, _ := yaml.Marshal(value)
 	return string(text)

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// RefusedError reports that a folder was not changed, because files in the folder would be lost.
+// RefusedError reports that a folder was not changed, because the change would delete or overwrite unknown or edited
+// files in the folder.
 type RefusedError struct {
 	Dir   string
 	Files []string // paths relative to Dir, each with the reason
@@ -26,10 +27,10 @@ func (r *RefusedError) Error() string {
 	return fmt.Sprintf("%s holds files that would be lost: %s%s", r.Dir, strings.Join(listed, ", "), more)
 }
 
-// Check returns a *RefusedError if Write would delete or overwrite unknown or edited files. The method Check
-// refuses unknown files unless the Writer's field KeepUnknown is true. Even if KeepUnknown is true, Check
-// refuses an unknown file whose path conflicts with the path of a generated file. The method Check refuses
-// generated files that somebody edited, unless the Writer's field Force is true.
+// Check returns a *RefusedError if Write would delete or overwrite unknown files, or generated files that
+// somebody edited. If the Writer's field KeepUnknown is true, Check accepts unknown files whose paths do not
+// conflict with the paths of generated files. If the Writer's field Force is true, Check accepts edited
+// files.
 func (p *Plan) Check() error {
 	var unknown, edited []string
 	wanted, folders := p.tree.listPaths(), map[string]bool{}
@@ -52,8 +53,8 @@ func (p *Plan) Check() error {
 	return nil
 }
 
-// belowFile reports whether an unknown file is in a folder that a generated file would replace. If the folder itself
-// is unknown, belowFile returns false: Check then reports the folder, and not each file in it.
+// belowFile reports whether a generated file would replace a folder that contains the unknown file. If the folder
+// itself is unknown, belowFile returns false, because Check reports the folder, and not each file in it.
 func (p *Plan) belowFile(name string, wanted map[string]bool) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if wanted[dir] {

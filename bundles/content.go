@@ -7,8 +7,8 @@ import (
 )
 
 // Content is the content of a file, split into pieces. Objects of the same shape differ only in the values of
-// parameters, so the files of these objects share most pieces. Therefore a bundle needs far less memory than the total
-// size of its files. Callers must not modify the pieces of a Content.
+// parameters. In memory, the files of these objects share the other pieces, so a bundle needs far less memory than the
+// total size of its files. Callers must not modify the pieces of a Content.
 type Content [][]byte
 
 // Text returns a Content that consists of one piece.

@@ -13,9 +13,9 @@ import (
 	"syscall"
 )
 
-// fill writes the tree to the staging folder, which will replace the present folder. For unchanged files, and for unknown
-// files (files that the manifest does not list), fill creates hard links. fill writes new and changed files. Changed
-// files and existing folders keep their modes.
+// fill writes the tree to the staging folder, which will replace the present folder. fill writes new and changed files.
+// It creates hard links to unchanged files, and to unknown files (files that the manifest does not list). Changed files
+// and existing folders keep their modes.
 //
 // fill does not flush files to the disk, because flushing would make a run with 3,000 files take two to eight
 // times as long. After a power failure, users can generate the lost files again.
@@ -37,8 +37,8 @@ func (p *Plan) fill(ctx context.Context, s *staging) error {
 	if err := p.linkUnknown(ctx, s); err != nil {
 		return err
 	}
-	// The mode of a folder can make its subfolders unreachable. Therefore subfolders get their mode before
-	// their parent folder.
+	// The mode of a folder can make its subfolders unreachable. Therefore the loop sets the mode of each
+	// folder after the modes of its subfolders.
 	for _, folder := range slices.Backward(folders) {
 		if e, ok := p.present[folder]; ok && e.info.IsDir() {
 			if err := s.root.Chmod(inNew(folder), e.info.Mode()); err != nil {
@@ -81,9 +81,10 @@ func (p *Plan) listFolders() []string {
 	return append([]string{"."}, slices.Sorted(maps.Keys(folders))...)
 }
 
-// put adds a file to the staging folder. For an unchanged file, put creates a hard link if the file
-// system allows it. Otherwise put writes the file. If an unchanged file is in another mounted file
-// system, put returns errMounted.
+// put adds a file to the staging folder. If the file is unchanged, put creates a hard link to the
+// present file. If the file is new or changed, or if the hard link cannot be created, put writes
+// the file. However, if the unchanged file is in a subfolder on which another file system is
+// mounted, put returns errMounted.
 func (p *Plan) put(s *staging, f hashedFile) error {
 	before := p.present[f.Path]
 	if before.generated && before.digest == f.digest {
@@ -100,8 +101,8 @@ func (p *Plan) put(s *staging, f hashedFile) error {
 var errMounted = errors.New("is in a mounted folder, which cannot be replaced: unmount this folder, or write to a folder inside the mounted folder")
 
 // link creates a hard link, so that the old and the new folder share a file. If somebody edits a shared file during the
-// run, the edit is visible in both folders, and is not lost. The run writes changed files only as new files, so the old
-// folder stays intact until the swap of the two folders.
+// run, the edit is visible in both folders, and is not lost. The run itself never writes to a shared file: it creates a
+// new file for each changed file. Therefore the old folder stays intact until the swap of the two folders.
 func (p *Plan) link(s *staging, name string) error {
 	return p.parent.link(p.parent.root, path.Join(p.name, name), path.Join(s.name, inNew(name)))
 }

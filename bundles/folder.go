@@ -32,8 +32,8 @@ func (e entry) pathLabel(path string) string {
 	return path
 }
 
-// read compares the present folder with its manifest, and records the files and folders in the plan. If
-// the folder does not exist, the method "read" leaves the plan unchanged.
+// read compares the present folder with its manifest, and records the content of the folder in the
+// plan. If the folder does not exist, the method "read" leaves the plan unchanged.
 func (p *Plan) read(ctx context.Context) error {
 	info, err := p.parent.root.Lstat(p.name)
 	switch {
@@ -116,8 +116,8 @@ func digestOf(ctx context.Context, root *os.Root, name string) (d digest, err er
 	return d, nil
 }
 
-// listTree returns the files and folders below root, by path. listTree reads a folder only if the function "enter"
-// returns true.
+// listTree returns root, and the files and folders below root. The keys of the result are their paths. listTree
+// reads the content of a folder only if the function "enter" returns true for this folder.
 func listTree(ctx context.Context, root *os.Root, enter func(dir string) bool) (map[string]fs.FileInfo, error) {
 	infos := map[string]fs.FileInfo{}
 	return infos, fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
@@ -146,9 +146,9 @@ func readFolderManifest(root *os.Root) ([]byte, error) {
 	return readManifest(root.Open(ManifestName))
 }
 
-// maxManifest is the maximum number of bytes that are read from a manifest. A manifest of maxManifest bytes can list a few
-// hundred thousand files. If a manifest has more than maxManifest bytes, only the first maxManifest bytes are read. Files
-// that the manifest lists after the first maxManifest bytes count as unknown files.
+// maxManifest is the maximum number of bytes that are read from a manifest. A manifest of maxManifest bytes can list more
+// than a hundred thousand files. If a manifest is longer, its remainder is ignored, so files that only the remainder lists
+// count as unknown files.
 const maxManifest = 16 << 20
 
 // readManifest reads and closes a manifest. The arguments are the results of the call that opened the manifest.
@@ -177,9 +177,9 @@ func addParents(folders map[string]bool, file string) {
 	}
 }
 
-// checkUnchanged returns an error if the folder has changed since the plan read it. The argument "name" is the path of the
-// folder in its parent directory. This path differs before and after the swap with the new folder. checkUnchanged does not
-// compare the contents of files, so checkUnchanged is about ten times as fast as reading the folder again.
+// checkUnchanged returns an error if the folder has changed since the plan read it. The argument "name" is the current
+// path of the folder, relative to the parent directory. The swap with the new folder changes this path. checkUnchanged
+// does not compare the contents of files, and is therefore about ten times as fast as reading the folder again.
 func (p *Plan) checkUnchanged(ctx context.Context, name string) error {
 	now := map[string]fs.FileInfo{}
 	root, err := p.parent.root.OpenRoot(name)

@@ -1,5 +1,6 @@
-// Package bundles renders an object.Set as files, and writes them to a folder. A bundle contains exactly the objects
-// of the object.Set. Depending on the format, a bundle also contains other files, such as kustomization.yaml.
+// Package bundles renders an object.Set as files, and writes them to a folder. A bundle contains all objects of the
+// object.Set. Depending on the format, a bundle also contains other files, such as kustomization.yaml or the
+// resources of Argo CD.
 package bundles
 
 import (

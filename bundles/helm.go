@@ -18,7 +18,7 @@ import (
 )
 
 // helm is the format "helm", in which a bundle is a Helm chart. Parameters become values of the chart. A parameter is a
-// scalar that objects copy from the document.
+// scalar in an object. Its value is copied or computed from a field of the document.
 type helm struct{}
 
 var _ Format = helm{}
@@ -39,9 +39,9 @@ var helmPaths = map[string]string{
 	"helm/helmignore":  ".helmignore",
 }
 
-// Render returns a chart with a template for each component. With the default values, the chart installs exactly
-// the bundle's objects. However, RoleBindings of new tenants can be missing until the next upgrade (see
-// includeCondition).
+// Render returns a chart with a template for each component. With the default values, a release contains
+// exactly the objects in b.Objects, with one exception: the RoleBindings and ClusterRoleBindings of new
+// tenants can be missing until the next upgrade (see includeCondition).
 func (helm) Render(ctx context.Context, b Bundle) (Tree, error) {
 	c, err := newHelmChart(ctx, b)
 	if err != nil {

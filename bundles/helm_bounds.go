@@ -15,10 +15,12 @@ type boundCheck struct {
 	sums  []int // the numbers N of the template variables $sN that must not exceed the limit
 }
 
-// addBounds adds checks of bounds to the chart. A bound is a limit that one or more sums must not exceed. If a
-// bound compares a single whole number of the chart's values with a constant, the bound becomes a minimum or a
-// maximum in the schema. A template checks the other bounds that depend on the chart's values, such as a bound that
-// compares two values.
+// addBounds adds checks of bounds to the chart. A bound has a limit, and none of its sums may exceed this limit.
+// Each sum is checked by the schema or by a template. If the limit is a constant, and the sum is a single value of
+// the chart that must be a whole number, the schema sets the limit as the maximum of this value. If the sum is a
+// single constant, and the limit is a value of the chart that must be a whole number, the schema sets the constant
+// as the minimum of the limit. The file templates/bounds.yaml checks all other sums for which the sum or the limit
+// depends on values of the chart.
 func (c *helmChart) addBounds(bounds []object.Bound) {
 	for _, bound := range bounds {
 		limit, check := c.values.valueAt(bound.Limit.Path), boundCheck{limit: bound.Limit}
@@ -48,10 +50,11 @@ func (c *helmChart) sumVariable(sum *object.Sum) int {
 	return i
 }
 
-// boundsTemplate returns the contents of the file templates/bounds.yaml. Helm cannot render templates/bounds.yaml if the
-// values of the release violate a bound. The template checks the bounds of a component only if the release includes the
-// component, because the objects of other components are not installed. The template computes each sum only once, in a
-// variable. Without variables, the template could become larger than Helm's limit for a file, which is 5 MiB.
+// boundsTemplate returns the contents of the file templates/bounds.yaml. If the values of a release violate a bound,
+// this template fails, so Helm does not install or upgrade the release. If a release omits a component, the objects of
+// the component are not installed, so the template does not check the bounds of the component. The template computes
+// each sum only once, in a variable. Without variables, the template could become larger than Helm's limit for a file,
+// which is 5 MiB.
 func (c *helmChart) boundsTemplate() []byte {
 	var b bytes.Buffer
 	for i, sum := range c.sums {
@@ -73,9 +76,9 @@ func (c *helmChart) boundsTemplate() []byte {
 	return b.Bytes()
 }
 
-// includesValue returns a template expression that is true if the release includes a component that uses the value.
-// If the value is a mapping, the expression is true if a component uses any value in the mapping. If no component
-// uses the value, the expression is always true.
+// includesValue returns a template expression. The expression is true if the release includes a component whose
+// objects use the value. If the value is a mapping, the expression is true if a component uses any value in the
+// mapping. If no component uses the value, the expression is always true.
 func (v *helmValue) includesValue() string {
 	components := map[string]bool{}
 	if v != nil {

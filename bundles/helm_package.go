@@ -24,9 +24,10 @@ type HelmPackage struct {
 	Artifact      artifact.Artifact
 }
 
-// PackHelm packs the chart of a bundle. PackHelm adds the annotations in the parameter "annotations" to the artifact,
-// and replaces annotations that have the same key. PackHelm never replaces the two annotations that contain the
-// chart's name and the chart's version, because Helm finds the chart by its name and version.
+// PackHelm packs the chart of a bundle. The artifact has the annotations of the bundle and the annotations in the
+// parameter "annotations". If both contain the same key, the parameter takes precedence. PackHelm itself sets the two
+// annotations with the chart's name and version, and the parameter cannot replace them, because Helm finds the chart
+// by its name and version.
 func PackHelm(ctx context.Context, b Bundle, annotations map[string]string) (p HelmPackage, err error) {
 	c, err := newHelmChart(ctx, b)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// decidedByAuthor is the description text in the schema of a chart. The description tells users why other settings of
+// decidedByAuthor is the description text in the schema of a chart. The description tells users why some settings of
 // the platform are not values of the chart.
 const decidedByAuthor = "Settings without a value here are decisions of the author of the platform document, " +
 	"such as namespaces, isolation, the runtimes of a tenant, and quotas of GPUs and pods."
@@ -45,8 +45,8 @@ func (v helmValues) properties() map[string]any {
 	return properties
 }
 
-// fieldSchema returns the JSON Schema of a value. fieldSchema copies the schema of the document's field, and sets the
-// parameter's description, default and bounds.
+// fieldSchema returns the JSON Schema of a value. fieldSchema copies the schema of the field in the document, and
+// sets the description, the default and the bounds.
 func (v *helmValue) fieldSchema() any {
 	var keywords map[string]json.RawMessage // with RawMessage, no character of a pattern is escaped
 	if json.Unmarshal(v.parameter.Schema, &keywords) != nil {

@@ -40,12 +40,12 @@ func (c *helmChart) addObjects(ctx context.Context) error {
 	return nil
 }
 
-// includeCondition returns the template condition under which a release contains an object. The condition is empty, except
-// for RoleBindings and ClusterRoleBindings of a tenant with an admission policy. A release contains these RoleBindings
-// only if the tenant's ValidatingAdmissionPolicyBinding already exists in the cluster. Helm creates RoleBindings before
-// admission policies, so a new tenant would otherwise have rights before the tenant's admission policy is in force.
-// Without a cluster, as in helm template, the condition is true. The condition reads the template variable $inForce, which
-// each component with such a condition sets at the start of its template.
+// includeCondition returns the template condition under which a release contains an object, or an empty string if there is
+// no condition. Only RoleBindings and ClusterRoleBindings of tenants with an admission policy have a condition. The
+// condition is true if the tenant's ValidatingAdmissionPolicyBinding already exists in the cluster. Helm creates
+// RoleBindings before admission policies, so without the condition, a new tenant would have rights before the tenant's
+// admission policy is in force. Without a cluster, as in helm template, the condition is true. The condition reads the
+// template variable $inForce. If a component's template contains a condition, the template sets $inForce at its start.
 func (c *helmChart) includeCondition(o object.Object) string {
 	tenant := o.Label(v1alpha1.TenantLabel)
 	if !o.ID().GrantsRights() || !c.restricted[tenant] {
@@ -114,8 +114,8 @@ func escapeTemplate(text []byte) []byte {
 
 // keepAnnotation returns an annotation that makes Helm keep an object when a release is deleted. For objects that
 // Helm may delete, the result of keepAnnotation is empty. Helm must keep namespaces, because they contain objects
-// of other owners. Helm must also keep objects with the label trainyard.dev/keep, because several platforms share
-// these objects.
+// of other owners. Helm must also keep objects with the label trainyard.dev/keep, because several platforms can
+// share these objects.
 func keepAnnotation(o object.Object) string {
 	if o.ID().Kind == "Namespace" && o.ID().Group == "" || o.Label(v1alpha1.KeepLabel) == "true" {
 		return "    helm.sh/resource-policy: keep\n"

@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// helmValues is the tree of a chart's values. The keys in the tree of values are the same as the keys below
-// spec in the document.
+// helmValues is the tree of a chart's values. A parameter has the same keys in this tree as its field has
+// below spec in the document.
 type helmValues map[string]*helmValue
 
 type helmValue struct {
@@ -53,9 +53,9 @@ func (v helmValues) valueAt(path string) (value *helmValue) {
 	return value
 }
 
-// add adds a parameter to the chart's values. The argument "value" is the value that the
-// parameter has in an object of the component. If the parameter is a number, but the object contains this number as
-// a string, the method converts the string to a number.
+// add adds a parameter to the chart's values. The argument "value" is the parameter's value in an object of the
+// given component. If the object contains a number as a string, and the parameter's schema allows numbers, the
+// method converts the string to a number.
 func (v helmValues) add(p object.Parameter, value any, component string) error {
 	keys := splitKeys(p.Key)
 	last := len(keys) - 1

@@ -14,8 +14,10 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// Entry describes one object on which TrainJobs or tenants depend. The inventory is in the manifest,
-// because every format has a manifest, and users can edit or lose other files of the bundle.
+// Entry describes one object on which TrainJobs or tenants depend. All entries together are the
+// inventory of a bundle. The inventory is part of the manifest, because every format has a
+// manifest. The other files are no reliable source for the inventory, because users can edit or
+// lose them.
 type Entry struct {
 	Object  string            // kind and name, such as ClusterTrainingRuntime/mpi
 	Runtime string            // key of the runtime; empty for other objects
@@ -23,8 +25,8 @@ type Entry struct {
 	Fixed   map[string]string // digests of the immutable fields, by the path of the field
 }
 
-// Parts returns the runtime, the tenant and the queue to which the object belongs, such as
-// runtime/mpi, tenant/team-a and queue/team-a/default.
+// Parts returns the queue, the runtime and the tenant to which the object belongs. For example, a
+// LocalQueue can belong to queue/team-a/default and tenant/team-a.
 func (e Entry) Parts() []string {
 	var parts []string
 	if queue := e.queueName(); queue != "" {
@@ -75,8 +77,8 @@ func Inventory(set object.Set) []Entry {
 }
 
 // immutableFields returns digests of the immutable fields of a runtime. CEL rules in the CRDs of Trainer and JobSet refuse
-// changes of immutable fields ("Value is immutable"). The immutable fields contain no parameters. Inventory can therefore
-// compute the digests only once for all objects with the same object.Shape.
+// changes of immutable fields ("Value is immutable"). These fields contain no parameters, so they are equal in all objects
+// with the same object.Shape. Inventory therefore computes the digests only once for each shape.
 func immutableFields(fields map[string]any) map[string]string {
 	spec := mappingAt(fields, "spec", "template", "spec")
 	digests := map[string]string{}
@@ -109,8 +111,8 @@ func mappingAt(fields map[string]any, keys ...string) map[string]any {
 	return fields
 }
 
-// formatEntry formats an entry as a comment in the manifest, because users can pass the manifest to sha256sum -c, which
-// ignores comments.
+// formatEntry formats an entry as a comment in the manifest. Users can pass the manifest to sha256sum -c, which ignores
+// comments.
 func (e Entry) formatEntry() string {
 	words := []string{"#", e.Object}
 	if e.Runtime != "" {

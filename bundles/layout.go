@@ -24,7 +24,7 @@ const (
 // an artifact.
 const tagAnnotation = "org.opencontainers.image.ref.name"
 
-// imageLayout maps the tags of an OCI image layout to its artifacts.
+// imageLayout maps each tag in an OCI image layout to the artifact with this tag.
 type imageLayout map[string]artifact.Packed
 
 func (l imageLayout) tree() (Tree, error) {

@@ -40,8 +40,8 @@ func (oci) Render(ctx context.Context, b Bundle) (Tree, error) {
 }
 
 // OCI returns an artifact with one layer. The layer is an archive with one file for each object. The files have the
-// same names as in the format "kustomize". The annotations in the parameter "annotations" are added to those of the
-// bundle, and replace annotations of the bundle that have the same key.
+// same names as in the format "kustomize". The artifact has the annotations of the bundle and the annotations in
+// the parameter "annotations". If both contain the same key, the parameter takes precedence.
 func OCI(ctx context.Context, b Bundle, annotations map[string]string) (artifact.Artifact, error) {
 	files, err := objectFiles(ctx, b.Objects, "")
 	if err != nil {

@@ -40,9 +40,9 @@ const (
 	payloadObjects = v1alpha1.PayloadObjectsAnnotation
 	payloadKey     = "objects.yaml.gz"
 
-	// payloadSize is the maximum size of a part of the compressed objects. The ConfigMap that contains a part must be
-	// smaller than 1 MiB, because Kubernetes accepts no larger objects. The ConfigMap contains the compressed part as
-	// base64, which makes the part one third larger.
+	// payloadSize is the maximum size of each part into which the compressed objects are divided. The ConfigMap that
+	// contains a part must be smaller than 1 MiB, because Kubernetes accepts no larger objects. The ConfigMap
+	// contains the compressed part as base64, which makes the part one third larger.
 	payloadSize = 512 << 10 // bytes
 )
 
@@ -59,7 +59,8 @@ const (
 const manifestsFolder = "manifests"
 
 // Render returns a separate file for each object whose kind is in spec.delivery.olm.manifests. Render
-// compresses all other objects as one stream, and returns the parts in ConfigMaps.
+// compresses all other objects as one stream, divides the stream into parts, and returns one
+// ConfigMap for each part.
 func (olmPayload) Render(ctx context.Context, b Bundle) (Tree, error) {
 	isManifest := func(o object.Object) bool { return slices.Contains(b.Delivery.OLM.Manifests, o.ID().Kind) }
 	var files []File

@@ -96,8 +96,9 @@ func symlink(t *testing.T, to, at string) string {
 	return at
 }
 
-// TestWorkingDirectoryCanBeCompared: Write refuses to replace the working directory. A comparison must
-// succeed, because it replaces nothing. Writing an up-to-date folder must succeed for the same reason.
+// TestWorkingDirectoryCanBeCompared: Write refuses to replace the working directory. A comparison of
+// the working directory must succeed, because it replaces nothing. If the working directory is up to
+// date, Write must also succeed, for the same reason.
 func TestWorkingDirectoryCanBeCompared(t *testing.T) {
 	files := map[string]string{"a": "1"}
 	t.Chdir(writeBundle(t, files))
@@ -139,8 +140,8 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	}
 }
 
-// TestGitIsNotEntered: a run must not read the content of the folder .git, but report the folder as
-// one unknown file. A Git repository can be large, and can contain files that the user cannot read.
+// TestGitIsNotEntered: a run must report the folder .git as one unknown file, without reading its
+// content. A Git repository can be large, and can contain files that the user cannot read.
 func TestGitIsNotEntered(t *testing.T) {
 	dir := writeBundle(t, map[string]string{"a": "1"})
 	edit(".git/objects/pack")(t, dir)

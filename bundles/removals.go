@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// RemovalError reports that a bundle would remove objects that TrainJobs may use, or change an immutable field.
+// RemovalError reports that a bundle would change an immutable field, or would remove objects that TrainJobs may use.
 type RemovalError struct {
 	Problems []string // one sentence each
 }
@@ -24,7 +24,7 @@ type Change struct {
 
 // Check returns a *RemovalError if an immutable field would change. Check also returns a *RemovalError if a runtime,
 // tenant or queue would be removed, and the field Removed does not list it. The result "used" contains the entries
-// of the field Removed that allow the removal of at least one object.
+// of the field Removed that allow the removal of an object.
 func (c Change) Check() (used []string, err error) {
 	next := c.next()
 	var problems []string
@@ -74,7 +74,7 @@ func (c Change) removalMessage(old Entry) string {
 // describeEntry returns the kind and the name of the object, such as LocalQueue team-a/default.
 func (e Entry) describeEntry() string { return strings.Replace(e.Object, "/", " ", 1) }
 
-// RemovedParts returns the runtimes, tenants and queues that lose an object, such as tenant/team-a.
+// RemovedParts returns the runtimes, tenants and queues to which removed objects belong, such as tenant/team-a.
 func (c Change) RemovedParts() []string {
 	next := c.next()
 	var parts []string

@@ -19,11 +19,12 @@ import (
 //   - new: the new folder; after an atomic exchange, the folder "new" contains the previous files
 //   - old: the previous folder, if the file system has no atomic exchange
 //
-// If a run is killed, the next run finds its staging folder. Without an atomic exchange, the swap first moves the
-// target folder to "old", and then moves "new" to the target. If the run was killed between these two moves, the
-// target folder is missing, and the staging folder contains both "new" and "old". The next run then moves "old" back
-// to the target. If the run was killed at any other moment, the target folder is complete, or did not exist before
-// the run, so it needs no recovery. In all cases, the next run removes the staging folder.
+// If a run is killed, the next run finds the staging folder of the killed run. Without an atomic exchange, the swap
+// first moves the target folder to "old", and then moves "new" to the target. If the run was killed between these
+// two moves, the target folder is missing, and the staging folder contains both "new" and "old". The next run then
+// moves "old" back to the target. If the run was killed at any other moment, the target folder is complete, or did
+// not exist before the run, so it needs no recovery. In all cases, the next run that is not read-only removes the
+// staging folder.
 const (
 	stagedPrefix = ".trainyard-staged-"
 	savedPrefix  = ".trainyard-saved-" // prefix of staging folders that no run removes, because a rollback failed
@@ -115,9 +116,9 @@ func (p *parentDir) recoverFrom(w *Writer, staged, target string) error {
 	return nil
 }
 
-// removeStaged removes a staging folder, and fails if the folder contains files that trainyard did not write.
-// removeStaged removes .gitignore last. If the run is killed before the end, Git therefore ignores the
-// remaining files.
+// removeStaged removes a staging folder, and fails if the folder contains other files than .gitignore, "new"
+// and "old". removeStaged removes .gitignore last, so that Git ignores the remaining files if the run is
+// killed before removeStaged returns.
 func (p *parentDir) removeStaged(staged string) error {
 	for _, name := range []string{newName, oldName, ignoreName} {
 		if err := removeAll(p.root, path.Join(staged, name)); err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// createFiles creates the given files, a map from names to texts. A name that ends in "/" stands for a folder. The
-// text "-> TO" stands for a symbolic link to TO.
+// createFiles creates files and folders. The argument "files" maps each name to the text of the file. A name that
+// ends in "/" stands for a folder. The text "-> TO" stands for a symbolic link to TO.
 func createFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -143,8 +143,8 @@ func TestReadOnlyFoldersAreRemoved(t *testing.T) {
 	noSiblings(t, dir)
 }
 
-// TestRollbackFails: if a rollback fails, the staging folder contains the changes of another program. No later run may
-// remove this folder.
+// TestRollbackFails: another program changes the folder during the run, and the rollback of the run fails. The staging
+// folder then contains the change of the other program, so no later run may remove the staging folder.
 func TestRollbackFails(t *testing.T) {
 	dir, times := writeBundle(t, first), 0
 	p := newSwapPlan(t, &Writer{}, dir, func(string) error {

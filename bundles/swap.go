@@ -51,9 +51,9 @@ func (s *staging) restore() error {
 	return s.keepPrevious(s.parent.root.Rename(path.Join(s.name, oldName), s.target))
 }
 
-// keepPrevious adds advice to the error of a failed rollback. The staging folder then contains the
-// previous folder of the bundle. keepPrevious renames the staging folder, so that later runs do not
-// remove it. If there is no error, keepPrevious does nothing.
+// keepPrevious adds advice to the error of a failed rollback. After a failed rollback, the staging
+// folder contains the previous folder of the bundle. Therefore keepPrevious renames the staging
+// folder, so that later runs do not remove it. If there is no error, keepPrevious does nothing.
 func (s *staging) keepPrevious(err error) error {
 	if err == nil {
 		return nil

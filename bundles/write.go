@@ -70,8 +70,8 @@ func (w *Writer) Plan(ctx context.Context, tree Tree, dir string) (*Plan, error)
 	return p, nil
 }
 
-// split returns the parent directory and the name of a folder. The last part of a path that ends with "." or ".." is
-// not the folder's name. The function split therefore first resolves such a path, including symbolic links.
+// split returns the parent directory and the name of a folder. If a path ends with "." or "..", its last part is not
+// the name of the folder. The function split therefore first resolves this path, including symbolic links.
 func split(dir string) (parent, name string, err error) {
 	if base := filepath.Base(dir); base == "." || base == ".." {
 		if dir, err = filepath.EvalSymlinks(dir); err == nil {
@@ -157,11 +157,11 @@ func (p *Plan) replace(ctx context.Context) error {
 	return err
 }
 
-// install swaps the staged and the present folder, and swaps them back if somebody changed the present folder. install
-// checks for changes before and after the swap. The check before the swap finds nearly all changes by other programs,
-// before these programs can see the new folder. The check after the swap finds changes that other programs made between the
-// first check and the swap. Later checks are not needed, because other programs cannot find the old folder under its name
-// after the swap.
+// install swaps the staged folder with the present folder. Before and after the swap, install checks whether another
+// program has changed the present folder. The first check finds nearly all changes, before the new folder becomes visible.
+// The second check finds changes that were made between the first check and the swap. If it finds a change, install swaps
+// the folders back. Later checks are not needed, because after the swap, other programs no longer find the old folder under
+// its name.
 func (p *Plan) install(ctx context.Context, s *staging) error {
 	if err := p.checkUnchanged(ctx, p.name); err != nil {
 		return err

@@ -108,8 +108,8 @@ func TestKeepUnknown(t *testing.T) {
 	}
 }
 
-// TestNoHardLinks: without hard links, a run must write unchanged files again, and must refuse unknown
-// files.
+// TestNoHardLinks: if hard links cannot be created, a run must write unchanged files again. The run
+// must fail if the folder contains unknown files, or unchanged files on a mounted file system.
 func TestNoHardLinks(t *testing.T) {
 	cases := map[string]struct {
 		before []func(*testing.T, string)

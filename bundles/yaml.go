@@ -86,12 +86,12 @@ func (r *renderer) append(to Content, o object.Object) Content {
 
 func (r *renderer) text(o object.Object) Content { return r.append(nil, o) }
 
-// placeholder marks the position of a value, and contains the index of the value. layOut writes an object in which
-// placeholders replace the values.
+// placeholder stands for the value of a parameter while layOut writes the text of a shape. The number of a
+// placeholder is the index of the parameter.
 type placeholder int
 
-// layOut writes the fields as YAML text, and cuts the text at the values that the argument "paths"
-// lists.
+// layOut writes the fields as YAML text, and cuts the text at the values of the parameters. The
+// argument "paths" contains the paths of these values.
 func (r *renderer) layOut(fields map[string]any, paths [][]any) *layout {
 	placeholders := make([]any, len(paths))
 	for i := range paths {
@@ -272,7 +272,8 @@ func appendString(to []byte, text string) []byte {
 	return appendQuoted(to, text)
 }
 
-// isPlain reports whether every version of YAML reads the text as a string if it is written without quotes.
+// isPlain reports whether a string is written without quotes. Every version of YAML must read such a text as a string.
+// Texts of more than 200 bytes are always quoted.
 func isPlain(text string) bool {
 	if len(text) > 200 || !plainText.MatchString(text) || reservedWords[strings.ToLower(text)] {
 		return false
@@ -288,7 +289,8 @@ func isPlain(text string) bool {
 	return true
 }
 
-// isQuantity reports whether text that starts with a digit is a quantity such as 4Gi, and not a date, time or number.
+// isQuantity reports whether text that starts with a digit is certainly no date, time or number. An example is the
+// quantity 4Gi.
 func isQuantity(text string) bool {
 	beyondHex := func(r rune) bool { return r >= 'g' && r <= 'z' || r >= 'G' && r <= 'Z' }
 	return !strings.ContainsAny(text, "_:") && text[0] != '0' && strings.ContainsFunc(text, beyondHex)

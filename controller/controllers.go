@@ -75,7 +75,7 @@ func setupRuntimes(mgr ctrl.Manager) error {
 	return register(mgr, values)
 }
 
-// register adds metrics to the metrics endpoint until the manager stops.
+// register adds metrics to the metrics endpoint, and removes them when the manager stops.
 func register(mgr ctrl.Manager, values collector) error {
 	if err := metrics.Registry.Register(values); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)

@@ -59,7 +59,8 @@ type Options struct {
 	MetricsAddress, HealthAddress, HookAddress string
 	// ReadOnly means that the program serves metrics, but writes nothing to the cluster.
 	ReadOnly bool
-	// LeaderElection lets only one of several replicas work.
+	// LeaderElection means that only one of several replicas runs the controllers at a time. In read-only mode, the
+	// field has no effect.
 	LeaderElection bool
 	// Network restricts the Git servers to which the program connects.
 	Network fetch.Network
@@ -173,7 +174,7 @@ func (o Options) leaseName() string {
 	return name
 }
 
-// orOff returns the address, or "0", which switches a server off.
+// orOff returns the address of a server. If the address is empty, orOff returns "0", which switches the server off.
 func orOff(address string) string {
 	if address == "" {
 		return "0"

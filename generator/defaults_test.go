@@ -12,7 +12,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// shortDocuments contains every mapping that has a field with a default.
+// shortDocuments contains documents by name. Together, the documents contain every mapping that has a field with a
+// default.
 var shortDocuments = map[string]string{
 	"no queues": `
   target: {}
@@ -79,9 +80,9 @@ func readPlain(t *testing.T, spec string) map[string]any {
 	return document
 }
 
-// put writes a value to each field that matches a path and has no value yet, and reports whether
-// there was such a field. In the argument "path", NAME matches every key, and [] matches every item
-// of a list.
+// put writes a value to each field that matches a path and has no value yet, and reports whether it
+// wrote the value to at least one field. In the argument "path", NAME matches every key, and []
+// matches every item of a list.
 func put(node any, path []string, value any) (done bool) {
 	switch node := node.(type) {
 	case []any:

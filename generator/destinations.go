@@ -14,9 +14,9 @@ import (
 
 var sharedDestination = problem.Rule{Name: "shared-destination", Doc: "No two environments deliver the same object to the same cluster through Argo CD"}
 
-// checkDestinations reports each environment that delivers the same object to the same cluster as an earlier
-// environment. The Argo CD Applications of the two environments would overwrite each other's version of the object again
-// and again.
+// checkDestinations reports a problem for an environment if an earlier environment delivers the same object to the same
+// cluster. The Argo CD Applications of the two environments would overwrite each other's version of the object again and
+// again.
 func checkDestinations(documents []*load.Document, plans []*plan.Plan, objects []object.Set) error {
 	errs := make([]error, len(plans))
 	for i, later := range plans {
@@ -54,7 +54,7 @@ func sharedCluster(a, b *object.ArgoCD) (cluster string, ok bool) {
 	return "", false
 }
 
-// describeConflict returns a message that two environments have the same object in the same cluster.
+// describeConflict returns the message that Argo CD would apply an object of both environments to the same cluster.
 func describeConflict(id object.ID, cluster string) string {
 	if isAddress(cluster) {
 		return fmt.Sprintf("Argo CD would apply the object %s %s of both environments to the same cluster (%s)", id.Kind, id.Name, cluster)

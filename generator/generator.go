@@ -2,13 +2,13 @@
 //
 //	load → check → plan → compose → verify
 //
-// Each stage is a package that takes the result of the previous stage. The verify stage only checks this
-// result; each other stage returns a result of its own type. CUE definitions determine the content of
+// Each stage is a package that takes the result of the previous stage. Each stage returns a new result,
+// except the verify stage, which only checks the objects. CUE definitions determine the content of
 // objects, and Go code runs the stages.
 //
-// The check stage reports all problems of the user's input together, as a problem.List. The verify stage compares the
-// generated objects with the Go types of their upstream projects. An object that does not fit its Go type is a
-// mistake in trainyard itself, which the verify stage reports as a problem.FaultError.
+// The check stage reports all problems that it finds in the user's input together, as a problem.List. The verify
+// stage compares the generated objects with the Go types of their upstream projects. If an object does not fit its Go
+// type, trainyard itself has a mistake, and the verify stage returns a problem.FaultError.
 package generator
 
 import (
@@ -85,8 +85,8 @@ type documents struct {
 }
 
 // Generate generates the objects of each environment. Generate returns the environments in the order of their names. If the
-// document has problems, the error is a problem.List. If the check stage finds problems, the result of Generate still lists
-// the environments without problems, but contains no objects. For an unknown environment, the error is a
+// document has problems, the error is a problem.List. If the check stage found the problems, Generate also returns the
+// environments that have no problems, but without their objects. For an unknown environment, the error is a
 // load.EnvironmentError. If the context is done before the objects are generated, the error can be the error of the
 // context. Any other error is a fault, which is a mistake in trainyard itself.
 func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, error) {

@@ -52,9 +52,8 @@ var (
 )
 
 // showsInternals reports whether a message contains internals of Go or CUE. Quoted parts of the message are not checked,
-// because quotes can contain any text of the user's input. A number such as 0x3ecccccc8 looks like a pointer, but can also
-// come from the user's input, because messages do not quote numbers. Text that is also in a layer is therefore not
-// reported.
+// because quotes can contain any text of the user's input. Messages do not quote numbers, and a number in the user's
+// input, such as 0x3ecccccc8, can look like a pointer. Therefore showsInternals ignores text that also occurs in a layer.
 func showsInternals(message string, layers []Input) bool {
 	for _, match := range dump.FindAllString(quoted.ReplaceAllString(message, ""), -1) {
 		isInLayer := func(layer Input) bool { return bytes.Contains(layer.Text, []byte(match)) }
@@ -80,9 +79,8 @@ func TestShowsInternals(t *testing.T) {
 	}
 }
 
-// wellFormed returns the problems in an error. It fails the test if the error is neither nil nor a list of
-// problems. Each problem must be one line without internals of Go or CUE, and its position must be in one of
-// the layers.
+// wellFormed returns the problems in an error. The error must be nil or a list of problems. Each problem
+// must be one line without internals of Go or CUE, and its position must be in one of the layers.
 func wellFormed(t testing.TB, err error, layers ...Input) problem.List {
 	t.Helper()
 	var list problem.List

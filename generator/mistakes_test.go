@@ -46,16 +46,17 @@ func reportedOnce(t *testing.T, shared *sharedPool, wrong any) {
 	refused := slices.ContainsFunc(problems, func(one problem.Problem) bool {
 		return one.Rule == problem.UnknownKey || strings.Contains(one.Message, "U+202E")
 	})
-	// Every mistake is refused, except a misspelling of a name that the author chooses, such as the name of
-	// a runtime. After such a misspelling, each reference to the original name can cause a problem, so the
-	// test does not check the number of problems.
+	// trainyard refuses every mistake, except a misspelling of a name that the author chooses, such as the
+	// name of a runtime. After such a misspelling, the test does not check the number of problems, because
+	// each reference to the original name can cause a problem.
 	if refused && len(problems) != 1 || !refused && strings.Contains(string(text), "\u202e") {
 		t.Errorf("want one problem for one mistake, got %d:\n%v", len(problems), problems)
 	}
 }
 
-// copiesWithMistakes returns copies of a value, each with one mistake. The key of a copy consists of the path of the
-// mistake, and the word "refused" (a value that no field admits) or "mistyped" (a misspelled key).
+// copiesWithMistakes returns copies of a value, each with one mistake. In the returned map, the key of a copy
+// consists of the path of the mistake and its type: "refused" for a value that no field admits, or "mistyped" for a
+// misspelled key.
 func copiesWithMistakes(value any) map[string]any {
 	all := map[string]any{"refused": "\u202e"}
 	switch value := value.(type) {

@@ -39,18 +39,15 @@ type mutant struct {
 	removed []string // the keys after the end of a truncated document
 }
 
-// Changes of the kinds replaceValue and renameKey alter only the text of one line, so a problem must have
-// the position of the change.
+// Kinds of changes for which isReported has stricter conditions, because the mistake can only be in the
+// changed line.
 const (
 	replaceValue = "replace a value"
 	renameKey    = "rename a key"
 )
 
 // TestMutationsAreReported tries many random changes of valid documents, one change at a time. If a change causes problems,
-// the problems must be at few positions, and at least one problem must refer to the change. If the change replaces a value
-// or renames a key, a problem must be in the changed line, or in the line of the enclosing mapping or list. The method
-// isReported lists the exceptions to this rule. For all other changes, it is enough that a problem is in a changed line, or
-// names a changed line or word (see isNamed).
+// the problems must be at few positions, and at least one problem must refer to the change (see isReported).
 func TestMutationsAreReported(t *testing.T) {
 	seed, tries := readSeed(t), mutationCount
 	if testing.Short() {
@@ -59,7 +56,7 @@ func TestMutationsAreReported(t *testing.T) {
 	documents := rightDocuments(t)
 	var shared sharedPool
 	reported, change := 0, 0
-	defer func() { // t.Fatal of a helper also ends here
+	defer func() { // also runs if a helper calls t.Fatal
 		if t.Failed() {
 			t.Logf("TRAINYARD_SEED=%d, change %d", seed, change)
 		}
@@ -92,8 +89,8 @@ func TestMutationsAreReported(t *testing.T) {
 	}
 }
 
-// countPositions counts the different positions of problems. The number of problems can be higher, because one
-// wrong reference causes several problems at the same position if the allowed names differ between environments.
+// countPositions counts the different positions of problems. Several problems can have the same position: if the
+// allowed names differ between environments, one wrong reference causes several different messages.
 func countPositions(problems problem.List) int {
 	positions := map[problem.Position]bool{}
 	for _, p := range problems {
@@ -157,8 +154,9 @@ func pick(random *rand.Rand, weights []int) int {
 
 // isReported reports whether one of the problems refers to the change. If a change replaces a value or renames a key,
 // the author can correct the mistake only in the changed line. After such a change, at least one problem must be in
-// the changed line, or in the line of the enclosing mapping or list. The only exceptions are the cases that
-// isStopped, isCompared and isReference describe.
+// the changed line, or in the line of the enclosing mapping or list. isStopped, isCompared and isReference describe
+// the only exceptions. After any other change, isNamed requires less: a problem can also name a changed line or word,
+// or be a problem that lostValue accepts.
 func (m mutant) isReported(kind, file string, problems problem.List) bool {
 	isException := func(problem.Problem) bool { return false }
 	switch kind {
@@ -175,8 +173,8 @@ func (m mutant) isReported(kind, file string, problems problem.List) bool {
 }
 
 // isStopped reports whether a problem is a syntax error that the parser finds only after the changed line. After a change
-// such as an added bracket, the text up to the changed line can still be the beginning of a valid document. The problem
-// must then be at the next line with text, or its message must name the changed line.
+// such as an added bracket, the text up to the changed line can still be the beginning of a valid document. In this case,
+// the problem must be at the next line with text, or its message must name the changed line.
 func (m mutant) isStopped(file string, p problem.Problem) bool {
 	if p.File != file || p.Rule != problem.Syntax {
 		return false
@@ -229,8 +227,9 @@ func (m mutant) isNamed(file string, problems problem.List) bool {
 }
 
 // lostValue reports whether a problem is about a value whose key also occurs in the removed part of a truncated
-// document. For example, an environment sets a lower ceiling and a lower limit, and the truncation removes only
-// the limit of the environment. The limit in spec is then above the ceiling of the environment.
+// document. For example, the ceiling and the limit of an environment are lower than those of spec, and the
+// truncation removes only the environment's limit. The limit of spec then applies to the environment, and
+// exceeds the environment's ceiling.
 func (m mutant) lostValue(p problem.Problem) bool {
 	return slices.Contains(m.removed, p.Path[strings.LastIndex(p.Path, ".")+1:])
 }
@@ -329,8 +328,8 @@ func (m *mutant) replace(line, from, to int, by string) {
 	}
 }
 
-// allowNeighbors also accepts problems in the lines before and after the changed line. It is called for changes after
-// which the mistake can be in any of these lines.
+// allowNeighbors makes isReported also accept problems in the lines before and after the changed line. It is called
+// for changes after which the mistake can be in any of these lines.
 func (m *mutant) allowNeighbors(line int) { m.at = append(m.at, line, line+2) }
 
 func (m *mutant) indent(line int, by string) {

@@ -41,10 +41,9 @@ func TestParallelEvaluatorsAgree(t *testing.T) {
 	}
 }
 
-// describePlatform returns the content of a platform, but not the fields of the shapes. A shape is a template for
-// objects that differ only in the values of parameters. The fields of a shape contain the values of the object that
-// was composed first. The test does not compare these fields, because the first object can belong to another
-// environment than the platform.
+// describePlatform returns the content of a platform. It leaves out the result of Shape.Fields, which contains the
+// values of one of the objects that share the shape. This object can belong to another environment, so its values
+// need not be content of the platform.
 func describePlatform(t *testing.T, p generator.Platform) map[string]any {
 	t.Helper()
 	delivery, err := json.Marshal(p.Delivery)

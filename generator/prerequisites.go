@@ -31,7 +31,8 @@ func (p Platform) Prerequisites() []Prerequisite {
 	return slices.Concat(p.needPrograms(), p.needCRDs(), p.needSchedulers(), p.needNamespaces(), p.needReferences(), p.needShared(), p.needRights())
 }
 
-// kindsByGroup returns the kinds of the platform's objects for each API group in apiProvider.
+// kindsByGroup returns the kinds of the platform's objects by API group. The result contains only API groups in
+// apiProvider.
 func (p Platform) kindsByGroup() map[string]map[string]bool {
 	kinds := map[string]map[string]bool{}
 	for o := range p.Objects.All() {

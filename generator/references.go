@@ -52,11 +52,11 @@ const (
 	priorityClassesKey derivedKey = "priority classes"
 )
 
-// find searches an object for the keys that the function "wanted" accepts. For each name at a wanted key, the function
-// find calls the function "describe", and returns the results. A platform can have thousands of large runtimes, but only
+// find searches an object for the keys that the function "wanted" accepts. For each name at such a key, find calls the
+// function "describe", and returns the results of these calls. A platform can have thousands of large runtimes, but only
 // a few shapes. Objects of the same shape differ only in the values of parameters. If the parameters cannot change the
-// results, the function find searches each shape only once. The function find then stores the results in the shape of
-// the object. The argument "derived" is the key under which the shape stores the results.
+// results, find searches each shape only once, and caches the results in the shape. The argument "derived" is the key of
+// the cached results.
 func find(o object.Object, derived derivedKey, wanted func(key string) bool, describe func(key, name string) string) []string {
 	search := func(fields map[string]any) []string {
 		var found []string
@@ -110,8 +110,8 @@ func namesIn(value any) []string {
 	return nil
 }
 
-// needShared lists ClusterQueues, PriorityClasses and the Secrets of TrainJobSources. needShared includes only names
-// that generated objects use, and that no generated object defines.
+// needShared lists ClusterQueues, PriorityClasses and the Secrets of TrainJobSources, if generated objects refer to
+// them but do not define them.
 func (p Platform) needShared() []Prerequisite {
 	defined, users := map[string]bool{}, map[string]map[string]bool{}
 	for o := range p.Objects.All() {

@@ -8,8 +8,9 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// TestReferencesOfSharedShapes compares two objects that differ in only one value: the namespace, the name of the
-// claim, or the volume that contains the claim's name.
+// TestReferencesOfSharedShapes calls podReferences with two objects of the same shape. The objects differ in only
+// one value: the namespace, the name of the claim, or the volume that contains the claim's name. For each object,
+// podReferences must return the claim of this object.
 func TestReferencesOfSharedShapes(t *testing.T) {
 	volume := func(claim string) map[string]any {
 		return map[string]any{"persistentVolumeClaim": map[string]any{"claimName": claim}}

@@ -130,8 +130,8 @@ func (j *comparison) compare(t *testing.T, layers ...Input) string {
 		if disagreement := j.disagree(j.whole, plain, problems); disagreement != "" {
 			return disagreement
 		}
-		// A document with notes counts as invalid here, so its layers are not compared. A note can be about
-		// a null that removes nothing. The JSON Schema refuses such a null if its key is unknown.
+		// If a document has notes, the test does not check its layers separately. A note can be about a
+		// null that removes nothing, and the JSON Schema refuses such a null if its key is unknown.
 		valid = valid && len(problems)+len(document.Notes) == 0
 	}
 	if !valid {

@@ -33,7 +33,7 @@ var FollowPermissions = []Permission{
 }
 
 // RequireAccess returns a Forbidden error for the first permission that the user lacks in a namespace. If the
-// user may not create SelfSubjectAccessReviews, the permissions are unknown, and RequireAccess returns nil.
+// user may not create SelfSubjectAccessReviews, RequireAccess cannot check the permissions, and returns nil.
 func (j Jobs) RequireAccess(ctx context.Context, namespace string, permissions ...Permission) error {
 	for _, p := range permissions {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{

@@ -19,8 +19,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// createFailure creates the TrainJob "sum", a warning event, and a pod whose container was killed a minute after the event.
-// The test cluster has no kubelet, so createFailure also writes the status of the pod.
+// createFailure creates the TrainJob "sum", a warning event, and a pod. According to the status of the pod, its container
+// was killed a minute after the event. createFailure writes this status, because the test cluster has no kubelet.
 func createFailure(t *testing.T, cp *controlplane.ControlPlane) client.ObjectKey {
 	t.Helper()
 	deliver(t, cp)
@@ -89,8 +89,8 @@ func TestExplainWithFewPermissions(t *testing.T) {
 	}
 }
 
-// allow creates a Role and a RoleBinding in a namespace, for the user whose name equals the name of
-// the namespace.
+// allow creates a Role and a RoleBinding in a namespace, for the user who has the same name as the
+// namespace.
 func allow(t *testing.T, cp *controlplane.ControlPlane, namespace string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: "own"}

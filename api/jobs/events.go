@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// CreationFailures returns the messages of warning events that explain why pods of a TrainJob could not be created.
-// CreationFailures sorts the messages from the oldest to the latest. For example, a message says that Pod Security,
-// a quota or an OpenShift security context constraint rejected a pod, a Job or the JobSet.
+// CreationFailures returns the messages of warning events that explain why pods of a TrainJob could not be created,
+// from the oldest to the latest. For example, a message says that a quota rejected the JobSet, or that Pod Security
+// or an OpenShift security context constraint rejected a pod.
 func (j Jobs) CreationFailures(ctx context.Context, key types.NamespacedName) ([]string, error) {
 	events, err := j.listEvents(ctx, key.Namespace, fields.Set{"type": corev1.EventTypeWarning})
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 	"github.com/trainyard/trainyard/api/jobs/diagnosis"
 )
 
-// stopReasons lists the reasons with which Kueue and Kubernetes report that they stopped pods. Events with
-// these reasons can have the type Normal, so the function "failures" selects them by their reasons.
+// stopReasons lists the reasons of events in which Kueue or Kubernetes reports that it stopped pods. These
+// events can have the type Normal, so the function "failures" selects them by reason, and not by type.
 var stopReasons = []string{"Stopped", "Preempted", "EvictedDueToPreempted", "EvictedDueToPodsReadyTimeout", "TaintManagerEviction"}
 
-// EventReporter is the name under which trainyard-controller writes its events about TrainJobs. The diagnosis leaves out
+// EventReporter is the name under which trainyard-controller writes its events about TrainJobs. Diagnoses leave out
 // these events, because they repeat an earlier diagnosis.
 const EventReporter = "trainjob"
 
@@ -53,7 +53,7 @@ func subjectOf(e corev1.Event) subject {
 	return subject{e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Reason}
 }
 
-// failures returns the events about problems that are not solved yet. The argument "events" must be sorted by time, with
+// failures returns the events about unsolved problems of the TrainJob. The argument "events" must be sorted by time, with
 // the oldest event first. If several events about one object have the same reason, failures returns only the latest event,
 // because the messages of the earlier events no longer apply.
 func (s Snapshot) failures(events []corev1.Event) []corev1.Event {
@@ -70,9 +70,9 @@ func (s Snapshot) failures(events []corev1.Event) []corev1.Event {
 	return found
 }
 
-// concerns returns true if an event is about the TrainJob, or about an object that belongs to the TrainJob. Events stay
-// after their object is deleted, so there can be events about an earlier TrainJob with the same name. For events about an
-// earlier TrainJob, concerns returns false.
+// concerns returns true if an event is about the TrainJob, or about an object that belongs to the TrainJob. Events remain
+// for some time after their object is deleted, so there can be events about an earlier TrainJob with the same name. For
+// these events, concerns returns false.
 func (s Snapshot) concerns(e corev1.Event) bool {
 	if lastSeen(e).Before(s.Job.CreationTimestamp.Time) {
 		return false
@@ -110,14 +110,15 @@ func (s Snapshot) podNameOf(e corev1.Event) string {
 	return e.InvolvedObject.Name
 }
 
-// roleOf returns the role of the Job or pod that an event is about, or an empty string if it does not belong to the TrainJob.
+// roleOf returns the role of the Job or pod that an event is about, or an empty string if the event is not about a
+// Job or pod of the TrainJob.
 func (s Snapshot) roleOf(e corev1.Event) Role {
 	return Role(strings.TrimSuffix(strings.TrimPrefix(s.jobOf(e), s.Job.Name+"-"), "-0"))
 }
 
 // jobOf returns the name of the Job that an event is about, or the name of the Job to which the pod of the event belongs.
-// The result is empty if the event is not about a Job or pod of the TrainJob. jobOf recognizes a pod by its name: the name of
-// the Job, an index and five random characters. Therefore jobOf also recognizes deleted pods.
+// The result is empty if the event is not about a Job or pod of the TrainJob. The name of a pod consists of the name of its
+// Job, an index and five random characters. jobOf uses only this name, so jobOf also finds the Job of a deleted pod.
 func (s Snapshot) jobOf(e corev1.Event) string {
 	for _, job := range s.jobNames() {
 		rest, found := strings.CutPrefix(e.InvolvedObject.Name, job+"-")
@@ -130,9 +131,9 @@ func (s Snapshot) jobOf(e corev1.Event) string {
 	return ""
 }
 
-// lostLauncher reports whether the TrainJob failed because somebody deleted the launcher's pod. In this case, the Job of the
-// launcher failed, the kubelet had to stop the main container, and the Job did not delete the pod itself. If somebody
-// deletes the pod after a failure, the main container has ended already.
+// lostLauncher reports whether the TrainJob failed because somebody deleted the launcher's pod. lostLauncher returns true
+// if the Job of the launcher failed, the kubelet stopped the main container, and the Job did not delete the pod itself. If
+// the main container failed before the pod was deleted, the kubelet did not stop it, so lostLauncher returns false.
 func (s Snapshot) lostLauncher(events []corev1.Event) bool {
 	failed := slices.ContainsFunc(s.Job.Status.JobsStatus, func(j trainer.JobStatus) bool {
 		return j.Name == string(Launcher) && ptr.Deref(j.Failed, 0) > 0

@@ -37,8 +37,8 @@ type Explanation struct {
 	// Excerpts is set if the TrainJob has failed, and Explain recognized no failure or only symptoms. Excerpts contains the
 	// end of the log of the container that failed first. If there is no log, Excerpts contains messages of Kubernetes.
 	Excerpts []Excerpt `json:"excerpts,omitempty"`
-	// Missing says which logs and events could not be read, and why. For example, a log is missing if the user
-	// lacks the permission to read logs.
+	// Missing lists the errors from reading logs, events and Workloads. For example, logs cannot be read
+	// if the user lacks the permission to read logs.
 	Missing []string `json:"missing,omitempty"`
 }
 
@@ -60,8 +60,8 @@ type Cause struct {
 	// seen, such as "log of container node in pod a".
 	Pod    string `json:"pod,omitempty"`
 	Source string `json:"source"`
-	// Line is the number of the line that shows the failure. Line 1 is the first line that trainyard read, which
-	// can be in the middle of a log. Evidence is the line that shows the failure.
+	// Line is the number of the line that shows the failure, counted from the first line that trainyard read.
+	// This first line can be in the middle of a log. Evidence is the text of the line that shows the failure.
 	Line     int    `json:"line"`
 	Evidence string `json:"evidence"`
 	// Count is the number of texts in which the failure was recognized.
@@ -75,9 +75,9 @@ type Excerpt struct {
 	Lines  []string `json:"lines"`
 }
 
-// Explain reads the status, the events and the logs of a TrainJob, and says why it failed or does not start. Explain needs
-// permission to get the TrainJob, and to list pods. Without permission to read events or logs, Explain uses only the texts
-// that it can read.
+// Explain reads the status, the events and the logs of a TrainJob, and says why the TrainJob failed or does not start.
+// Explain needs permission to get the TrainJob, and to list pods. Without permission to read events or logs, Explain uses
+// only the texts that it can read.
 func (j Jobs) Explain(ctx context.Context, key types.NamespacedName) (Explanation, error) {
 	snapshot, err := j.Get(ctx, key)
 	if err != nil {
@@ -89,8 +89,8 @@ func (j Jobs) Explain(ctx context.Context, key types.NamespacedName) (Explanatio
 	return snapshot.Explain(ctx, j, time.Now()), nil
 }
 
-// Explain says why the TrainJob failed or does not start. The field Missing of the result lists the texts that the
-// reader cannot read.
+// Explain says why the TrainJob failed or does not start. The field Missing of the result lists the errors that
+// the reader returned.
 func (s Snapshot) Explain(ctx context.Context, reader Reader, now time.Time) Explanation {
 	s, queueErr := s.WithWorkload(ctx, reader)
 	events, eventsErr := s.eventTexts(ctx, reader)
@@ -103,8 +103,8 @@ func (s Snapshot) Explain(ctx context.Context, reader Reader, now time.Time) Exp
 	return s.explain(append(s.statusTexts(now), events...), logs, missing)
 }
 
-// explain recognizes the failures in the texts of the arguments "cluster" and "logs". The errors in the argument
-// "missing" say which texts could not be read.
+// explain searches the texts in the arguments "cluster" and "logs" for known failures. The argument "missing"
+// contains the errors from reading other texts.
 func (s Snapshot) explain(cluster, logs []diagnosis.Text, missing []error) Explanation {
 	e := Explanation{Namespace: s.Job.Namespace, TrainJob: s.Job.Name, Phase: s.Phase(), Summary: s.Summary(), Causes: []Cause{}}
 	for _, err := range missing {

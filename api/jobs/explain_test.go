@@ -114,8 +114,8 @@ func TestEventsOfTheTrainJob(t *testing.T) {
 	}
 }
 
-// TestLatestEventOfASubjectCounts: if several events have the same subject (object and reason), only the latest event
-// must be returned.
+// TestLatestEventOfASubjectCounts: if several events have the same object and reason, the function "failures" must
+// return only the latest event.
 func TestLatestEventOfASubjectCounts(t *testing.T) {
 	event := func(minute int, object, message string) corev1.Event {
 		return corev1.Event{
@@ -133,8 +133,8 @@ func TestLatestEventOfASubjectCounts(t *testing.T) {
 	}
 }
 
-// TestOwnEventsAreLeftOut: events of trainyard-controller must be left out, because they repeat an earlier diagnosis,
-// which can be out of date.
+// TestOwnEventsAreLeftOut: the diagnosis must ignore the events of trainyard-controller. These events repeat an
+// earlier diagnosis, which can be outdated.
 func TestOwnEventsAreLeftOut(t *testing.T) {
 	own := corev1.Event{
 		Type: corev1.EventTypeWarning, Reason: "TrainingFailed", ReportingController: EventReporter, LastTimestamp: metav1.NewTime(created.Add(time.Minute)),

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Jobs is a client for the TrainJobs of one cluster. Jobs has the permissions of one user.
+// Jobs is a client for the TrainJobs of one cluster, with the permissions of one user.
 //
 // Jobs uses the REST clients of client-go. The clientset of client-go and the client of controller-runtime would make
 // every command slower, because they register all types of Kubernetes when a program starts.
@@ -69,7 +69,8 @@ func (j Jobs) Submit(ctx context.Context, job *trainer.TrainJob) error {
 	return nil
 }
 
-// Delete deletes a TrainJob and the objects that it owns. If the TrainJob does not exist, Delete returns no error.
+// Delete deletes a TrainJob, and the objects that the TrainJob owns. If the TrainJob does not exist, Delete returns no
+// error.
 func (j Jobs) Delete(ctx context.Context, key types.NamespacedName) error {
 	err := j.trainer.Delete().Namespace(key.Namespace).Resource("trainjobs").Name(key.Name).Do(ctx).Error()
 	if err != nil && !apierrors.IsNotFound(err) {

@@ -52,7 +52,7 @@ func deliver(t *testing.T, cp *controlplane.ControlPlane) {
 }
 
 // deliverOwn creates two TrainingRuntimes in a namespace. One of them has the same name as the
-// ClusterTrainingRuntime from the function deliver, so this name is ambiguous.
+// ClusterTrainingRuntime that the function deliver creates, so this name is ambiguous.
 func deliverOwn(t *testing.T, cp *controlplane.ControlPlane, namespace string) {
 	t.Helper()
 	var shared trainer.ClusterTrainingRuntime
@@ -107,8 +107,8 @@ func TestForbiddenRuntimes(t *testing.T) {
 	}
 }
 
-// TestHiddenRuntime: a user who may list only one kind of runtimes gets a Forbidden error for an unknown name,
-// because a runtime of the other kind can have this name.
+// TestHiddenRuntime: if a user may list only one of the two kinds of runtimes, Runtime must return a Forbidden
+// error for an unknown name, because a runtime of the other kind can have this name.
 func TestHiddenRuntime(t *testing.T) {
 	cp := controlplane.Start(t)
 	namespace := cp.Namespace(t)
@@ -177,7 +177,8 @@ func TestOrderOfPods(t *testing.T) {
 	}
 }
 
-// submit retries for a while, because the cache of Trainer's webhook may not yet contain a new runtime.
+// submit creates a TrainJob. If the request fails, submit retries for a while, because the cache of Trainer's webhook
+// may not yet contain a new runtime.
 func submit(t *testing.T, all jobs.Jobs, job *trainer.TrainJob) {
 	t.Helper()
 	controlplane.Eventually(t, func(ctx context.Context) error { return all.Submit(ctx, job.DeepCopy()) })

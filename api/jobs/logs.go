@@ -11,8 +11,8 @@ import (
 // maxLog is the maximum number of bytes to read from one container's log.
 const maxLog = 1 << 20
 
-// Log reads the last lines of a container's log. If they are longer than 1 MiB, Log reads fewer lines, so that the result
-// contains the end of the log.
+// Log reads the last lines of a container's log. If these lines are longer than 1 MiB, Log requests fewer lines, because
+// the result would otherwise lack the end of the log.
 func (j Jobs) Log(ctx context.Context, pod Pod, container string, lines int64) (string, error) {
 	return endOfLog(ctx, j, candidate{pod: pod, container: container}, lines)
 }

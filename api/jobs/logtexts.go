@@ -32,7 +32,7 @@ type candidate struct {
 	previous  bool      // whether the container was restarted, so that the log before the restart is needed
 }
 
-// logTexts reads the logs that can explain a failure, in the order in which their containers ended. The result "missing"
+// logTexts reads the logs of the containers from the function "candidates", in the same order. The result "missing"
 // contains an error for each log that cannot be read, or one error for all logs if the user lacks the permission to read
 // logs.
 func (s Snapshot) logTexts(ctx context.Context, reader Reader) (texts []diagnosis.Text, missing []error) {
@@ -64,8 +64,8 @@ func (s Snapshot) logTexts(ctx context.Context, reader Reader) (texts []diagnosi
 	return texts, missing
 }
 
-// endOfLog reads the last lines of a log. The kubelet sends only the first maxLog bytes of the requested lines, so
-// the very last lines are missing if the lines are long. In this case, endOfLog requests fewer lines.
+// endOfLog reads the last lines of a log. The kubelet sends only the first maxLog bytes of the requested lines. If
+// the requested lines are longer, the end of the log is missing, and endOfLog requests fewer lines.
 func endOfLog(ctx context.Context, reader Reader, c candidate, lines int64) (string, error) {
 	for {
 		text, err := reader.EndOfLog(ctx, c.pod, c.container, lines, c.previous)
@@ -78,7 +78,7 @@ func endOfLog(ctx context.Context, reader Reader, c candidate, lines int64) (str
 
 // candidates returns the containers whose logs are read. The list begins with the failed containers, in the order in which
 // they ended. After the failed containers, the list contains the running containers of the launcher, because mpirun can
-// hang after a failure.
+// hang after the failure of a rank.
 func (s Snapshot) candidates() []candidate {
 	var failed, running []candidate
 	for _, pod := range s.relevantPods() {
@@ -108,9 +108,9 @@ func failureOf(c corev1.ContainerStatus) (ended *corev1.ContainerStateTerminated
 	return nil, false
 }
 
-// limit shortens a list to at most n containers. The function removes containers from the
-// end of the list. The function removes a container of the launcher only if the list contains no other
-// containers.
+// limit shortens a list to at most n containers. It repeatedly removes the last container that does
+// not belong to the launcher. If only containers of the launcher are left, limit removes the first
+// of them.
 func limit(all []candidate, n int) []candidate {
 	for len(all) > max(n, 0) {
 		last := len(all) - 1

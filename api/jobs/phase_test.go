@@ -90,7 +90,7 @@ func TestPhase(t *testing.T) {
 	}
 }
 
-// TestStates checks that Diagnose recognizes problems about which the cluster contains no message, such as missing pods.
+// TestStates checks that Diagnose recognizes problems that no message of Kubernetes describes, such as missing pods.
 func TestStates(t *testing.T) {
 	inQueue := func(j *trainer.TrainJob) {
 		suspend(j)

@@ -16,15 +16,16 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// queueLabel and jobUIDLabel are labels of Kueue (kueue/pkg/controller/constants). queueLabel contains the
-// queue of a TrainJob, and jobUIDLabel contains the UID of the TrainJob to which a Workload belongs.
+// queueLabel and jobUIDLabel are labels of Kueue (kueue/pkg/controller/constants). queueLabel is a label
+// of TrainJobs, and contains the name of the queue. jobUIDLabel is a label of Workloads, and contains the
+// UID of the TrainJob to which the Workload belongs.
 const (
 	queueLabel  = "kueue.x-k8s.io/queue-name"
 	jobUIDLabel = "kueue.x-k8s.io/job-uid"
 )
 
-// kueueVersions are the versions of Kueue's API, from the newest to the oldest. workloadList can decode Workloads of
-// each version, because its fields are the same in all versions.
+// kueueVersions lists the supported versions of Kueue's API, from the newest to the oldest. All these versions have
+// the fields of workloadList.
 var kueueVersions = []string{"v1beta2", "v1beta1"}
 
 // Workload is the state of a TrainJob in a queue of Kueue.
@@ -38,13 +39,13 @@ type Workload struct {
 	// TrainJob is not admitted.
 	Conditions []metav1.Condition
 	// Ahead is the number of Workloads of the same queue that Kueue tries to admit before this Workload. Ahead is nil if
-	// the Workload does not wait. If Kueue uses admission fair sharing, the order in which Kueue admits Workloads can
-	// differ from the order that the field Ahead assumes.
+	// the Workload does not wait. Ahead assumes Kueue's default order. With admission fair sharing, Kueue can admit
+	// Workloads in another order.
 	Ahead *int
 }
 
-// workloadList contains the fields of Kueue's Workload objects that this package uses. Kueue's own Go types would make every
-// command slower, because they are registered when a program starts.
+// workloadList contains the fields of Kueue's Workload objects that this package uses. Package jobs does not import Kueue's
+// own Go types, because every command would then register these types at its start, and would be slower.
 type workloadList struct {
 	APIVersion string         `json:"apiVersion"`
 	Items      []workloadItem `json:"items"`
@@ -135,10 +136,10 @@ func (s Snapshot) WithWorkload(ctx context.Context, reader Reader) (Snapshot, er
 func (w *Workload) isActive() bool   { return w != nil && !w.Inactive }
 func (w *Workload) isInactive() bool { return w != nil && w.Inactive }
 
-// obstacles returns the conditions that say why a TrainJob is not admitted, or why the TrainJob was stopped. Kueue does
-// not remove some outdated conditions: an inactive Workload can still have the condition that says why it had no quota,
-// and an active Workload can still have the condition about an earlier deactivation. obstacles leaves out these
-// conditions.
+// obstacles returns the conditions that say why a TrainJob is not admitted, or why the TrainJob was stopped. obstacles
+// leaves out two conditions that can be outdated, because Kueue does not remove them. An inactive Workload can still
+// have the condition about missing quota, and an active Workload can still have the condition about an earlier
+// deactivation.
 func (w *Workload) obstacles() []metav1.Condition {
 	if w == nil {
 		return nil
@@ -151,8 +152,8 @@ func (w *Workload) obstacles() []metav1.Condition {
 	})
 }
 
-// describeQueue says in which queue a TrainJob waits, how many jobs are ahead, and why the TrainJob is not admitted. If
-// the Workload is inactive, describeQueue says only why the TrainJob is suspended.
+// describeQueue says in which queue a TrainJob waits, how many jobs are ahead of it, and why Kueue has not admitted it.
+// If the Workload is inactive, describeQueue says only why the TrainJob is suspended.
 func (s Snapshot) describeQueue() string {
 	text := "Waiting in queue " + s.Queue()
 	if s.Workload == nil {

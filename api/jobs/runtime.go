@@ -127,7 +127,7 @@ func namesOf(all []Runtime) []string {
 	return slices.Compact(names)
 }
 
-// LauncherIsNode reports whether the launcher runs ranks too.
+// LauncherIsNode reports whether ranks also run in the launcher.
 func (r Runtime) LauncherIsNode() bool {
 	policy := r.Spec.MLPolicy
 	return policy != nil && policy.MPI != nil && ptr.Deref(policy.MPI.RunLauncherAsNode, false)
@@ -140,8 +140,8 @@ func (r Runtime) HasPreflight() bool { return r.preflight() != nil }
 // PreflightTimeoutVariable is the environment variable that sets the timeout of preflight, in seconds (runtimes/init.cue).
 const PreflightTimeoutVariable = "PREFLIGHT_TIMEOUT_SECONDS"
 
-// PreflightTimeout returns how long preflight tries to reach all hosts. The result is 0 if the runtime has no
-// preflight, or does not set the timeout of preflight.
+// PreflightTimeout returns the time after which preflight stops trying to reach hosts. The result is 0 if the
+// runtime has no preflight, or does not set this timeout.
 func (r Runtime) PreflightTimeout() time.Duration {
 	container := r.preflight()
 	if container == nil {

@@ -29,7 +29,8 @@ const (
 	Node Role = "node"
 )
 
-// roles lists the roles of all pods that Trainer creates. The initializers download data before the training.
+// roles lists the roles of all pods that Trainer creates. The last two roles belong to initializers, which download
+// data sets and models before the training.
 var roles = []Role{Launcher, Node, "dataset-initializer", "model-initializer"}
 
 // jobNames returns the possible names of the Jobs of a TrainJob. JobSet creates one Job for each role.
@@ -102,8 +103,8 @@ func (j Jobs) Get(ctx context.Context, key types.NamespacedName) (Snapshot, erro
 func MakeSnapshot(job trainer.TrainJob, pods []corev1.Pod) Snapshot {
 	snapshot := Snapshot{Job: job}
 	for _, pod := range pods {
-		// Pods that are older than the TrainJob are left out: they belong to a deleted TrainJob
-		// with the same name, and have not terminated yet.
+		// Pods that are older than the TrainJob are left out. They belong to a deleted TrainJob
+		// with the same name, and have not ended yet.
 		if !pod.CreationTimestamp.Before(&job.CreationTimestamp) {
 			snapshot.Pods = append(snapshot.Pods, podOf(pod))
 		}
@@ -132,8 +133,8 @@ func podOf(pod corev1.Pod) Pod {
 	return Pod{Role: Role(pod.Labels[roleLabel]), Index: index, Pod: pod}
 }
 
-// rank returns a number by which roles are sorted: the launcher has the highest number, then nodes,
-// and then all other roles.
+// rank returns the sort key of a role. The launcher has the highest key, followed by nodes, and
+// then by all other roles.
 func rank(r Role) int { return slices.Index([]Role{Node, Launcher}, r) }
 
 func comparePods(a, b Pod) int {
@@ -160,8 +161,8 @@ func (s Snapshot) LatestAttempts() []Pod {
 	return latest
 }
 
-// isLeftOver reports whether a pod belongs to an earlier run of a TrainJob that was suspended and resumed. Such a pod can exist for
-// hours, while its ranks save their work.
+// isLeftOver reports whether a pod belongs to an earlier run of a TrainJob that was suspended and resumed. Such a pod can
+// run for hours, while its ranks save their work.
 func (s Snapshot) isLeftOver(p Pod) bool {
 	if p.DeletionTimestamp == nil || s.isSuspended() {
 		return false
@@ -169,17 +170,18 @@ func (s Snapshot) isLeftOver(p Pod) bool {
 	if meta.IsStatusConditionTrue(s.Job.Status.Conditions, trainer.TrainJobSuspended) {
 		return true
 	}
-	// The deletion timestamp is the end of the grace period.
+	// A pod belongs to an earlier run if its deletion was requested before the TrainJob was resumed. The
+	// deletion timestamp is the end of the grace period, so the request was made earlier.
 	grace := time.Duration(ptr.Deref(p.DeletionGracePeriodSeconds, 0)) * time.Second
 	resumed := s.resumedAt()
 	return p.CreationTimestamp.Time.Before(resumed) && !p.DeletionTimestamp.Add(-grace).After(resumed)
 }
 
-// lostTime is the time after the end of its grace period from which a pod that still exists counts as lost.
+// lostTime is how long a deleted pod may exist after its grace period. A pod that exists longer counts as lost.
 const lostTime = time.Minute
 
-// isLost reports whether a pod was deleted, and its kubelet has not reported the end of the pod in time. In most cases, the
-// cluster node is dead. The status of a lost pod is outdated: it can say for days that the containers run.
+// isLost reports whether a pod was deleted, but the kubelet has not reported in time that the pod ended. In most cases, the
+// cluster node of the pod is down. The status of a lost pod is outdated: it can say for days that the containers run.
 func (s Snapshot) isLost(p Pod) bool {
 	return p.DeletionTimestamp != nil && !s.Now.IsZero() && s.Now.Sub(p.DeletionTimestamp.Time) > lostTime
 }
@@ -197,7 +199,7 @@ func (s Snapshot) endingPods() (n int) {
 	return n
 }
 
-// AwaitsPodEnds reports whether JobSet may be waiting until old pods have ended, before it creates the pods that are missing.
+// AwaitsPodEnds reports whether JobSet may be waiting until old pods have ended, before it creates the missing pods.
 func (s Snapshot) AwaitsPodEnds() bool {
 	return s.endingPods() > 0 && (s.missingPods() > 0 || len(s.unfinishedPods()) == 0)
 }
@@ -208,8 +210,8 @@ func (s Snapshot) ManagedElsewhere() bool {
 	return ptr.Deref(s.Job.Spec.ManagedBy, v1alpha1.TrainJobController) != v1alpha1.TrainJobController
 }
 
-// unfinishedPods returns the latest attempts without the pods of completed initializers. JobSet keeps these pods, although
-// they hold no resources.
+// unfinishedPods returns the pods of LatestAttempts, except pods of completed initializers. Pods of completed
+// initializers hold no resources, but they still exist, because JobSet does not delete them.
 func (s Snapshot) unfinishedPods() []Pod {
 	return slices.DeleteFunc(s.LatestAttempts(), func(p Pod) bool {
 		return p.Role != Launcher && p.Role != Node && p.Status.Phase == corev1.PodSucceeded

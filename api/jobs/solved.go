@@ -9,23 +9,24 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// progress holds the events that can show that the problem of an earlier event is solved.
+// progress holds times and pods of a TrainJob. From them, isOver decides whether the problem that an event describes is
+// solved.
 type progress struct {
 	// training is the time at which the training last started, or zero if it has not started.
 	training time.Time
-	// failure is the time at which the TrainJob began to fail, or zero.
+	// failure is the time at which the TrainJob began to fail, or zero if it has not failed.
 	failure time.Time
-	// placed is the time of the latest event which says that a pod was scheduled, or that a container started.
+	// placed is the time of the latest event about the scheduling of a pod or the start of a container.
 	placed time.Time
 	// The field "attempt" is the result of attemptedAt, and the field "relevant" is the result of relevantPods.
 	attempt  time.Time
 	relevant []Pod
-	// latest maps each object and reason to the time of the latest event.
+	// latest maps an object and a reason to the time of the latest event with this object and reason.
 	latest map[subject]time.Time
 }
 
-// evicted is the reason of two kinds of events: Kubernetes evicts a pod because of a taint, or Kubernetes cancels such an
-// eviction. To distinguish them, progress.latest contains the second kind under the constant "cancelled".
+// evicted is the reason of two kinds of events: Kubernetes evicts a pod because of a taint, or cancels such an eviction.
+// To distinguish them, progress.latest contains the constant "cancelled" instead of the reason of the second kind.
 const (
 	evicted   = "TaintManagerEviction"
 	cancelled = evicted + ": cancelled"
@@ -35,8 +36,8 @@ func isCancelled(e corev1.Event) bool {
 	return strings.HasPrefix(e.Message, "Cancelling deletion of Pod ")
 }
 
-// findProgress reads events that are sorted by time. The status of a deleted launcher is unknown, so findProgress reads
-// the start of the training also from the events of the launcher's pods.
+// findProgress returns the progress of the TrainJob. The argument "events" must be sorted by time. If the launcher's
+// pod was deleted, its status is unknown, so findProgress also searches the events for the start of the training.
 func (s Snapshot) findProgress(events []corev1.Event) progress {
 	p := progress{training: s.startedAt(), attempt: s.attemptedAt(), relevant: s.relevantPods(), latest: map[subject]time.Time{}}
 	for _, e := range events {
@@ -61,7 +62,7 @@ func (p progress) isRelevant(pod Pod) bool {
 	return slices.ContainsFunc(p.relevant, func(other Pod) bool { return other.Name == pod.Name })
 }
 
-// follows reports whether the object of the event e has an event with the given reason that is as late as e or later.
+// follows reports whether the object of the event e has an event with the given reason that is not older than e.
 func (p progress) follows(e corev1.Event, reason string) bool {
 	about := subjectOf(e)
 	about.reason = reason
@@ -69,8 +70,10 @@ func (p progress) follows(e corev1.Event, reason string) bool {
 	return found && !at.Before(lastSeen(e))
 }
 
-// failedAt returns the time at which a TrainJob began to fail: the first end of a container with an error after the training
-// started or, if there is none, the time of the final condition. failedAt returns zero if the TrainJob has not failed.
+// failedAt returns the time at which a TrainJob began to fail. This is the earliest time, after the start of the
+// training, at which a container ended with an error. If no container ended with an error between the start of the
+// training and the condition Failed, failedAt returns the time of this condition. failedAt returns zero if the
+// TrainJob has not failed.
 func (s Snapshot) failedAt(training time.Time) time.Time {
 	if s.Phase() != Failed {
 		return time.Time{}
@@ -90,9 +93,10 @@ func (s Snapshot) failedAt(training time.Time) time.Time {
 	return first
 }
 
-// isOver reports whether the problem that an event describes is solved. Every problem is solved if the training started
-// after the event, or if the event belongs to an earlier attempt to run the TrainJob. Otherwise, the kind of the object
-// determines which progress solves the problem.
+// isOver reports whether the problem that an event describes is solved. Most problems are solved if the training
+// started after the event. If the event is not about an existing pod, it is sufficient that the current attempt to
+// run the TrainJob began after the event. Otherwise, isOver looks for later changes that solve the problem. These
+// changes depend on the kind of the object.
 func (s Snapshot) isOver(e corev1.Event, p progress) bool {
 	seen := lastSeen(e)
 	pod, exists := s.podOf(e)
@@ -123,7 +127,8 @@ func (s Snapshot) isOverForOwner(e corev1.Event, p progress) bool {
 	case jobKind:
 		return s.hasAllPods(s.roleOf(e)) || p.latest[subject{jobKind, e.InvolvedObject.Name, "SuccessfulCreate"}].After(lastSeen(e))
 	}
-	// The JobSet exists, because it has pods.
+	// The event is about the TrainJob or the JobSet. Its problem is solved if a later event or a newer pod shows that
+	// the JobSet creates pods, or if the problem was an inactive Workload, and the Workload is active again.
 	return isPlaced || s.HasPodSince(lastSeen(e)) || s.Workload.isActive() && strings.Contains(e.Message, "workload is deactivated")
 }
 
@@ -133,7 +138,7 @@ func (s Snapshot) allScheduled() bool {
 }
 
 // podOf returns the pod that an event is about. The result "exists" is false if the event is not about a pod, or if the pod
-// was deleted. Events about evictions contain only the name of the pod.
+// was deleted. Events about evictions contain the name of the pod, but not its UID.
 func (s Snapshot) podOf(e corev1.Event) (pod Pod, exists bool) {
 	object := e.InvolvedObject
 	for i := range s.Pods {
@@ -183,8 +188,9 @@ var (
 	startReasons = []string{"Failed", "BackOff", "ErrImageNeverPull", "InspectFailed", "FailedCreatePodSandBox"}
 )
 
-// hasSolved reports whether a pod has solved the problem of an event: the pod is scheduled, has started or is ready, depending on
-// the reason of the event. An eviction is never solved.
+// hasSolved reports whether the later state of a pod shows that the problem of an event is solved. Depending on the reason
+// of the event, the pod must be scheduled, started or ready. A mount error is also solved if hasMounted returns true. An
+// eviction is never solved.
 func (p Pod) hasSolved(e corev1.Event, all progress) bool {
 	switch {
 	case e.Reason == "FailedScheduling":
@@ -198,8 +204,7 @@ func (p Pod) hasSolved(e corev1.Event, all progress) bool {
 }
 
 // isOverForDeleted reports whether the problem of a deleted pod is solved. The status of a deleted pod is unknown, so
-// isOverForDeleted looks for later events about the pod. A problem is also solved if a new pod has replaced the pod, and the
-// TrainJob has not ended.
+// isOverForDeleted looks for later events about the pod. The problem is also solved if isReplaced returns true.
 func (s Snapshot) isOverForDeleted(e corev1.Event, p progress) bool {
 	switch {
 	case s.isReplaced(e):
@@ -216,16 +221,18 @@ func (s Snapshot) isOverForDeleted(e corev1.Event, p progress) bool {
 	return false
 }
 
-// hasMounted reports whether a container of the pod has started, or whether the kubelet could not mount a volume only because
-// the pod was being deleted. For a deleted pod, the kubelet no longer knows the Secrets and ConfigMaps.
+// hasMounted reports whether a mount error no longer matters. This is true if a container of the pod has started. It is
+// also true if the error says only that objects are "not registered": the kubelet reports this for Secrets and ConfigMaps
+// of a pod that is being deleted.
 func (p progress) hasMounted(e corev1.Event) bool {
 	_, hasStarted := p.latest[subject{podKind, e.InvolvedObject.Name, "Started"}]
 	unknown := strings.Count(e.Message, " not registered")
 	return hasStarted || unknown > 0 && unknown == strings.Count(e.Message, "object \"")
 }
 
-// isReplaced reports whether a new pod has the same role and index as the deleted pod of an event. If the TrainJob has
-// ended, isReplaced returns false, because the loss of the deleted pod can be the cause of a failure.
+// isReplaced reports whether a new pod has replaced the deleted pod that an event is about: the new pod has the same
+// role and index. If the TrainJob has ended, isReplaced returns false, because the loss of the deleted pod can be the
+// cause of a failure.
 func (s Snapshot) isReplaced(e corev1.Event) bool {
 	name := s.podNameOf(e)
 	prefix := name[:strings.LastIndex(name, "-")+1] // without the random characters
@@ -238,15 +245,18 @@ func (s Snapshot) isReplaced(e corev1.Event) bool {
 // ready.
 const evictionDelay = 5 * time.Minute
 
-// hasRecovered reports whether the cluster node of a pod became ready again after an event NodeNotReady, and before the
-// TrainJob failed. There are three signs that the cluster node is ready again: the pod is ready, Kubernetes has cancelled the
-// eviction of the pod, or the kubelet has reported the end of a container after the time of the eviction.
+// hasRecovered reports whether the cluster node of a pod became ready again after an event NodeNotReady. There are
+// three signs, and one of them is sufficient: (1) the pod became ready before the TrainJob failed, (2) Kubernetes
+// cancelled the eviction of the pod before the TrainJob failed, (3) a container ended more than evictionDelay after the
+// event, and the reported reason is not in unknownEnds.
 func (s Snapshot) hasRecovered(e corev1.Event, p progress) bool {
 	isInTime := func(at time.Time) bool { return p.failure.IsZero() || at.Before(p.failure) }
 	pod, exists := s.podOf(e)
 	if at, found := p.latest[subject{podKind, e.InvolvedObject.Name, cancelled}]; found && isInTime(at) {
-		// Kubernetes also cancels the eviction if the pod is deleted, or if it evicts the pod at once. The event Killing
-		// shows that the kubelet works.
+		// A cancelled eviction alone does not show that the cluster node is ready: Kubernetes also cancels a planned
+		// eviction when it evicts the pod at once, or when the pod is deleted. Therefore the cancellation counts
+		// only if no event about an eviction follows. For a deleted pod, an event Killing must also show that the
+		// kubelet works.
 		isEvicted := !p.latest[subject{podKind, e.InvolvedObject.Name, evicted}].Before(at)
 		isStopped := !p.latest[subject{podKind, e.InvolvedObject.Name, "Killing"}].Before(at)
 		if p.follows(e, cancelled) && !isEvicted && (exists || isStopped) {
@@ -262,6 +272,6 @@ func (s Snapshot) hasRecovered(e corev1.Event, p progress) bool {
 	})
 }
 
-// unknownEnds lists the reasons with which the kubelet and containerd report containers that ended while the cluster
-// node did not work.
+// unknownEnds lists the reasons that the kubelet and containerd report for a container that ended while its cluster
+// node was down.
 var unknownEnds = []string{"Unknown", "ContainerStatusUnknown"}

@@ -84,8 +84,9 @@ func failedRun(resumed, second int) func(*trainer.TrainJob) {
 	}
 }
 
-// TestSolvedProblems follows TrainJobs through their lives: they wait in a queue, start, lose pods, restart, fail, and stay after
-// their end. Each case lists the events so far, and the reasons of the events whose problems are not solved.
+// TestSolvedProblems tests TrainJobs in different states: waiting in a queue, starting, after the loss of a pod, after a
+// restart, and after the end. Each case contains the events so far, and the expected result: the reasons of the events
+// whose problems are not solved.
 func TestSolvedProblems(t *testing.T) {
 	const (
 		launcher, node = "bert-launcher-0-0-aaaaa", "bert-node-0-0-aaaaa"
@@ -260,7 +261,7 @@ func TestSolvedProblems(t *testing.T) {
 	}
 }
 
-// ending returns a copy of the pod that is being deleted since the given second, without a grace period.
+// ending returns a copy of the pod. The deletion of the copy began at the given second, and has no grace period.
 func (p Pod) ending(second int) Pod {
 	p.DeletionTimestamp = ptr.To(at(second))
 	return p
@@ -281,8 +282,8 @@ func withWanted(s Snapshot, nodes int) Snapshot {
 	return s
 }
 
-// TestLostLauncher: the deletion of the launcher's pod counts as the cause of a failure only if the kubelet had to stop the main
-// container, and if the Job of the launcher did not delete the pod itself.
+// TestLostLauncher: the deletion of the launcher's pod must count as the cause of a failure only if the kubelet stopped the
+// main container, and the Job of the launcher did not delete the pod.
 func TestLostLauncher(t *testing.T) {
 	const launcher = "bert-launcher-0-0-aaaaa"
 	failed := newSnapshot(func(j *trainer.TrainJob) {

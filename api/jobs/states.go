@@ -16,14 +16,14 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// silentTime is the time after which missing pods are reported as a failure. Normally, the first pods of a TrainJob
+// silentTime is the time after which describeDelay reports that a TrainJob has no pods. Normally, the first pods
 // exist after one second.
 const silentTime = 30 * time.Second
 
 // Queue returns the name of the TrainJob's LocalQueue in Kueue, or an empty string if the TrainJob has no queue.
 func (s Snapshot) Queue() string { return s.Job.Labels[queueLabel] }
 
-// stateTexts describes problems about which the cluster contains no message. The catalogue of failures has patterns that
+// stateTexts describes problems that no message of Kubernetes describes. The catalogue of failures has patterns that
 // match these descriptions.
 func (s Snapshot) stateTexts(now time.Time) []diagnosis.Text {
 	var texts []diagnosis.Text
@@ -56,8 +56,8 @@ func (s Snapshot) stateTexts(now time.Time) []diagnosis.Text {
 	return texts
 }
 
-// describeStop says why a TrainJob was stopped. describeStop returns an empty string if the TrainJob is not suspended, or only
-// waits in a queue.
+// describeStop returns the reason of a suspension if the reason is a gang timeout or an inactive Workload. In all
+// other cases, describeStop returns an empty string.
 func (s Snapshot) describeStop() string {
 	switch {
 	case s.timeout() != "":
@@ -68,8 +68,8 @@ func (s Snapshot) describeStop() string {
 	return ""
 }
 
-// describeDelay says why a TrainJob has no pods. describeDelay returns an empty string if there is no problem to report,
-// or if describeStop reports it.
+// describeDelay says why a TrainJob has no pods. describeDelay returns an empty string if there is no problem, or if
+// describeStop already explains the problem.
 func (s Snapshot) describeDelay(now time.Time) string {
 	phase, age := s.Phase(), s.pendingTime(now)
 	queue := s.Queue()
@@ -88,9 +88,9 @@ func (s Snapshot) describeDelay(now time.Time) string {
 	return fmt.Sprintf("the TrainJob has no pods after %s", silentTime)
 }
 
-// timeout returns the text with which trainyard-controller suspended the TrainJob after a gang timeout, or an empty string if
-// the TrainJob is not suspended for this reason. If somebody has activated the Workload of the TrainJob again, the TrainJob
-// waits in its queue, and the reason no longer applies.
+// timeout returns the text that trainyard-controller wrote when it suspended the TrainJob after a gang timeout. The result
+// is empty if the TrainJob is not suspended because of a gang timeout. It is also empty if the Workload of the TrainJob is
+// active. In this case, somebody has activated the Workload again, and the TrainJob waits in its queue.
 func (s Snapshot) timeout() string {
 	if s.Phase() != Suspended || s.Workload != nil && !s.Workload.Inactive {
 		return ""
@@ -98,8 +98,8 @@ func (s Snapshot) timeout() string {
 	return s.Job.Annotations[v1alpha1.TimedOutAnnotation]
 }
 
-// pendingTime returns how much time Trainer has had to create pods: the time since resumedAt. The result is 0 if
-// Trainer should not create pods now.
+// pendingTime returns the duration since the TrainJob was created or last resumed (see resumedAt). The result
+// is 0 if resumedAt returns zero, for example because the TrainJob is suspended.
 func (s Snapshot) pendingTime(now time.Time) time.Duration {
 	if since := s.resumedAt(); !since.IsZero() {
 		return now.Sub(since)
@@ -129,9 +129,10 @@ func (s Snapshot) hasActiveJobs() bool {
 // killedCode is the exit code that mpirun and shells return for a process that got SIGKILL (signal 9): 128 + 9.
 const killedCode = 137
 
-// killedLauncher returns the name of the launcher's latest pod if its main container ended with killedCode. For
-// other containers, this exit code is no sign of a failure: when Kubernetes stops a pod, it kills the containers
-// that ignore SIGTERM, and they end with the same code.
+// killedLauncher returns the name of the launcher's latest pod if the main container of this pod ended with
+// killedCode. killedLauncher ignores other containers, because killedCode does not always mean a failure. When
+// Kubernetes stops a pod, it kills containers that ignore SIGTERM, and these containers also end with
+// killedCode.
 func (s Snapshot) killedLauncher() string {
 	for _, pod := range s.LatestAttempts() {
 		if ended := pod.mainEnd(); pod.Role == Launcher && ended != nil && ended.ExitCode == killedCode {
@@ -152,8 +153,8 @@ func (s Snapshot) latestLauncher() string {
 	return ""
 }
 
-// mainImages returns the images of the main containers of the launcher and the nodes. Each result names an image and the
-// first role (launcher or node) that runs the image.
+// mainImages returns the different images that the main containers of the launcher and the nodes run. Each result names
+// an image and the first role (launcher or node) that runs it.
 func (s Snapshot) mainImages() []string {
 	var found []string
 	seen := map[string]bool{}
@@ -171,8 +172,8 @@ func (s Snapshot) mainImages() []string {
 	return found
 }
 
-// sidecar returns the name of a container that still runs after the main container of the pod has ended, or an empty
-// string if there is no such container. While a sidecar still runs, the TrainJob does not end.
+// sidecar returns the name of a container that still runs after the main container of the pod has ended. The
+// TrainJob cannot end while this container runs. The result is empty if there is no such container.
 func (p Pod) sidecar() string {
 	if !p.mainHasEnded() {
 		return ""

@@ -52,8 +52,8 @@ func (s Snapshot) describePending() string {
 	return "Waiting for pods to be created"
 }
 
-// describeUnscheduled says how many pods are scheduled and how many pods do not exist. The text also quotes the
-// scheduler's message about the first pod that is not scheduled.
+// describeUnscheduled says how many pods are scheduled, and how many pods are missing. describeUnscheduled also
+// quotes the scheduler's message about the first pod that could not be scheduled.
 func (s Snapshot) describeUnscheduled(pods []Pod) string {
 	scheduled, waiting := s.CountScheduled()
 	text := fmt.Sprintf("Waiting for cluster nodes: %d of %s are scheduled", scheduled, countNoun(scheduled+waiting, "pod"))
@@ -73,8 +73,8 @@ func (s Snapshot) describeUnscheduled(pods []Pod) string {
 	return text
 }
 
-// describeStarting says how many pods are ready. If a pod is not ready, describeStarting also quotes the first message
-// about a waiting container of such a pod.
+// describeStarting says how many pods are ready. If other pods have waiting containers, describeStarting also
+// quotes the first message that says why a container waits.
 func describeStarting(pods []Pod) string {
 	waiting := slices.DeleteFunc(slices.Clone(pods), Pod.isReady)
 	text := fmt.Sprintf("Starting: %d of %s are ready", len(pods)-len(waiting), countNoun(len(pods), "pod"))

@@ -9,8 +9,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TestCompletedInitializer: JobSet keeps the pod of a completed initializer, until for example a drain deletes it. The pod
-// holds no resources, so it must count neither as scheduled nor as missing.
+// TestCompletedInitializer: the pod of a completed initializer usually stays, because JobSet does not delete it, but
+// a drain of the cluster node can delete it. In both cases, the pod must not be counted as scheduled or missing,
+// because it holds no resources.
 func TestCompletedInitializer(t *testing.T) {
 	initializer := newPod("dataset-initializer", "a", corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}})
 	initializer.Status.Phase = corev1.PodSucceeded

@@ -25,8 +25,8 @@ func (s Snapshot) statusTexts(now time.Time) []diagnosis.Text {
 	return texts
 }
 
-// relevantPods returns the pods whose statuses and logs can explain the state of the TrainJob: all pods except those that were
-// replaced, and those of an earlier run.
+// relevantPods returns the pods whose statuses and logs can explain the state of the TrainJob. It leaves out pods of an
+// earlier run, and replaced pods (see isReplacedBy).
 func (s Snapshot) relevantPods() []Pod {
 	latest, failure := s.LatestAttempts(), s.failedAt(time.Time{})
 	return slices.DeleteFunc(slices.Clone(s.Pods), func(p Pod) bool {
@@ -34,9 +34,10 @@ func (s Snapshot) relevantPods() []Pod {
 	})
 }
 
-// isReplacedBy reports whether the Job has replaced a pod, and the failure of the old pod explains nothing any more: the
-// main container of the new pod has started. If the TrainJob has failed, the new pod must also have started before the
-// failure began. Otherwise, the loss of the old pod can be the cause of the failure.
+// isReplacedBy reports whether the pod "other" has replaced the pod p, so that problems of the old pod no longer
+// matter. The main container of the new pod must have started. If it started after the TrainJob began to fail,
+// isReplacedBy returns false, because the loss of the old pod can be the cause of the failure. If the Job of the
+// pods has succeeded, the start time of the new pod does not matter.
 func (s Snapshot) isReplacedBy(p, other Pod, failure time.Time) bool {
 	if other.Role != p.Role || other.Index != p.Index || other.Name == p.Name || !other.mainHasStarted() {
 		return false
@@ -108,13 +109,12 @@ func endTexts(pod Pod, container string, ended corev1.ContainerStateTerminated) 
 	return []diagnosis.Text{text, left}
 }
 
-// runtimeReasons lists the reasons of containers that did not start. For these reasons, the termination message is
-// from the container runtime. For all other reasons, the termination message is from the program in the container.
+// runtimeReasons lists the reasons that are reported for a container that did not start. With these reasons, the
+// container runtime wrote the termination message. With all other reasons, the program in the container wrote it.
 var runtimeReasons = []string{"StartError", "ContainerCannotRun", "CreateContainerError"}
 
-// stoppedAt returns the time at which Kubernetes stopped the pod. If it is unknown when Kubernetes stopped the pod,
-// stoppedAt returns the time at which the last container of the pod ended. stoppedAt returns zero if the times of the pod
-// and of its containers are unknown.
+// stoppedAt returns the time at which Kubernetes stopped the pod. If this time is unknown, stoppedAt returns the time at
+// which the last container of the pod ended, or zero if the ends of the containers are also unknown.
 func (p Pod) stoppedAt() time.Time {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.DisruptionTarget {

@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// PreflightContainer is the name of an init container of the launcher. The container tries to reach
-// every host, with the script "preflight" in runtimes/scripts.cue.
+// PreflightContainer is the name of an init container of the launcher. The container runs the
+// script "preflight" in runtimes/scripts.cue, which tries to reach every host.
 const PreflightContainer = "preflight"
 
 // Verdict is the report of a runtime's preflight about the hosts of a TrainJob.
@@ -23,8 +23,8 @@ type Verdict struct {
 	// Milliseconds contains the times to reach the first hundred hosts, in the order of the hostfile. The time of
 	// a host that did not pass is nil.
 	Milliseconds []*int `json:"ms"`
-	// Failed contains the first ten hosts that did not pass. A host passes if preflight reaches it, and if the host
-	// has enough slots (or oversubscription is allowed).
+	// Failed contains the first ten hosts that did not pass. A host passes if preflight reaches the host, and the
+	// host has enough slots (or oversubscription is allowed).
 	Failed []HostFailure `json:"failed"`
 }
 
@@ -41,8 +41,8 @@ type HostFailure struct {
 // String returns the host, the cause and the detail, separated by colons.
 func (f HostFailure) String() string { return fmt.Sprintf("%s: %s: %s", f.Host, f.Cause, f.Detail) }
 
-// Text describes the failure. The description becomes a diagnosis.Text of the source State, and
-// patterns in the failure catalogue match it.
+// Text describes the failure. Diagnoses use this description as a diagnosis.Text with the source
+// State, so patterns in the failure catalogue can match it.
 func (f HostFailure) Text() string { return "preflight of host " + f.String() }
 
 // Verdict reads the verdict from the termination message of the launcher's preflight. The verdict is nil if
@@ -63,7 +63,7 @@ func (s Snapshot) Verdict() (*Verdict, error) {
 	return found, nil
 }
 
-// PreflightDuration returns how long the launcher's preflight ran, in whole seconds, or 0 if it has not ended.
+// PreflightDuration returns how long the launcher's preflight ran, in whole seconds, or 0 if preflight has not ended.
 func (s Snapshot) PreflightDuration() time.Duration {
 	ended := s.preflight()
 	if ended == nil {

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// waitInterval is the time after which Wait reads a TrainJob again even if no change was reported. Without these
-	// reads, Wait would miss changes of objects that the user may not watch. Wait would also miss new events and logs,
-	// which the function "done" may read.
+	// waitInterval is the time after which Wait reads a TrainJob again and calls "done", even if no change was
+	// reported. Some changes are never reported: changes of objects that the user may not watch, and new events and
+	// logs, which "done" may read itself.
 	waitInterval = time.Second
 	// watchInterval is the time between the end of a watch and the start of the next watch.
 	watchInterval = time.Second
-	// settleTime is how long Wait waits after a change before it reads the TrainJob, because changes of several
-	// pods often come together.
+	// settleTime is how long Wait waits after a change before it reads the TrainJob. Several pods often change
+	// within this time, and one read then shows all changes.
 	settleTime = 100 * time.Millisecond
 )
 

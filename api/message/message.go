@@ -16,7 +16,7 @@ const maxLength = 60
 // Quote returns text as a quoted string on one line, shortened to 60 characters. Control characters are escaped.
 func Quote(text string) string { return strconv.Quote(Shorten(text, maxLength)) }
 
-// Shorten cuts text to the given number of characters and marks the cut with an ellipsis.
+// Shorten cuts a text that is longer than the given number of characters, and adds an ellipsis.
 func Shorten(text string, length int) string {
 	if runes := []rune(text); len(runes) > length {
 		return string(runes[:length]) + "…"
@@ -27,8 +27,8 @@ func Shorten(text string, length int) string {
 // Number returns a number as the user wrote it, shortened to 60 characters.
 func Number(text string) string { return Shorten(text, maxLength) }
 
-// Plain reports whether a key needs no quotes in the path of a field. A plain key consists of 1 to 60 ASCII letters,
-// digits, "_", "/" and "-".
+// Plain reports whether a key can be written without quotes in the path of a field. Such a key consists of 1 to 60
+// ASCII letters, digits, "_", "/" and "-".
 func Plain(key string) bool {
 	return key != "" && len(key) <= maxLength && !strings.ContainsFunc(key, func(r rune) bool {
 		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_/-", r)

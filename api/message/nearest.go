@@ -39,8 +39,8 @@ func lengthDifference(a, b string) int {
 	return max(n, -n)
 }
 
-// Typos returns the number of typing errors between two words: inserted, missing, changed and swapped letters. Lower case and
-// upper case count as equal, so Nearest always prefers a candidate that differs only in case.
+// Typos returns the number of typing errors that turn one word into the other: inserted, missing, changed and swapped
+// letters. A difference in case is not an error, so Nearest always prefers a candidate that differs only in case.
 func Typos(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	rows := make([][]int, len(s)+1)

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// escapeSequences matches control sequences that move the cursor of a terminal, or change the terminal's colors
-// or title (ECMA-48).
+// escapeSequences matches the control sequences of terminals (ECMA-48). For example, such a sequence moves the
+// cursor, or changes colors or the title of the window.
 var escapeSequences = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[ -/]*[0-~])`)
 
 // Printable makes text from other programs safe to print on a terminal. Printable removes control sequences,

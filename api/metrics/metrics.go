@@ -1,6 +1,6 @@
 // Package metrics declares the names of the metrics that trainyard emits, and the names of their labels. The files
-// grafana/metrics*.cue document the meaning of the metrics. A test compares the names in package metrics with the
-// names in grafana/metrics*.cue.
+// grafana/metrics*.cue describe each metric. A test checks that these files and package metrics contain the same
+// names.
 package metrics
 
 // Each of the following metrics describes one TrainJob, and is exported while the TrainJob exists.
@@ -15,7 +15,7 @@ const (
 	TrainJobQueuePosition    = "trainyard_trainjob_queue_position"
 )
 
-// Each of the following metrics covers all TrainJobs of a namespace.
+// Each of the following metrics is a histogram or a counter for all TrainJobs of a namespace.
 const (
 	TrainJobDuration               = "trainyard_trainjob_duration_seconds"
 	TrainJobPhaseDuration          = "trainyard_trainjob_phase_duration_seconds"

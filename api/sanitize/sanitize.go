@@ -6,8 +6,8 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// Text returns a text without secrets and unprintable characters, so that programs can show it safely. It keeps line
-// breaks. A private key that spans several lines is replaced as a whole.
+// Text makes a text safe to show: it replaces secrets, and removes or replaces unprintable characters. Line breaks
+// are kept. A private key that spans several lines is replaced as a whole.
 func Text(text string) string { return message.Printable(replaceSecrets(plain(text))) }
 
 // Line is like Text, but returns one line. Line puts a space in place of each line break, and shortens the text to the

@@ -16,8 +16,8 @@ const (
 	punctuation      = lettersAndDigits + "!#$%^*_+-.~,;&@()"
 )
 
-// secretKinds lists log lines that contain a secret. In each line, %s stands for the secret. A secret consists of the
-// prefix and of random characters from the alphabet.
+// secretKinds lists log lines that contain a secret. In each line, %s stands for the secret. The test creates each
+// secret from the prefix and random characters of the alphabet.
 var secretKinds = []struct {
 	line, prefix, alphabet string
 	length                 int
@@ -64,8 +64,8 @@ var secretKinds = []struct {
 	{"-----BEGIN OPENSSH PRIVATE KEY-----\n%s\n-----END OPENSSH PRIVATE KEY-----", "", base64Digits, 70},
 }
 
-// TestSecretsAreReplaced tests each line in secretKinds in five formats in which programs print log lines. After the
-// replacement, a log line must not contain eight consecutive characters of its secret.
+// TestSecretsAreReplaced tests each line in secretKinds in five formats of log lines, such as lines with a
+// timestamp. After the replacement, a line must not contain eight consecutive characters of its secret.
 func TestSecretsAreReplaced(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	decorations := []string{"%s", "2026-11-27T10:00:00Z stderr F %s", "\x1b[31m%s\x1b[0m", "[1,3]<stderr>:%s", "INFO trainer.py:12 - %s (step 3)"}

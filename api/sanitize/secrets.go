@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// secret defines how to recognize one kind of secret. The expressions in this package also match some texts that are not
-// secrets, because replacing a harmless word in a log does little harm. Scanners for repositories, such as gitleaks, are
-// stricter: they report only texts that are very probably secrets.
+// secret defines how to recognize one kind of secret. The replacement of a harmless word does little harm, so the
+// expressions in this package may also match some texts that are not secrets. Scanners for repositories, such as
+// gitleaks, differ: they report only texts that are very probably secrets.
 type secret struct {
 	// hints lists texts in lower case that help to find a secret quickly. Each match of the expression, converted to
 	// lower case, contains at least one hint. The function mayContain searches a text for the hints, because this
@@ -18,8 +18,8 @@ type secret struct {
 	// expression is a regular expression that matches the secret. If the expression has groups whose names begin with
 	// "value", only the text of these groups is replaced.
 	expression *regexp.Regexp
-	// isHarmless reports whether a value is not a secret, for example because it is a number. isHarmless is nil if every
-	// value is a secret.
+	// isHarmless reports whether a value is not a secret, for example because it is a number. If isHarmless is nil,
+	// every value that the expression matches is a secret.
 	isHarmless func(value string) bool
 }
 
@@ -43,8 +43,8 @@ const (
 	// edge matches the text before a token with a known prefix, such as "ghp_". edge matches the start of the text, a
 	// character other than a letter or digit, an escape such as \n, or a percent-encoded character such as %3D.
 	edge = `(?:^|[^A-Za-z0-9]|\\[nrt]|%[0-9A-Fa-f]{2})`
-	// linePrefix matches the text between the lines of a private key: line breaks, and the rank that mpirun writes before
-	// each line.
+	// linePrefix matches the text between two lines of a private key: line breaks, and the prefix with the number of the
+	// rank that mpirun writes before each line.
 	linePrefix = `(?:\\n|\s|\[[^\]\s]*\](?:<\w+>)?:?)*`
 )
 
@@ -157,8 +157,8 @@ func trim(value string) string { return strings.TrimRight(value, `,;&.)]}:\`) }
 // such as "None" or "true".
 func isNoValue(value string) bool { return noValue.MatchString(trim(value)) }
 
-// isNoToken returns true if the text after the word "token" is not a secret. In logs, the text after the word "token"
-// can also be a number of tokens, or a word of a sentence.
+// isNoToken reports whether the text after the word "token" is not a secret. In logs, this text can also be a number
+// of tokens, or a word of a sentence.
 func isNoToken(value string) bool {
 	value = trim(value)
 	return noValue.MatchString(value) || number.MatchString(value) || word.MatchString(value)
@@ -175,7 +175,7 @@ func isNoCredential(value string) bool {
 // "authentication" in "basic authentication" is an ordinary word.
 func isWord(value string) bool { return word.MatchString(trim(value)) }
 
-// isPort reports whether a text begins with a port number and a slash. The text stands between ":" and "@" in a URL.
-// For example, the text in "http://a.example.com:8080/users/x@y.com" is "8080/users/x", which is a port and a path,
-// and not a password.
+// isPort reports whether the text between ":" and "@" in a URL begins with a port number and a slash. For example,
+// this text in "http://a.example.com:8080/users/x@y.com" is "8080/users/x", which is a port and a path, and not a
+// password.
 func isPort(value string) bool { return port.MatchString(value) }

@@ -66,9 +66,9 @@ func (e *SuspendedError) Error() string {
 // maxNames is the maximum number of names that a message lists.
 const maxNames = 12
 
-// suggest returns a question that contains the most similar known name. If no name or several names
-// are similar enough, suggest returns the argument "owner", such as "the namespace has", followed by
-// the known names.
+// suggest returns a question that contains the most similar known name. If no name is similar
+// enough, or several names are equally similar, suggest returns the argument "owner", such as "the
+// namespace has", followed by the known names.
 func suggest(name string, known []string, owner string) string {
 	if nearest := message.Nearest(name, known); nearest != "" {
 		return fmt.Sprintf("did you mean %s?", nearest)

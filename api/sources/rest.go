@@ -28,8 +28,8 @@ func Connect(config *rest.Config) (Sources, error) {
 	return New(restCluster{client}), nil
 }
 
-// restCluster implements Cluster with a REST client, because a clientset or the client of controller-runtime would make
-// every command slower.
+// restCluster implements Cluster with a REST client. A clientset or the client of controller-runtime would make every
+// command slower.
 type restCluster struct{ client rest.Interface }
 
 const (

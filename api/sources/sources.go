@@ -150,8 +150,8 @@ type SyncRequest struct {
 	before string // status.lastSync at the time of the request
 }
 
-// RequestSync requests that the controller fetches the Git repository now, without waiting until the interval has
-// passed. The error is a *SuspendedError or an error of Get.
+// RequestSync requests that the controller fetches the Git repository now, and does not wait until the interval
+// has passed. The error is a *SuspendedError or an error of Get.
 func (s Sources) RequestSync(ctx context.Context, key types.NamespacedName, now time.Time) (SyncRequest, error) {
 	source, err := s.get(ctx, key)
 	if err != nil {
@@ -170,7 +170,7 @@ const pollInterval = 500 * time.Millisecond
 
 // WaitForSync waits until the requested fetch or a later fetch is done, and returns the TrainJobSource. WaitForSync
 // retries if the API server does not respond. If somebody suspends the TrainJobSource, the error is a
-// *SuspendedError. If the context ends, the error wraps the cause of the end.
+// *SuspendedError. If the context ends, the error wraps context.Cause.
 func (s Sources) WaitForSync(ctx context.Context, request SyncRequest) (View, error) {
 	for {
 		source, err := s.get(ctx, request.key)
@@ -191,8 +191,8 @@ func (s Sources) WaitForSync(ctx context.Context, request SyncRequest) (View, er
 }
 
 // isDone returns true if the requested fetch has ended, and the controller has applied the fetched commit or failed to
-// apply it. If somebody else has replaced the annotation after the request, isDone also returns true after the fetch
-// that the new value of the annotation requests.
+// apply it. If somebody else has replaced the annotation after the request, the new value requests another fetch, and
+// isDone returns true after this other fetch.
 func (r SyncRequest) isDone(source v1alpha1.TrainJobSource) bool {
 	last := source.Status.LastSync
 	replaced := last != "" && last == source.Annotations[v1alpha1.SyncAnnotation] && last != r.before

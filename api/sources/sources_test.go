@@ -65,7 +65,7 @@ func (t smallPages) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.RoundTripper.RoundTrip(r)
 }
 
-// TestViewIsCurrent checks that a TrainJobSource is not ready while the status describes an old spec.
+// TestViewIsCurrent checks that a TrainJobSource does not count as ready while its status describes an old spec.
 func TestViewIsCurrent(t *testing.T) {
 	w := newWorld(t)
 	w.change(func(s *v1alpha1.TrainJobSourceStatus) {

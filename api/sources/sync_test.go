@@ -14,7 +14,7 @@ import (
 )
 
 // waitForSync requests a fetch, calls the function "handle", and waits until the fetch is done. The function "handle"
-// changes the TrainJobSource as the controller or another user would.
+// simulates the controller or another user, and changes the TrainJobSource.
 func waitForSync(t *testing.T, w *world, handle func()) (sources.View, error) {
 	t.Helper()
 	all := w.connect("")

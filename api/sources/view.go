@@ -30,7 +30,8 @@ type Overview struct {
 	Created time.Time `json:"created"`
 }
 
-// IsReady reports whether the newest commit was applied (or planned, in a dry run) with the newest spec.
+// IsReady reports whether the controller has applied the newest commit (or planned it, in a dry run), according to the
+// newest spec.
 func (o Overview) IsReady() bool { return o.Ready == metav1.ConditionTrue && o.Current }
 
 // View is the state of a TrainJobSource.
@@ -44,14 +45,14 @@ type View struct {
 	Path string           `json:"path"`
 	// Interval is the time between two fetches.
 	Interval metav1.Duration `json:"interval"`
-	// DryRun is true if the controller only plans changes, and changes no TrainJob.
+	// DryRun is true if the controller only computes a plan, and writes no TrainJobs.
 	DryRun bool `json:"dryRun"`
 	// SyncPending is true if somebody requested a fetch, and the fetch has not ended.
 	SyncPending bool `json:"syncPending"`
 	// Fetched is the commit that was fetched last.
 	Fetched *v1alpha1.Revision `json:"fetched,omitempty"`
-	// Jobs and Problems are the lists in the status of the TrainJobSource. The status of a TrainJobSource contains
-	// only a limited number of jobs and problems. Summary contains the numbers of all jobs and problems.
+	// Jobs and Problems are the lists in the status of the TrainJobSource. These lists have a maximum length.
+	// Summary contains the numbers of all jobs and problems.
 	Jobs     []v1alpha1.JobStatus  `json:"jobs"`
 	Problems []v1alpha1.JobProblem `json:"problems"`
 }
@@ -119,7 +120,8 @@ func readyCondition(source v1alpha1.TrainJobSource) metav1.Condition {
 	return metav1.Condition{Type: v1alpha1.ReadyCondition, Status: metav1.ConditionUnknown}
 }
 
-// clean makes a text from a TrainJobSource safe to print. Names and messages in the status can come from Git.
+// clean makes a text from a TrainJobSource safe to print. Names and messages in the status can come from Git, and can
+// contain control characters.
 func clean(text string) string { return message.PrintableLine(text) }
 
 func cleanRevision(r *v1alpha1.Revision) *v1alpha1.Revision {

@@ -31,15 +31,15 @@ const (
 	// fetches the repository, and then copies the value to status.lastSync.
 	SyncAnnotation = Group + "/sync"
 	// RetryAnnotationPrefix, followed by the name of a job, is the key of an annotation on a TrainJobSource. If a
-	// user changes the retry annotation of a job to another text that is not empty, the job runs again, even if it
-	// has not changed in Git.
+	// user gives this annotation a new value that is not empty, the job runs again, even if the job has not
+	// changed in Git.
 	RetryAnnotationPrefix = "retry." + Group + "/"
-	// HostsAnnotation is an annotation on a Secret. HostsAnnotation lists, separated by commas, the hosts to which
-	// the Secret's credentials may be sent. An entry of HostsAnnotation must contain a port if the host does not
-	// use the default port of the protocol.
+	// HostsAnnotation is an annotation on a Secret. Its value is a comma-separated list of the hosts to which the
+	// Secret's credentials may be sent. If a host does not use the default port of the protocol, its entry in the
+	// list must contain the port.
 	HostsAnnotation = Group + "/hosts"
-	// WebhookKey is a key in the Secret of a TrainJobSource. The value of the key WebhookKey is the shared secret of
-	// the webhook, which the Git server also knows.
+	// WebhookKey is a key in the Secret of a TrainJobSource. The value of this key is the secret of the
+	// webhook. The Git server must be configured with the same secret.
 	WebhookKey = "webhook"
 	// ShardLabel is a label on a TrainJobSource. If several controllers share the work, each controller
 	// handles the TrainJobSources whose ShardLabel equals the controller's shard.

@@ -26,7 +26,7 @@ const (
 	PlatformLabel = Group + "/platform"
 	// TenantLabel holds the namespace of the tenant to which an object belongs.
 	TenantLabel = Group + "/tenant"
-	// RuntimeLabel holds the name of the runtime, on the runtime and on its pods.
+	// RuntimeLabel is a label on a runtime and on the pods that use it. The value is the name of the runtime.
 	RuntimeLabel = Group + "/runtime"
 	// RoleLabel holds a pod's role in its TrainJob: launcher or node.
 	RoleLabel = Group + "/role"
@@ -37,7 +37,8 @@ const (
 	// IsolationLabel is "job" on a NetworkPolicy that isolates the TrainJobs of a namespace from each other. On a
 	// NetworkPolicy that trainyard-controller adds for one isolated TrainJob, IsolationLabel is "one-job".
 	IsolationLabel = Group + "/isolation"
-	// AccessLabel is "true" on RoleBindings and ClusterRoleBindings, which are applied last and deleted first.
+	// AccessLabel is "true" on RoleBindings and ClusterRoleBindings, so that users can select these objects, to
+	// apply them last and to delete them first.
 	AccessLabel = Group + "/access"
 )
 
@@ -45,7 +46,8 @@ const (
 const (
 	// LimitsAnnotation holds a runtime's limits for TrainJobs, as JSON.
 	LimitsAnnotation = Group + "/limits"
-	// NotesAnnotation holds explanations for people who review a runtime: why fields that look like mistakes are correct.
+	// NotesAnnotation holds explanations for people who review a runtime. An explanation says why a field is correct
+	// although it looks like a mistake.
 	NotesAnnotation = Group + "/notes"
 	// GangAnnotation holds a runtime's settings for gang scheduling, as JSON.
 	GangAnnotation = Group + "/gang"
@@ -68,10 +70,11 @@ const (
 	TimedOutAnnotation = Group + "/timed-out"
 	// LeftOutAnnotation lists the panels and features that a generated Grafana dashboard leaves out, with the reasons.
 	LeftOutAnnotation = Group + "/left-out"
-	// EnvironmentKey is the key of an annotation in a KRM function's configuration, and of a label on OLM payloads.
-	// The value of this annotation or label is the name of an environment in the platform document.
+	// EnvironmentKey is the key of two fields: an annotation in a KRM function's configuration, and a label on OLM
+	// payloads. The value of both is the name of an environment in the platform document.
 	EnvironmentKey = Group + "/environment"
-	// FunctionAnnotation selects the task of the KRM function, such as validate.
+	// FunctionAnnotation is an annotation in the configuration of trainyard-fn. It holds the name of the function to
+	// run, such as "validate".
 	FunctionAnnotation = Group + "/function"
 )
 

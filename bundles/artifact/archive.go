@@ -24,9 +24,9 @@ type Entry struct {
 }
 
 // Archive returns the files as a tar archive that is compressed with gzip. The archive contains the files in the
-// given order. The archive contains no times, owners or folders. The bytes of the archive depend only on the files. A
-// library with a fixed version compresses the archive, because the output of Go's own gzip package changes between Go
-// releases.
+// given order. The archive contains no times, owners or folders. The bytes of the archive depend only on the files.
+// Therefore a library with a fixed version compresses the archive: the output of Go's own gzip package changes
+// between Go releases.
 func Archive(files []Entry) ([]byte, error) {
 	archive, _, err := compressedTar(files)
 	return archive, err
@@ -75,9 +75,8 @@ func write(w *tar.Writer, f Entry) error {
 	return err
 }
 
-// OfFiles returns an artifact with the files in one layer. The artifact has the configuration of a container image,
-// because every registry accepts this type of configuration. Some registries refuse artifacts with another type of
-// configuration.
+// OfFiles returns an artifact with the files in one layer. The artifact's configuration has the media type of a
+// container image's configuration, because some registries refuse all other types.
 func OfFiles(files []Entry, annotations map[string]string) (Artifact, error) {
 	layer, unpacked, err := compressedTar(files)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package artifact builds OCI artifacts without a network. From the same content, the package builds an
-// artifact with the same bytes on every machine.
+// Package artifact builds OCI artifacts, and needs no network. If the content is the same, the bytes of
+// the artifact are the same on every machine.
 package artifact
 
 import (

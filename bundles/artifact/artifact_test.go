@@ -33,9 +33,9 @@ func threeFiles() []artifact.Entry {
 }
 
 // TestBytesNeverChange checks that an artifact has the same digest on all machines and with all versions of Go,
-// because people pin the digest. If TestBytesNeverChange fails after an update of a library, the library packs
-// files differently than before. If the digests of artifacts change, docs/oci.md and the release notes must
-// tell users about the new digests.
+// because people pin the digest. If TestBytesNeverChange fails after an update of a library, the new version of
+// the library packs files differently. If the digests of artifacts change, docs/oci.md and the release notes
+// must tell users about the new digests.
 func TestBytesNeverChange(t *testing.T) {
 	a, err := artifact.OfFiles(threeFiles(), map[string]string{"org.opencontainers.image.title": "acme"})
 	if err != nil {

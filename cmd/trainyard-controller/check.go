@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/controller"
 )
 
-// checks is a map from the name of a flag to a function that checks one value of the flag. A flag that the map "checks"
-// does not contain accepts all values of its type.
+// checks is a map from the name of a flag to a function that checks one value of the flag. If a flag is not in this
+// map, it accepts all values of its type.
 var checks = map[string]func(text string) error{
 	"controllers":    checkController,
 	"workers":        checkPositive,

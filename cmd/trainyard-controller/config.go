@@ -49,7 +49,7 @@ func readConfig(path string, set *pflag.FlagSet) error {
 	return nil
 }
 
-// decode returns the next YAML document, or nil at the end of the file and after a mistake.
+// decode returns the next YAML document. At the end of the file, or after a syntax error, decode returns nil.
 func (c *configFile) decode(decoder *yaml.Decoder) *yaml.Node {
 	document := &yaml.Node{}
 	err := decoder.Decode(document)
@@ -113,8 +113,8 @@ func (c *configFile) find(key *yaml.Node) *pflag.Flag {
 // wanted maps the name of a type in pflag to a description of its values.
 var wanted = map[string]string{"bool": "true or false", "int": "an integer", "float32": "a number", "string": "a text"}
 
-// apply sets a flag to a value from the file, unless the command line has already set the flag. The
-// value from the file is checked even if the command line has already set the flag.
+// apply sets a flag to a value from the file. If the command line has already set the flag, apply
+// only checks the value from the file.
 func (c *configFile) apply(flag *pflag.Flag, value *yaml.Node) {
 	if values, several := flag.Value.(pflag.SliceValue); several {
 		c.applyList(flag, values, value)

@@ -33,7 +33,7 @@ type resourceList struct {
 	stream kio.ByteReadWriter
 }
 
-// header declares the fields whose types kyaml assumes but does not check.
+// header contains the fields whose types kyaml does not check. parseHeader checks these types.
 type header struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -80,8 +80,8 @@ func readList(in io.Reader) (*resourceList, error) {
 // program refuses input with such a marker, because kyaml ignores the text after some markers.
 var documentMarker = regexp.MustCompile("[\n\r\u0085\u2028\u2029](---|\\.\\.\\.)")
 
-// parseHeader checks everything that kyaml does not check: duplicate keys, further documents, aliases that expand to too
-// much data, and the types of metadata.
+// parseHeader makes checks that kyaml lacks. It refuses duplicate keys, further documents, aliases that expand to too
+// much data, and fields of a wrong type, for example in metadata.
 func parseHeader(text []byte) (head header, err error) {
 	if documentMarker.Match(bytes.TrimSpace(text)) {
 		return head, errors.New("want one YAML document, without the markers --- and ... after the first line")
@@ -100,8 +100,8 @@ func parseHeader(text []byte) (head header, err error) {
 	return head, nil
 }
 
-// read reads the items and the functionConfig, and replaces each alias by a copy. A copy is necessary because an
-// alias can refer to text outside its item.
+// read reads the items and the functionConfig, and replaces each YAML alias by a copy of the value to which it
+// refers. A copy is necessary, because this value can be in another item.
 func (l *resourceList) read(items int) error {
 	var err error
 	if l.Items, err = l.stream.Read(); err != nil {

@@ -97,8 +97,8 @@ func (l *resourceList) checkType(item *yaml.RNode, text []byte) int {
 	return max(l.reportAll(item, framework.Error, wrong, exitInvalid), l.reportAll(item, severity, unknown, code))
 }
 
-// missingTenant returns the message about a TrainJob whose tenant is unknown. Either the document has no tenants, or the
-// TrainJob names no namespace.
+// missingTenant returns the message for a *trainjob.TenantError. In this program, the error means that the document
+// has no tenants, or that the TrainJob names no namespace.
 func missingTenant(e *trainjob.TenantError) string {
 	if len(e.Known) == 0 {
 		return "want a document with tenants"

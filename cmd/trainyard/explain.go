@@ -165,8 +165,9 @@ func isBelowEnvironments(steps []string) bool {
 	return len(steps) > 1 && steps[0] == "spec" && steps[1] == "environments"
 }
 
-// depthBelow returns the number of steps by which the field's path is longer than the given path. If the field's path
-// does not begin with the given path, the result "ok" is false. The given path can omit the index of a list item.
+// depthBelow returns the number of steps that follow the given path in the field's path. Steps for indexes of lists,
+// and for keys that the author of the document chose, are not counted. If the field's path does not begin with the
+// given path, the result "ok" is false. The given path can omit the index of a list item.
 func (f field) depthBelow(path []string) (depth int, ok bool) {
 	for _, step := range f.steps {
 		switch {
@@ -183,7 +184,7 @@ func (f field) depthBelow(path []string) (depth int, ok bool) {
 }
 
 // nearestField shortens a path until it is the path of a field. nearestField removes only indexes of lists, and keys
-// that the author of the document chose.
+// that the author of the document chose. If there is no such field, nearestField returns the whole path.
 func nearestField(all []field, path []string) []string {
 	for n := len(path); n > 0; n-- {
 		for _, one := range all {
@@ -198,7 +199,7 @@ func nearestField(all []field, path []string) []string {
 
 // containsValue reports whether the steps that follow the path of the field can name a value inside the field. If
 // the field is a list, the only step must be the index of an item. If the author of the document chooses the keys
-// of the field, the steps together name one key. There can be several steps, because dots divide the key.
+// of the field, all steps together count as one key, because a key can contain dots.
 func (f field) containsValue(steps []string) bool {
 	if strings.Contains(f.Want, ", each item ") {
 		return len(steps) == 1 && isItem(steps[0])

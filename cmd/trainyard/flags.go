@@ -129,8 +129,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageErrorf("%w", err)
 }
 
-// suggestFlag returns a suggestion for an unknown flag name: the flag of the command whose name is most similar. If no
-// flag has a similar name, suggestFlag returns an empty string.
+// suggestFlag returns text for the error about an unknown flag. The text suggests the flag with the most similar name.
+// If no flag has a similar name, the text is empty.
 func suggestFlag(cmd *cobra.Command, name string) string {
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -144,8 +144,8 @@ func suggestFlag(cmd *cobra.Command, name string) string {
 	return ""
 }
 
-// wantArg returns a check that allows at most one positional argument. If "required" is true, the check wants
-// exactly one argument.
+// wantArg returns a check that allows at most one positional argument. If "required" is true, the check
+// requires exactly one argument.
 func wantArg(required bool, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if required && len(args) == 0 || len(args) > 1 {

@@ -49,8 +49,8 @@ func (f *inputFlags) completeEnvironment(cmd *cobra.Command, _ []string, _ strin
 	var unknown *load.EnvironmentError
 	request, err := f.request(strings.NewReader(""))
 	if err == nil {
-		// An environment with an empty name cannot exist. A request for an environment with an empty name fails, and
-		// the error lists all environments of the document.
+		// No environment has an empty name, so this request fails, and the error lists all environments of the
+		// document.
 		request.Environments = []string{""}
 		_, err = newPipeline().Generate(cmd.Context(), request)
 	}
@@ -126,9 +126,9 @@ func readFile(name string, in io.Reader) (generator.Input, error) {
 	return readFrom(name, file)
 }
 
-// pipeTimeout is how long the function "open" waits for the writer of a named pipe. If no program opens a named pipe
-// for writing, opening the pipe for reading blocks forever. A pipe that a shell creates for <(COMMAND) has a writer
-// from the start.
+// pipeTimeout is the maximum time that the function "open" waits until a program opens a named pipe for writing.
+// Until then, opening the pipe for reading blocks. The timeout does not affect the pipe that a shell creates for
+// <(COMMAND), because this pipe has a writer from the start.
 const pipeTimeout = 5 * time.Second
 
 // open opens a regular file, a device or a named pipe for reading.

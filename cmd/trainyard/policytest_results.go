@@ -45,8 +45,8 @@ func newCaseResult(environment string, c trainjob.Case, outcome cases.Outcome) c
 	return r
 }
 
-// failedCases returns an error about the failed cases. If the failed cases are already printed, the report
-// does not repeat them.
+// failedCases returns an error that counts the failed cases, or nil if no case failed. The error also
+// lists the failed cases, unless the argument "printed" says that they are already printed.
 func failedCases(all []caseResult, printed bool) error {
 	var failed problem.List
 	for _, r := range all {

@@ -84,8 +84,8 @@ type archive struct {
 	Status      string `json:"status"`
 }
 
-// writeArchives writes the chart of each environment to a folder. If one chart cannot be written, the charts that are
-// already written are still printed.
+// writeArchives writes the chart of each environment to a folder, and prints a list of the charts. If one chart
+// cannot be written, writeArchives stops, lists only the earlier charts, and returns an error.
 func (f *publishFlags) writeArchives(ctx context.Context, s streams, dir string) error {
 	switch {
 	case dir == "":

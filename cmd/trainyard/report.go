@@ -27,8 +27,8 @@ func (r *reporter) add(cmd *cobra.Command, onStdout func() bool) {
 	cmd.PreRun = func(*cobra.Command, []string) { r.onStdout, r.started = onStdout, true }
 }
 
-// isText reports whether the report is for people. If the report is text, trainyard can print messages
-// before and after the report.
+// isText reports whether the report is text for people. Programs read the other formats, so a
+// report in these formats must not be mixed with other messages.
 func (r *reporter) isText() bool { return r.format == report.Text.Name }
 
 // addNotes adds notes to the report. If the format is text, addNotes also prints the notes immediately.

@@ -107,7 +107,7 @@ func bundleOf(p generator.Platform) bundles.Bundle {
 	return bundles.Bundle{Platform: p.Name, Environment: p.Environment, Objects: p.Objects, Delivery: p.Delivery}
 }
 
-// formatNeeds reports a missing field that the value of --format requires.
+// formatNeeds is the rule that the document breaks if it lacks a field that the value of --format requires.
 var formatNeeds = problem.Rule{Name: "format-needs", Doc: "The document sets all fields that the value of --format requires"}
 
 // reportDifferences returns an error if a folder differs from its bundle. The error lists all differences of all
@@ -128,7 +128,8 @@ func reportDifferences(s streams, targets []target) error {
 	return nil
 }
 
-// noteOtherBundles prints a note for each bundle in the output folder that belongs to no environment of the document.
+// noteOtherBundles looks for bundles in the output folder, and prints a note for each bundle that belongs to no
+// environment of the document.
 func (f *generateFlags) noteOtherBundles(s streams, targets []target) {
 	if targets[0].dir == f.output {
 		return

@@ -29,9 +29,9 @@ import (
 // distinguish this controller from Kueue's controller with the same name.
 const controllerName = jobs.EventReporter
 
-// refreshInterval is the interval at which the controller updates the message of a TrainJob that has not started
-// and is not yet explained. Such a message must not become older than 30 seconds, so a busy controller can be up
-// to 10 seconds late.
+// refreshInterval is the interval at which the controller updates messages that can soon change without an
+// event, such as the message of a TrainJob that waits for cluster nodes. Such a message must not become older
+// than 30 seconds. A busy controller can therefore be up to 10 seconds late.
 const refreshInterval = 20 * time.Second
 
 // podsOfJobSet names the cache index that finds the pods of a JobSet.
@@ -144,8 +144,8 @@ func (c *Controller) snapshot(ctx context.Context, job *trainer.TrainJob) (jobs.
 	return withQueue, nil
 }
 
-// readWanted returns how many pods of each role, such as launcher or node, the JobSet of a TrainJob requests. The
-// result is nil if the JobSet does not exist.
+// readWanted returns the number of pods that the JobSet of a TrainJob requests for each role, such as launcher or
+// node. The result is nil if the JobSet does not exist.
 func (c *Controller) readWanted(ctx context.Context, job *trainer.TrainJob) (jobs.WantedPods, error) {
 	set := &jobset.JobSet{}
 	err := c.Client.Get(ctx, client.ObjectKeyFromObject(job), set)

@@ -64,10 +64,11 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:maxNote], "") + "…"
 }
 
-// isOld reports whether a TrainJob is new to the controller, although it started or ended long ago. In read-only
-// mode, isOld also returns true for a new TrainJob that was scheduled, started or ended before the controller
-// started. The reason is that the controller cannot store in annotations what it has reported, and would report
-// it again after a restart.
+// isOld reports whether the controller sees a TrainJob for the first time, although the TrainJob started or
+// ended long ago. In read-only mode, the controller writes no annotations, so a restarted controller does not
+// know what it has already reported. Therefore, in read-only mode, isOld also returns true if the controller
+// sees a TrainJob for the first time, and the TrainJob was scheduled, started or ended before the controller
+// started.
 func (c *Controller) isOld(snapshot jobs.Snapshot, before state, now time.Time) bool {
 	horizon := now.Add(-oldAge)
 	if c.ReadOnly && c.began.After(horizon) {
@@ -86,8 +87,8 @@ func (c *Controller) isOld(snapshot jobs.Snapshot, before state, now time.Time) 
 	return false
 }
 
-// stages maps each phase before the end of a TrainJob to the position of its stage in the usual order. Between
-// two reports, a TrainJob can pass through several phases. The positions show which stages must then be reported.
+// stages maps each phase, except the final phases, to the position of its stage in the usual order. A TrainJob
+// can pass through several stages between two reports. stageNotes uses the positions to find all these stages.
 var stages = map[jobs.Phase]int{"": -1, jobs.Suspended: 0, jobs.Pending: 0, jobs.GangScheduling: 1, jobs.Initializing: 2, jobs.Running: 3}
 
 // notes returns the events for the stages that a TrainJob has reached since the last report. If JobSet restarts all

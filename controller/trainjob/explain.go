@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// explainers is the number of TrainJobs that can be explained at the same time. One at a time would be too
-	// slow, because reading a log from a lost cluster node takes ten seconds.
+	// explainers is the number of TrainJobs that can be explained at the same time. Explaining only one
+	// TrainJob at a time would be too slow, because reading a log from a lost cluster node takes ten seconds.
 	explainers = 4
 	// explainInterval is the first delay between two explanations of a TrainJob that does not start. After each
 	// explanation, the delay doubles, up to maxExplainInterval, because explanations are expensive: each one reads all
@@ -51,7 +51,7 @@ type explanations struct {
 	found map[types.NamespacedName]explanation
 }
 
-// explanation is the result of the attempts so far to find out why a TrainJob is in a phase.
+// explanation is the state of the search for the cause of a TrainJob's phase. A search can consist of several attempts.
 type explanation struct {
 	uid      types.UID
 	phase    jobs.Phase
@@ -160,7 +160,7 @@ func (e *explanations) store(key types.NamespacedName, wanted explanation, expla
 }
 
 // with returns a copy of an explanation, updated with the result of another attempt. If the attempt
-// failed and found no cause, the copy keeps the known cause.
+// failed without finding a cause, the copy keeps the cause that an earlier attempt found.
 func (e explanation) with(explained jobs.Explanation, err error, now time.Time) explanation {
 	e.attempts++
 	e.at = now

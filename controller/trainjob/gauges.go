@@ -130,7 +130,8 @@ func readGauges(snapshot jobs.Snapshot, mpi string, current state) gaugeValues {
 	if current.elsewhere && isEarly(current.Phase) {
 		v.phase = "" // the pods are in the other cluster
 	}
-	// JobSet deletes pods of TrainJobs that have ended, are suspended or are being deleted, so these pods are not missing.
+	// If a TrainJob has ended, is suspended or is being deleted, JobSet deletes the pods of the TrainJob, so they do
+	// not count as missing.
 	if !current.isFinal() && current.Phase != jobs.Suspended && job.DeletionTimestamp.IsZero() {
 		v.placed, v.missing = snapshot.CountScheduled()
 	}

@@ -16,8 +16,8 @@ import (
 
 // isolate creates the NetworkPolicy that allows traffic between the pods of one TrainJob. The TrainJob needs this policy
 // while a generated policy isolates the TrainJobs of the namespace from each other. If no such generated policy exists
-// any more, isolate deletes the policy of the TrainJob. If this policy stayed as the only one, it would deny all other
-// traffic, including DNS. When a TrainJob is deleted, Kubernetes also deletes its NetworkPolicy.
+// any more, isolate deletes the policy of the TrainJob, because this policy alone would deny all other traffic,
+// including DNS. When a TrainJob is deleted, Kubernetes also deletes its NetworkPolicy.
 func (c *Controller) isolate(ctx context.Context, snapshot jobs.Snapshot) error {
 	job := &snapshot.Job
 	if c.ReadOnly || !job.DeletionTimestamp.IsZero() {

@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// memory holds the last reported state of each TrainJob. The annotations of a TrainJob contain a part of this state, but
-// the TrainJob in the cache may lack the newest annotations.
+// memory holds the last reported state of each TrainJob. The annotations of a TrainJob are not sufficient: they contain
+// only a part of this state, and the TrainJob in the cache may lack the newest annotations.
 type memory struct {
 	lock   sync.Mutex
 	states map[types.NamespacedName]remembered
@@ -24,8 +24,8 @@ type remembered struct {
 	state
 }
 
-// Suffixes of the annotation v1alpha1.ObservedAnnotation, after the UID. They say what the controller has reported, and must
-// not report or count again.
+// One of these suffixes can follow the UID in the annotation v1alpha1.ObservedAnnotation. The suffix says which
+// stages the controller has already reported, so that it does not report or count them again after a restart.
 const (
 	// startedMark means that the controller has reported the first start of the training.
 	startedMark = "/started"

@@ -58,8 +58,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestGangPodsOfStoppedJobs: JobSet deletes the pods of TrainJobs that are suspended or deleted. A pod on an unreachable
-// cluster node can still exist, so the deleted pods must not count as missing.
+// TestGangPodsOfStoppedJobs: JobSet deletes the pods of TrainJobs that are suspended or deleted. These pods must not
+// count as missing. A pod that still exists, for example on an unreachable cluster node, must not count as placed.
 func TestGangPodsOfStoppedJobs(t *testing.T) {
 	suspended, deleted := snapshotOf("", true), snapshotOf("", true)
 	suspended.Job.Spec.Suspend = ptr.To(true)
@@ -80,8 +80,8 @@ func report(m *Metrics, snapshot jobs.Snapshot, before, current state) {
 	m.observe(snapshot, "openmpi", before, current)
 }
 
-// TestPhaseInAnotherCluster: the phase of a TrainJob that another cluster runs must be unknown until its end, because its pods
-// are in the other cluster.
+// TestPhaseInAnotherCluster: if another cluster runs a TrainJob, the controller does not see the pods of the TrainJob.
+// The gauge of the TrainJob's phase must then not show a phase that depends on pods, such as Pending.
 func TestPhaseInAnotherCluster(t *testing.T) {
 	snapshot := waiting()
 	snapshot.Job.Spec.ManagedBy = new("kueue.x-k8s.io/multikueue")

@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	// firstRead is the delay between the time at which the controller notices that the training has started, and the
-	// first read of the launcher's log. After each read, the delay until the next read is three times as long as the
-	// previous delay.
+	// firstRead is the delay before the first read of the launcher's log. The delay begins when the controller
+	// notices that the training has started. Each later delay is three times as long as the delay before it.
 	firstRead = 5 * time.Second
 	// readTimeout limits the time to read a log.
 	readTimeout = 10 * time.Second
@@ -50,7 +49,8 @@ type mpiStart struct {
 	firstLine time.Time
 }
 
-// mpiStarts measures in the background how long MPI takes to start, from the timestamps in the logs of launchers.
+// mpiStarts measures in the background how long MPI takes to start. For this purpose, it reads the timestamps in the
+// logs of launchers.
 type mpiStarts struct {
 	logs    func(ctx context.Context, pod types.NamespacedName, container string) (string, error)
 	observe func(start mpiStart, source string, took time.Duration)
@@ -76,10 +76,10 @@ func (m *mpiStarts) Start(ctx context.Context) error {
 	return work(ctx, m.queue, startReaders, m.measure)
 }
 
-// measure reads the log of a launcher, to find the time at which MPI started. If the log does not contain the marker,
-// measure requests further reads, at most maxReads in total, until a rank has printed a line. After this line,
-// measure requests only one more read. If this read does not find the marker either, the time of the rank's first
-// line counts as the start of MPI.
+// measure reads the log of a launcher, to find the time at which MPI started. If the log contains neither the marker
+// nor output of a rank, measure requests another read, up to maxReads reads in total. If the log contains output of a
+// rank but no marker, measure requests one last read. If this read does not find the marker either, the time of the
+// rank's first line counts as the start of MPI.
 func (m *mpiStarts) measure(ctx context.Context, start mpiStart) {
 	reading, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()

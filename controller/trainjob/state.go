@@ -14,22 +14,22 @@ import (
 // maxMessage is the maximum length of a message, in characters.
 const maxMessage = 1000
 
-// state contains the values that the controller reports about a TrainJob.
+// state contains the values that the controller reports about a TrainJob, or needs for the next report.
 type state struct {
 	Phase   jobs.Phase
 	Message string
-	// blocked is the time since which a container, such as a sidecar, has kept the TrainJob from ending, or zero.
+	// blocked is the time at which a container, such as a sidecar, began to keep the TrainJob from ending, or zero.
 	blocked time.Time
 	// trainingSince is the time of the last start of the training, or zero if the controller has not seen a start.
 	trainingSince time.Time
 	// lostSince is the time at which the controller noticed that a pod of a running training is
 	// missing. lostSince is zero if the controller has not noticed a missing pod.
 	lostSince time.Time
-	// wasSuspended is true if the TrainJob is suspended. wasSuspended stays true after the TrainJob was resumed, as
-	// long as the TrainJob has the annotation about a gang timeout.
+	// wasSuspended is true while the TrainJob is suspended. After the TrainJob was resumed, wasSuspended stays
+	// true as long as the TrainJob has the annotation about a gang timeout.
 	wasSuspended bool
-	// "since" is the time at which the controller first saw the current phase. If the phase began before the program
-	// started, the time "since" is zero.
+	// "since" is the time at which the controller first saw the current phase. If the phase may have begun before
+	// the program started, the time "since" is zero.
 	since time.Time
 	// waiting is the time at which pods began to wait for cluster nodes, or zero.
 	waiting time.Time
@@ -45,7 +45,7 @@ type state struct {
 	elsewhere bool
 	// queued is true if the TrainJob is in a queue of Kueue.
 	queued bool
-	// ended is true if the TrainJob has ended, and its end is explained.
+	// ended is true if the TrainJob has ended, and the controller no longer searches for the cause of a failure.
 	ended bool
 }
 
@@ -64,8 +64,9 @@ func (s state) refresh() time.Duration {
 	return refreshInterval
 }
 
-// isUndisturbed reports whether a running training has all its pods, and nothing delays its end. Otherwise, the phase or the
-// cause of the delay can change without an event: a pod counts as lost some time after it was deleted.
+// isUndisturbed reports whether a running training has all its pods, no pod is being deleted, and no container keeps
+// the TrainJob from ending. If the result is false, the phase or the message can change without an event. For
+// example, a pod counts as lost some time after it was deleted.
 func (s state) isUndisturbed() bool { return s.blocked.IsZero() && s.lostSince.IsZero() && !s.ending }
 
 // observe returns the current state of a TrainJob.
@@ -121,8 +122,8 @@ func (c *Controller) beginOfPhase(snapshot jobs.Snapshot, phase jobs.Phase, befo
 	return now
 }
 
-// withoutPod returns a copy of the state of a running training that has lost a pod. If lostSince is zero, lostSince in
-// the copy is the current time.
+// withoutPod returns a copy of the state of a running training that has lost a pod. If lostSince is zero, withoutPod
+// sets lostSince in the copy to the current time.
 func (s state) withoutPod(now time.Time) state {
 	if s.lostSince.IsZero() {
 		s.lostSince = now
@@ -136,9 +137,9 @@ func isEarly(phase jobs.Phase) bool {
 }
 
 // waitsSince returns the time at which pods began to wait for cluster nodes, or zero if no pods wait. If all existing pods
-// are scheduled, but other pods do not exist, for example because of a quota, the result is the time at which the
-// controller noticed that pods are missing. While old pods end, or while the TrainJob is being deleted, new pods are not
-// expected.
+// are scheduled, but other pods are missing, for example because of a quota, an earlier wait continues. If there was no
+// earlier wait, the wait begins when the controller notices that pods are missing. Missing pods do not count while old
+// pods end, or while the TrainJob is being deleted, because no new pods are expected then.
 func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time.Time) time.Time {
 	since := snapshot.GangWait()
 	if phase != jobs.GangScheduling || !since.IsZero() {
@@ -154,10 +155,11 @@ func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time
 }
 
 // isStuck reports whether a TrainJob takes unusually long to start or to end. A start takes too long if the TrainJob was
-// resumed long ago, and has been in its phase before Running for long. The phase counts, because JobSet can restart all pods
-// long after the TrainJob was resumed. An end takes too long if a container keeps the TrainJob from ending. In the phase
-// GangScheduling, isStuck returns true only if pods are missing. If all pods exist, the summary of the TrainJob already quotes
-// the scheduler, so the TrainJob needs no further explanation.
+// created or resumed more than startTime ago, and its present phase also began more than startTime ago. The first
+// condition is not sufficient, because JobSet can restart all pods much later. An end takes too long if a container has
+// kept the TrainJob from ending for more than startTime. In the phase GangScheduling, isStuck returns true only if pods
+// are missing. If all pods exist, the summary of the TrainJob already quotes the scheduler, so the TrainJob needs no
+// further explanation. If another cluster runs the TrainJob, isStuck returns false.
 func (s state) isStuck(snapshot jobs.Snapshot, now time.Time) bool {
 	since := snapshot.Times().Resumed
 	if !since.IsZero() && s.since.After(since) {

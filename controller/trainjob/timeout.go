@@ -18,8 +18,8 @@ import (
 const ReasonGangSchedulingTimeout = "GangSchedulingTimeout"
 
 // suspendLate suspends a TrainJob whose pods wait too long for cluster nodes. suspendLate returns the time until the
-// timeout, or 0 if there is no timeout to wait for. The controller suspends the TrainJob instead of deleting it, so that the
-// settings of the TrainJob are kept.
+// timeout, or 0 if no timeout is pending. The controller suspends the TrainJob instead of deleting it, so that the settings
+// of the TrainJob are kept.
 func (c *Controller) suspendLate(ctx context.Context, snapshot jobs.Snapshot, current state, timeout time.Duration, now time.Time) (time.Duration, error) {
 	job, workload := &snapshot.Job, snapshot.Workload
 	if c.ReadOnly || timeout == 0 || current.waiting.IsZero() || !canSuspend(snapshot) {
@@ -55,8 +55,9 @@ func canSuspend(snapshot jobs.Snapshot) bool {
 	return true
 }
 
-// multiKueueLabel is a label of TrainJobs that MultiKueue has created for another cluster (kueue/apis/kueue). If this cluster
-// suspended such a TrainJob, MultiKueue would delete it, and create it again.
+// multiKueueLabel is a label of TrainJobs that MultiKueue of another cluster has created in this cluster
+// (kueue/apis/kueue). If the controller suspended such a TrainJob, MultiKueue would delete it, and create it
+// again.
 const multiKueueLabel = "kueue.x-k8s.io/multikueue-origin"
 
 // suspendsOnce reports whether the controller suspends a TrainJob only once. If Argo CD or Flux applies the TrainJob, the
@@ -67,9 +68,9 @@ func suspendsOnce(snapshot jobs.Snapshot) bool {
 	return isAppliedFromGit(&snapshot.Job) && snapshot.Queue() == ""
 }
 
-// stillWaits reports whether pods of a TrainJob have waited since the given time or since an earlier time. stillWaits
-// reads the TrainJob and its pods from the API server, because outdated caches could lead to the suspension of a
-// TrainJob whose training has just started.
+// stillWaits reports whether pods of a TrainJob have waited at least since the given time. stillWaits reads the
+// TrainJob and its pods from the API server, because outdated caches could lead to the suspension of a TrainJob whose
+// training has just started.
 func (c *Controller) stillWaits(ctx context.Context, job *trainer.TrainJob, since time.Time) (bool, error) {
 	live := &trainer.TrainJob{}
 	if err := c.Live.Get(ctx, client.ObjectKeyFromObject(job), live); err != nil {
@@ -110,15 +111,16 @@ func (c *Controller) suspend(ctx context.Context, job *trainer.TrainJob, workloa
 	return c.patch(ctx, object, map[string]any{"spec": map[string]any{"active": false}})
 }
 
-// trackingMarks are labels and annotations that Argo CD and Flux add to the objects that they apply. If the controller
-// deleted a TrainJob that Argo CD or Flux has marked, Argo CD or Flux would create the TrainJob again. The new TrainJob
-// would run the training again.
+// trackingMarks are labels and annotations that Argo CD and Flux add to the objects that they apply. The controller
+// does not delete a TrainJob with such a mark, because Argo CD or Flux would create the TrainJob again, and the
+// training would run again.
 var trackingMarks = []string{
 	"argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance", "kustomize.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/name",
 }
 
-// isAppliedFromGit reports whether Argo CD or Flux applies a TrainJob. TrainJobs of a TrainJobSource also come from
-// Git, but do not count, because a TrainJobSource does not create a deleted TrainJob again.
+// isAppliedFromGit reports whether Argo CD or Flux applies a TrainJob. TrainJobs of a TrainJobSource also come
+// from Git, but the result is false for them, because a TrainJobSource does not create a deleted TrainJob
+// again.
 func isAppliedFromGit(job *trainer.TrainJob) bool {
 	for _, mark := range trackingMarks {
 		if job.Labels[mark]+job.Annotations[mark] != "" {

@@ -8,8 +8,8 @@ import (
 )
 
 // maxAccounts is the maximum number of clients that are kept for ServiceAccounts. If maxAccounts clients exist and another
-// client is needed, all existing clients are dropped. This is cheap: the controller creates a client in less than a
-// millisecond, because all clients share the same connections.
+// client is needed, all existing clients are dropped. A dropped client is created again when it is needed. This takes less
+// than a millisecond, because all clients share the same connections.
 const maxAccounts = 1000
 
 // accounts is a cache of clients that act as ServiceAccounts of tenants.

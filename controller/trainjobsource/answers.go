@@ -18,15 +18,15 @@ import (
 
 // answers holds the results of dry runs. The controller evaluates the admission rules itself, but it does not know
 // whether the API server enforces the rules. Depending on the field spec.admission.enforce of the platform, a job
-// that breaks a rule can be refused, or can cause only a warning or an entry in the audit log. Therefore the
-// controller sends each job that the rules deny to the API server as a dry run. The dry run shows whether the API
-// server admits the job.
+// that breaks a rule can be refused, or can cause only a warning or an entry in the audit log. Therefore, if the
+// rules deny a job, the controller sends a dry run to the API server. The answer shows whether the API server
+// would admit the job.
 type answers struct {
 	jobs    map[string]answer // by the name of the job
 	last    string            // the name of the job of the last dry run
 	hour    time.Time         // the start of the hour to which the next two fields apply
 	asked   int               // the number of dry runs
-	refused int               // the number of jobs that the API server refused since the last request to fetch
+	refused int               // the number of refused dry runs; a request to fetch sets it to 0
 	sync    string            // the annotation trainyard.dev/sync, with which a user requests a fetch
 	pause   time.Time         // no dry runs before this time
 }
@@ -42,12 +42,12 @@ type answer struct {
 
 const (
 	// maxRefused is the maximum number of refused dry runs in an hour. After maxRefused refused dry runs, the controller
-	// sends no more dry runs in this hour, unless a user requests a fetch. Jobs for which it sent no dry run stay
-	// denied. The dry runs later continue with these jobs.
+	// sends no more dry runs in this hour, unless a user requests a fetch. The remaining denied jobs stay denied, and
+	// get their dry runs in a later hour.
 	maxRefused = 20
 	// maxSilent is the maximum number of dry runs without an answer in a round. After maxSilent dry runs without an
-	// answer, the round sends no more dry runs. If at least one dry run of a round gets no answer, the controller sends
-	// no dry runs in the time silentPause after this round, unless a user requests a fetch.
+	// answer, the round sends no more dry runs. If any dry run of a round gets no answer, the controller sends no dry
+	// runs for the time silentPause, unless a user requests a fetch.
 	maxSilent   = 3
 	silentPause = 5 * time.Minute
 	// maxAsked is the maximum number of dry runs in a round, and maxAskedInHour is the maximum number in an hour.
@@ -57,11 +57,14 @@ const (
 	maxReason = 1000
 )
 
-// dropWarnings removes a job from the map r.denied if the API server admits the job in a dry run. If the API server admits
-// a job that the rules deny, the cluster does not enforce these rules. If a dry run gets no answer, for example because a
-// webhook is not available, the job stays denied in this round, and the controller then sends no dry runs for some time
-// (see silentPause). After this pause, the dry runs continue with the next job. The dry run that got no answer is repeated
-// later.
+// dropWarnings removes jobs from the map r.denied, which contains the jobs that break admission rules. A job is removed if
+// the API server admits it in a dry run, because the cluster then does not enforce the rules. If the API server refuses
+// the job for another reason, this reason replaces the message in r.denied. If a dry run gets no answer, for example
+// because a webhook is not available, dropWarnings uses the previous answer, unless the job has changed in Git. The
+// previous answer may be outdated. However, if the limit maxRefused is reached, an outdated answer cannot admit a job.
+// Without a previous answer, the job stays denied in this round. After a dry run without an answer, the controller sends
+// no dry runs for some time (see silentPause). Then the controller continues with the next job, and repeats the dry run
+// without an answer later.
 func (r *round) dropWarnings(ctx context.Context) {
 	a := &r.state.answers
 	maps.DeleteFunc(a.jobs, func(name string, _ answer) bool { return r.denied[name] == "" })
@@ -116,7 +119,7 @@ func (r *round) askAll(ctx context.Context) {
 	}
 }
 
-// needsDryRuns reports whether the next round would send dry runs.
+// needsDryRuns reports whether denied jobs need dry runs, and the limit maxRefused allows further dry runs.
 func (r *round) needsDryRuns() bool {
 	return r.state.answers.refused < maxRefused && len(r.unanswered()) > 0
 }
@@ -125,8 +128,9 @@ func (r *round) needsDryRuns() bool {
 // and jobs with an outdated answer. The API server's answer to a dry run becomes outdated after an hour, or when a user
 // requests a fetch.
 //
-// The list begins with the jobs whose names follow the name of the job of the last dry run. The other jobs come
-// after them. Therefore every job gets a dry run sooner or later, even if many jobs are refused or get no answer.
+// The list begins with the jobs whose names come after the name of the last job that got a dry run. The other
+// jobs follow. Both parts are sorted by name. Therefore every job gets a dry run sooner or later, even if many
+// jobs are refused or get no answer.
 func (r *round) unanswered() (jobs []decode.Job) {
 	var last []decode.Job
 	for _, job := range r.commit.tree.Jobs { // sorted by name
@@ -146,9 +150,9 @@ func (r *round) unanswered() (jobs []decode.Job) {
 }
 
 // ask sends a dry run to the API server, to find out whether the API server admits a job. The dry run uses the
-// ServiceAccount of the tenant. The method stores the answer of the API server, or returns false if there was no answer.
-// The API server evaluates the admission rules before it checks the quota, and before it checks whether the name of the job
-// is in use. Therefore a job that is refused because of the quota or the name counts as admitted by the rules.
+// ServiceAccount of the tenant. The method stores the answer of the API server. If there was no answer, the method returns
+// false. The API server evaluates the admission rules before it checks the quota, and before it checks whether the name of
+// the job is in use. Therefore a job that is refused because of the quota or the name counts as admitted by the rules.
 func (r *round) ask(ctx context.Context, job decode.Job) bool {
 	c, err := r.Rounds.TrainJobs(r.source.Namespace, r.source.Spec.ServiceAccountName)
 	if err != nil {
@@ -187,8 +191,8 @@ func isDeniedByRules(err error) bool {
 }
 
 // hasNoDryRun reports whether a dry run failed because an admission webhook does not support dry runs. In this case, only
-// the real creation of the TrainJob shows whether the API server admits the TrainJob. The API server defines the text of
-// the error in errors/statuserror.go of its package admission/plugin/webhook.
+// the real creation of the TrainJob shows whether the API server admits the TrainJob. The text of the error comes from
+// errors/statuserror.go in the package admission/plugin/webhook of the API server.
 func hasNoDryRun(err error) bool {
 	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
 )
 
-// dryRuns is a fake client. It answers the request to create a TrainJob with the error that the map
-// "errors" contains for the name of the TrainJob. It also counts the requests.
+// dryRuns is a fake client that answers requests to create TrainJobs. The map "errors" maps the
+// name of a TrainJob to the error in the answer. The field "count" counts the requests.
 type dryRuns struct {
 	client.Client
 	errors map[string]error

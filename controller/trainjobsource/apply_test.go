@@ -11,8 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestOnlyLastingRefusalsAreDenials checks that the function isDenial returns false for a job that exceeds a quota. The
-// error texts about quotas are copied from the API server (k8s.io/apiserver/pkg/admission/plugin/resourcequota).
+// TestOnlyLastingRefusalsAreDenials checks that isDenial returns true for permanent errors, and false for temporary
+// errors, such as an exceeded quota. The error texts about quotas are copied from the API server
+// (k8s.io/apiserver/pkg/admission/plugin/resourcequota).
 func TestOnlyLastingRefusalsAreDenials(t *testing.T) {
 	trainJobs := schema.GroupResource{Group: trainer.SchemeGroupVersion.Group, Resource: "trainjobs"}
 	forbidden := func(text string) error { return apierrors.NewForbidden(trainJobs, "bert", errors.New(text)) }
@@ -35,8 +36,8 @@ func TestOnlyLastingRefusalsAreDenials(t *testing.T) {
 	}
 }
 
-// TestErrorsIn checks that errorsIn finds the errors in nested calls of errors.Join. For example, a round
-// returns such an error if the API requests for two jobs and for the record fail.
+// TestErrorsIn checks that errorsIn finds all errors that nested calls of errors.Join have combined.
+// For example, a round nests these calls if the requests for two jobs and for the record fail.
 func TestErrorsIn(t *testing.T) {
 	a, b, c := errors.New("a"), errors.New("b"), errors.New("c")
 	if got := errorsIn(errors.Join(errors.Join(a, b), c)); !slices.Equal(got, []error{a, b, c}) {

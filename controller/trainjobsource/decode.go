@@ -26,8 +26,8 @@ func (r *round) decode(context.Context) bool {
 	return true
 }
 
-// maxFolderError is the maximum length of an error about a folder, in bytes of JSON. Without a limit, such an error could
-// fill the log, because it can quote files that a tenant wrote, and the controller logs it in each round.
+// maxFolderError is the maximum length of an error about a folder, in bytes of JSON. Without a limit, these errors could
+// fill the log: an error can quote files that a tenant wrote, and the controller logs the error in each round.
 const maxFolderError = 2000
 
 // readCommit reads the files of a new commit.

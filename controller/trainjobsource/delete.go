@@ -22,8 +22,9 @@ const finalizer = v1alpha1.Group + "/prune"
 // starts earlier if a TrainJob is deleted in the meantime.
 const deletionDelay = 10 * time.Second
 
-// needsFinalizer reports whether the controller must delete the runs of the TrainJobSource when the
-// TrainJobSource is deleted. Without a finalizer, the runs stay.
+// needsFinalizer reports whether the TrainJobSource needs the finalizer. With the finalizer, the
+// controller can delete the runs of a deleted TrainJobSource. Without the finalizer, a deleted
+// TrainJobSource disappears at once, and its runs stay.
 func (r *round) needsFinalizer() bool {
 	return r.source.Spec.Prune == v1alpha1.PruneAlways && !r.source.Spec.DryRun
 }
@@ -83,8 +84,8 @@ func (r *round) prune(ctx context.Context) (again time.Duration, err error) {
 }
 
 // deleteRuns deletes all runs, and returns the number of runs that still exist. If this number is unknown, deleteRuns
-// returns -1. If no run exists, the caller can ignore the error. For example, while a namespace is deleted, requests fail
-// as soon as the rights of the ServiceAccount are deleted.
+// returns -1. If no run is left, the caller can ignore the error. For example, while a namespace is being deleted,
+// requests fail if the rights of the ServiceAccount that the controller impersonates are already deleted.
 func (r *round) deleteRuns(ctx context.Context) (left int, err error) {
 	r.result, err = r.Rounds.Reconcile(ctx, r.settings(), decode.Tree{}, nil)
 	var runs trainer.TrainJobList

@@ -13,6 +13,6 @@
 //   - status writes the result of the round into the status, if the status has changed.
 //
 // In memory, the controller keeps only data that it can restore after a restart, such as the last commit of a
-// TrainJobSource and the time of its next fetch. The list of the runs of a TrainJobSource is data that must not
-// be lost. Package reconcile therefore stores this list in the cluster, in the record of the TrainJobSource.
+// TrainJobSource and the time of its next fetch. The list of the runs of a TrainJobSource must survive a
+// restart. Package reconcile therefore stores this list in the cluster, in the record of the TrainJobSource.
 package trainjobsource

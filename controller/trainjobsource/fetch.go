@@ -38,9 +38,11 @@ func (r *round) fetch(ctx context.Context) bool {
 	return r.commit != nil
 }
 
-// postponeFetch postpones the fetch, because reading the commits of the namespace has taken too much time. The round goes
-// on with the previous commit, unless the spec of the TrainJobSource or the keys that verify commits have changed since
-// the last fetch, or the keys cannot be read. If somebody waits for the fetch, the status says why the fetch is late.
+// postponeFetch postpones the fetch, because the controller has recently spent too much time on reading commits of the
+// namespace. The round goes on with the previous commit if three conditions hold: the commit is in memory, the spec of
+// the TrainJobSource has not changed since the last fetch, and the keys that verify commits (if there are any) are
+// readable and unchanged. If the round cannot go on, or if somebody has requested the fetch, the status says why the
+// fetch is late.
 func (r *round) postponeFetch(ctx context.Context, until time.Time) bool {
 	r.postponed = until
 	_, _ = r.readKeys(ctx) // discards the commit if the keys have changed, or cannot be read
@@ -61,8 +63,8 @@ func (r *round) isRequested() bool {
 }
 
 // fetchIsDue reports whether the round must fetch. A fetch is due if somebody has requested it, if the time of the next
-// fetch has come, or if the commit was dropped from memory. A fetch is also due if the time of the next fetch is further
-// away than the longest possible interval, because then the clock must have been set back.
+// fetch has come, or if the commit was dropped from memory. If the time of the next fetch is further away than the
+// longest possible interval, the clock must have been set back, so a fetch is also due.
 func (r *round) fetchIsDue() bool {
 	dropped := r.commit == nil && r.state.failure == nil
 	left := r.state.due.Sub(r.now)
@@ -112,8 +114,9 @@ func (r *round) fetchRequest(ctx context.Context) (request fetch.Request, err er
 		}
 		request.Secret, request.SecretHosts = orEmpty(secret.Data), secret.Annotations[v1alpha1.HostsAnnotation]
 	}
-	// Use Status.Fetched, because Status.Applied can be too old. If one job of a commit has a problem, the commit does not
-	// count as applied, even if the other jobs of the commit already run.
+	// With linearHistory, the new commit must descend from Status.Fetched. It is not enough that the commit descends from
+	// Status.Applied, which can be older: if one job of a commit has a problem, the commit does not count as applied,
+	// even if the other jobs of the commit already run.
 	if fetched := r.source.Status.Fetched; fetched != nil && spec.Verify != nil && spec.Verify.LinearHistory {
 		request.Ancestor = fetched.Commit
 	}
@@ -124,9 +127,9 @@ func (r *round) fetchRequest(ctx context.Context) (request fetch.Request, err er
 }
 
 // readKeys returns the keys that verify commits, or nil if commits are not verified. If the keys have changed since the
-// commit in memory was verified, readKeys discards the commit. Jobs of the commit that have not started must then wait
-// until the commit is verified again. This is necessary because a removed key may have been stolen. If the keys cannot
-// be read, readKeys also discards the commit.
+// commit in memory was verified, readKeys discards the commit. Jobs of the commit that have not started must wait until
+// the commit is verified again, because a key may have been removed after it was stolen. If the keys cannot be read,
+// readKeys also discards the commit.
 func (r *round) readKeys(ctx context.Context) (map[string][]byte, error) {
 	verify := r.source.Spec.Verify
 	if verify == nil || verify.SecretRef == nil {

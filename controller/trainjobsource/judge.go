@@ -15,8 +15,9 @@ import (
 )
 
 // judge evaluates the platform's admission rules for all jobs of the commit, and stores the violations in r.denied. The
-// API server evaluates the same rules, but only when a TrainJob is created or changed. Because of judge, the status can
-// report a violation earlier, while the job still waits for its start, with the file and the line.
+// API server evaluates the same rules, but only when a TrainJob is created or changed. judge finds a violation earlier,
+// while the job still waits for its start. The status reports the violation with the file and the line of the job. If
+// the API server admits a job in spite of a violation, the method dropWarnings removes the violation from r.denied.
 func (r *round) judge(ctx context.Context) bool {
 	rules, err := r.readRules(ctx)
 	if err != nil {

@@ -92,9 +92,8 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(m.staleness, prometheus.GaugeValue, now.Sub(oldest).Seconds())
 }
 
-// received records the time at which an event about a TrainJobSource or one of its TrainJobs
-// arrived, because the change needs a round. If an earlier change still waits for a round, received
-// keeps the earlier time.
+// received records the current time as the arrival of an event about a TrainJobSource or one of its
+// TrainJobs. If an earlier event still waits for a round, received keeps the earlier time.
 func (m *Metrics) received(key types.NamespacedName) {
 	m.lock.Lock()
 	defer m.lock.Unlock()

@@ -40,8 +40,9 @@ func TestReadings(t *testing.T) {
 	})
 }
 
-// TestPostponedFetch runs rounds whose namespace may not fetch yet. Such a round must go on only if a commit of the
-// current spec is in memory. The next round must begin when the namespace may fetch again.
+// TestPostponedFetch runs rounds whose namespace may not fetch yet. If a commit that was fetched with the current
+// spec is in memory, such a round must go on. Otherwise, it must end. The next round must begin when the namespace
+// may fetch again.
 func TestPostponedFetch(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fetched             int64 // the generation that was fetched; the TrainJobSource has generation 1

@@ -43,8 +43,8 @@ type failure struct {
 	message   string
 }
 
-// isTemporary reports whether the round failed for a reason that may be temporary. The controller then repeats the
-// round soon.
+// isTemporary reports whether the round failed for a reason that may be temporary. After such a failure, the
+// controller repeats the round soon.
 func (f *failure) isTemporary() bool { return f != nil && !f.stalled && !f.postponed }
 
 // problem is a mistake in a file, or a job that could not be applied.
@@ -108,8 +108,8 @@ func (r *round) reserve(context.Context) bool {
 	return true
 }
 
-// waitFor returns false to end the round, because other rounds must end first. If a change of the TrainJobSource, or a
-// request for a fetch, has been waiting for longer than quietWait, the status names the cause of the wait.
+// waitFor returns false, which ends the round, because other rounds must complete first. If a change of the
+// TrainJobSource, or a request for a fetch, has been waiting for longer than quietWait, the status says why.
 func (r *round) waitFor(others string) bool {
 	r.busy = true
 	status := r.source.Status

@@ -9,8 +9,8 @@ import (
 const (
 	// minBackoff is the first wait after an error that may be temporary. At the end of the wait, the controller
 	// repeats the round. With each further error, the controller waits twice as long before it repeats the round. The
-	// maximum is maxBackoff or the interval of the TrainJobSource, whichever is shorter. Apart from jitter, an error
-	// therefore never makes the controller wait longer than the interval.
+	// longest wait is maxBackoff or the interval of the TrainJobSource, whichever is shorter. Apart from jitter, an
+	// error therefore never makes the controller wait longer than the interval.
 	minBackoff = 10 * time.Second
 	maxBackoff = 10 * time.Minute
 	// busyDelay is the time after which the controller repeats a round that ended early. A round ends early if too
@@ -18,8 +18,8 @@ const (
 	busyDelay = time.Second
 	// quietWait is the time after which the status says that the TrainJobSource waits for other rounds.
 	quietWait = time.Minute
-	// settleDelay is the time until the next round if a round has changed TrainJobs or the record,
-	// because further changes may be necessary.
+	// settleDelay is the time until the next round after a round that has changed TrainJobs or the
+	// record. The next round must start soon, because further changes may be necessary.
 	settleDelay = time.Second
 	// jitter is the largest random change of a delay, as a fraction of the delay. Because delays change at
 	// random, the rounds do not all start at the same time.
@@ -64,9 +64,10 @@ func (r *round) timeToFetch() time.Duration {
 	return max(r.state.due.Sub(r.now), time.Millisecond)
 }
 
-// countFailure counts the failures of rounds. If a round without a fetch only repeats the failure of an earlier fetch,
-// countFailure does not count the failure again. The argument "failed" is true if the round failed with an error that may
-// be temporary.
+// countFailure counts the failure of a round. The argument "failed" is true if the failure may be temporary. The number
+// of successive temporary failures determines the delay before the next attempt. The metric for errors counts temporary
+// failures and, in rounds with a fetch, also permanent failures. If a round without a fetch only repeats the failure of
+// an earlier fetch, countFailure does not count the failure again.
 func (r *round) countFailure(failed bool) {
 	fresh := r.fetched || r.failure != r.state.failure
 	if failed && fresh {

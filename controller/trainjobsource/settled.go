@@ -8,9 +8,10 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// maxUnchecked limits the time without a complete round, which compares the cluster with Git. If the last complete round
-// is older, the next round is complete even if no event has arrived. A complete round also finds changes that cause no
-// event, such as a changed record, a changed admission rule, or a removed RoleBinding of the tenant's ServiceAccount.
+// maxUnchecked is the maximum age of the last complete round. If the last complete round is older, the next round is
+// complete even if no event has arrived. A complete round compares the cluster with Git. Therefore it also finds
+// changes that cause no event, such as a changed record, a changed admission rule, or a removed RoleBinding of the
+// tenant's ServiceAccount.
 const maxUnchecked = time.Hour
 
 // settled describes the last complete round if that round found nothing to do. Otherwise, the value
@@ -37,9 +38,9 @@ func (r *round) skipIfSettled(context.Context) bool {
 }
 
 // rememberSettled remembers a complete round that found nothing to do. If a complete round had something to do, or if a
-// round failed, the next round is complete too. The caller must write the status before it calls rememberSettled. If
-// writing the status failed after rememberSettled, the status would stay out of date, because a round that ends after
-// the fetch does not compute the status of the jobs again.
+// round failed, the next round is complete too. The caller must write the status before it calls rememberSettled.
+// Otherwise, if writing the status failed, the status would stay out of date: the next rounds could end after the
+// fetch, and would then not compute the status of the jobs again.
 func (r *round) rememberSettled() {
 	switch {
 	case r.busy: // nothing was compared
@@ -50,8 +51,9 @@ func (r *round) rememberSettled() {
 	}
 }
 
-// hasOpenJobs reports whether the state of a job can change without an event. This is possible in two cases: a
-// duplicated job can start when another TrainJobSource gives up the same job, and new rules can deny a waiting job.
+// hasOpenJobs reports whether the state of a job can change without an event. Such a change is possible in two
+// cases: a duplicated job can start when another TrainJobSource gives up the same job, and new rules can deny a
+// waiting job.
 func (r *round) hasOpenJobs() bool {
 	for _, state := range r.result.States {
 		if state == plan.Duplicated || state == plan.Waiting {

@@ -193,8 +193,8 @@ func newProblem(file string, line int, text string) problem {
 	return problem{JobProblem: v1alpha1.JobProblem{File: shorten(file, maxPath), Line: number(line), Message: shorten(text, maxMessage)}}
 }
 
-// shorten cuts a text to at most the given number of bytes in JSON. It appends an ellipsis (3 more bytes) to a
-// text that it has cut. Some characters need six bytes in JSON.
+// shorten cuts a text to at most the given number of bytes in JSON, where some characters need six bytes. It
+// appends an ellipsis (3 more bytes) to a text that it has cut.
 func shorten(text string, most int) string {
 	size := 0
 	for i, r := range text {

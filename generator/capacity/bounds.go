@@ -10,7 +10,7 @@ import (
 )
 
 // checkBounds returns the bounds of four rules: default-over-limit, more-processes-than-gpus, one-process-many-gpus
-// and job-over-quota. A bound is a limit that one or more sums of values must not exceed.
+// and job-over-quota. A bound consists of a limit and one or more sums of values. No sum may exceed the limit.
 func (c *comparison) checkBounds() []object.Bound {
 	var bounds []object.Bound
 	requested := map[string]map[string][]*object.Sum{} // by runtime and resource
@@ -37,9 +37,10 @@ func sumOf(runtime []string, requester string, amounts ...object.Amount) *object
 	return &object.Sum{Path: problem.Path(runtime), Requester: requester, Amounts: amounts}
 }
 
-// sumRequests maps each resource to the requests of the smallest TrainJob, as a list of sums. One sum adds the
-// requests of the launcher and of one node; the list contains this sum only if the launcher or the node requests the
-// resource. Each initializer that requests the resource has its own sum.
+// sumRequests returns one or more sums of requests for each resource. If the launcher or the nodes request the
+// resource, the first sum adds the requests of the launcher and of one node. Each initializer that requests the
+// resource has its own sum, because initializers complete before the launcher and the node start. The smallest
+// TrainJob fits into a quota if no sum exceeds the quota.
 func (d demand) sumRequests(name string, runtime []string) map[string][]*object.Sum {
 	sums := map[string][]*object.Sum{}
 	requested := map[string]any{}

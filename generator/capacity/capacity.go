@@ -25,7 +25,8 @@ var (
 	DefaultOverQuota = problem.Rule{Name: "default-job-over-quota", Doc: "The default TrainJob of a runtime fits into the quota of each tenant that lists the runtime"}
 )
 
-// demand holds the resources that the TrainJobs of a runtime request: an entry of the field "demands" in demands.cue.
+// demand holds the resources that the TrainJobs of a runtime request. It is an entry of the field "demands" in
+// demands.cue.
 type demand struct {
 	Nodes          int               `json:"nodes"`
 	MaxNodes       int               `json:"maxNodes"`
@@ -72,8 +73,8 @@ func (d demand) job() (j sizing.Job, err error) {
 	return j, nil
 }
 
-// Record is the result for one tenant, one runtime and one queue: the number of nodes that a
-// TrainJob of the runtime can have in the tenant's namespace. If Kueue does not admit jobs, a
+// Record is the result for one tenant, one runtime and one queue: the maximum number of nodes that
+// a TrainJob of the runtime can have in the tenant's namespace. If Kueue does not admit jobs, a
 // Record has no queue.
 type Record struct {
 	Environment string  `json:"environment,omitempty"`

@@ -119,9 +119,10 @@ func availableResources(queues map[string]clusterQueue, all cohortLending, flavo
 	return available
 }
 
-// readQueues computes the resources that each ClusterQueue could admit, and reports each ClusterQueue that lends more than
-// its quota. If another check has reported a problem in spec.queues, readQueues sets c.queues to nil, and no TrainJob is
-// compared with queues: queues lend each other quota, so one wrong queue could change the result for every queue.
+// readQueues computes the resources that each ClusterQueue could use, and reports each ClusterQueue that lends more than
+// its quota. It does not report a ClusterQueue for which another check has reported a problem. Queues lend each other
+// quota, so one wrong queue could change the result for every queue. If another check has reported a problem in
+// spec.queues, readQueues therefore sets c.queues to nil, and no TrainJob is compared with queues.
 func (c *comparison) readQueues() error {
 	spec := values.Mapping(c.values, "spec", "queues")
 	var err error
@@ -168,8 +169,10 @@ func (c *comparison) queuesOf(tenant map[string]any) map[string]Queue {
 	return queues
 }
 
-// sizesInQueues returns the size of the largest TrainJob that each queue of a tenant could admit. It reports a problem
-// if no queue could admit any TrainJob of the runtime, and a note if no queue could admit the default TrainJob.
+// sizesInQueues returns, for each queue of a tenant, the size of the largest TrainJob that the queue could admit. The
+// argument "job" describes the TrainJobs of one runtime. If no queue could admit any of these TrainJobs, sizesInQueues
+// reports a problem. If the queues could admit only TrainJobs that are smaller than the default TrainJob, it reports a
+// note.
 func (c *comparison) sizesInQueues(path []string, tenant map[string]any, job sizing.Job) map[string]sizing.Size {
 	sizes := map[string]sizing.Size{}
 	best, bestQueue := sizing.Size{Nodes: -1}, ""

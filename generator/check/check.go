@@ -109,10 +109,10 @@ type rules struct {
 	capacity  *capacity.Result
 }
 
-// check has two steps: it evaluates the rules, and it compares the requests of TrainJobs with quotas and queues. The
-// second step skips values that have problems. If a problem could affect all results of a step, check leaves out this
-// step. The argument "problems" contains the problems that earlier checks have found. The returned error contains
-// these problems and all new ones.
+// check has two steps: it evaluates the rules, and it compares the resources that TrainJobs need with the quotas of
+// tenants and queues. The second step skips values that have problems. If a problem could affect all results of a
+// step, check leaves out this step. The argument "problems" contains the problems that earlier checks have found. The
+// returned error contains these problems and all new ones.
 func (r *rules) check(document map[string]any, problems problem.List) error {
 	if r.refused.decideAll() {
 		return problems.Err()
@@ -147,8 +147,8 @@ type finding struct {
 	Meant   []string `json:"meant"`
 }
 
-// evaluate returns what the rules report: the problems if the argument "path" is problemsPath, and the notes if
-// it is notesPath.
+// evaluate returns findings of the rules: problems if the argument "path" is problemsPath, and notes if it is
+// notesPath. It leaves out findings that could be consequences of refused values.
 func (r *rules) evaluate(path cue.Path) (problems problem.List, err error) {
 	var all map[string]struct {
 		Doc   string    `json:"doc"`

@@ -41,9 +41,10 @@ const (
 	MaxItems = 64  // items of a list
 )
 
-// checkValue checks a node and returns it as plain data, from which values with problems are removed. The result "ok"
-// is false if the value of the node is refused, or if its data is incomplete: a required key is missing, or "ok" is
-// false for an item of a list. Missing keys are reported at the position "key", unless a null has removed the key.
+// checkValue checks a node, and returns its value as plain data without refused values. The result "ok" is false if
+// the value itself is refused. For a mapping, "ok" is also false if a required key is missing or has a refused
+// value. For a list, "ok" is also false if it is false for one of the items. The argument "key" is the position of
+// problems about missing keys. If a null removed a missing key, the problem has the position of the null instead.
 func (c *checker) checkValue(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid any, ok bool) {
 	kind := schema.IncompleteKind()
 	switch {
@@ -69,8 +70,9 @@ func (c *checker) checkValue(schema cue.Value, n *document.Node, key problem.Pos
 	return nil, false
 }
 
-// checkScalar returns a scalar in the spelling that trainyard uses in generated objects. The result "ok" is false if
-// the node is not a scalar, or if the schema does not admit the scalar.
+// checkScalar checks a scalar, and returns it in the spelling that trainyard uses in generated objects. The result
+// "ok" is false if the node is null or is not a scalar. It is also false if the schema refuses the scalar, in its
+// original spelling or in the returned spelling.
 func (c *checker) checkScalar(schema cue.Value, n *document.Node) (valid any, ok bool) {
 	if n.Kind != document.Scalar || n.Scalar == nil || !c.admitsScalar(schema, n.Scalar) {
 		return nil, false
@@ -137,8 +139,8 @@ type mappingKey struct {
 	mapping *document.Node
 }
 
-// mappingOnce checks a mapping, and caches the result for the other environments. It does not cache the result of a
-// mapping that has problems or refers to other parts of the document.
+// mappingOnce checks a mapping, and caches the result, because several environments can share the mapping. It does
+// not cache the result if the mapping has problems or refers to other parts of the document.
 func (c *checker) mappingOnce(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid map[string]any, ok bool) {
 	this := mappingKey{c.schemas.describeField(schema).name, n}
 	if valid, known := c.valid.Load(this); known {
@@ -175,7 +177,7 @@ func (c *checker) checkMapping(schema cue.Value, n *document.Node, key problem.P
 				c.refused = append(c.refused, below)
 			}
 			field = evaluate.AnyField(schema)
-			if f.Value.Kind == document.Scalar || !admitsEntries(field) { // the value may suit the intended key
+			if f.Value.Kind == document.Scalar || !admitsEntries(field) { // the value may be valid for the key that the author meant
 				continue
 			}
 		}
@@ -224,9 +226,9 @@ func (c *checker) checkRequired(schema cue.Value, n *document.Node, key problem.
 	}
 }
 
-// isMisplacedBelow reports whether a mapping that lacks the key "required" has a key that belongs below "required".
-// The author probably meant to write this key one level deeper. For example, a document lacks "spec", and has
-// "runtimes" at the top level instead of below "spec".
+// isMisplacedBelow reports whether a mapping has an unknown key that belongs one level deeper, below another
+// key. The argument "required" is this other key, which the mapping lacks. For example, a document lacks
+// "spec", and has "runtimes" at the top level instead of below "spec".
 func (c *checker) isMisplacedBelow(schema cue.Value, n *document.Node, required string) bool {
 	return slices.ContainsFunc(n.Fields, func(f document.Field) bool {
 		if _, known := c.schemas.keysOf(schema).known[f.Key]; known {
@@ -255,8 +257,9 @@ func (c *checker) listFields(schema cue.Value, n *document.Node) []cue.Value {
 }
 
 // checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN).
-// NOUN is the word that messages use for a key. It is for mappings whose keys the author of the document
-// chooses, such as the names of runtimes. Without NOUN, messages list the keys of the schema.
+// If the author of the document chooses the keys of the mapping, such as names of runtimes, the
+// attribute contains a NOUN. In messages, NOUN is the word for a key. Without NOUN, messages list the
+// keys of the schema.
 func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.Position, path []string) {
 	mark := schema.Attribute("nonempty")
 	nulls := n.Removals()
@@ -290,8 +293,8 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 	}
 	rule := problem.WrongValue
 	if whole, ok := n.Scalar.(float64); ok && whole == math.Trunc(whole) && c.admitsScalar(schema, int64(whole)) {
-		// A number such as 2.0 breaks the rule Invalid and not the rule WrongValue. The exported JSON Schema must refuse
-		// each value that breaks WrongValue, but JSON Schema accepts 2.0 as an integer.
+		// The exported JSON Schema must refuse each value that breaks the rule WrongValue. JSON Schema accepts
+		// 2.0 as an integer, so a number such as 2.0 breaks the rule Invalid instead.
 		rule = problem.Invalid
 		complaint += fmt.Sprintf(": did you mean %.0f?", whole)
 	}

@@ -41,8 +41,8 @@ func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value
 
 // correctKey returns the key of the schema that the author probably meant by an unknown key. It ignores keys of the schema
 // that the mapping already contains. It returns "" if no key of the schema is a likely correction, or if several keys are
-// likely corrections. It also returns "" if the schema has the unknown key one level deeper, because the author then
-// probably wrote the right key in the wrong place.
+// likely corrections. If the schema contains the unknown key one level deeper, the author probably wrote the right key in
+// the wrong place. In this case, correctKey also returns "", unless the schema defines the unknown key as an alias.
 func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) string {
 	var free []string
 	for known := range c.schemas.keysOf(schema).known {
@@ -74,10 +74,11 @@ func nearestKey(schema cue.Value, key string, known []string) string {
 }
 
 // checkIdleNulls reports a problem for a null that removes nothing, if the key of the null is probably misspelled: the
-// schema does not contain the key, but contains a likely correction. The key that the null should remove then stays in the
-// document. For other nulls that remove nothing, the load stage adds only a note. The problem has the rule IdleNull, and
-// not the rule UnknownKey, because the exported JSON Schema must also find each problem of UnknownKey. The JSON Schema
-// cannot find this problem, because it describes the merged document, which no longer contains the null.
+// schema does not contain the key, but contains a likely correction. Because of the wrong spelling, the key that the
+// author wanted to remove stays in the document. For other nulls that remove nothing, trainyard reports only a note, in
+// the load stage. The problem has the rule IdleNull, and not UnknownKey, because the exported JSON Schema must find all
+// problems of the rule UnknownKey. The JSON Schema cannot find this problem: it describes merged documents, and a merged
+// document does not contain the null.
 func (c *checker) checkIdleNulls(schema cue.Value, n *document.Node, path []string) {
 	nulls := n.IdleNulls()
 	if len(nulls) == 0 {
@@ -95,8 +96,8 @@ func (c *checker) checkIdleNulls(schema cue.Value, n *document.Node, path []stri
 	}
 }
 
-// describeUnknown returns the message about a key that is not in the schema, or that does not have the form that the
-// schema requires of keys.
+// describeUnknown returns the message about an unknown key. The schema does not list an unknown key, and the key
+// does not match the schema's pattern for keys, if there is one.
 func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	var known []string
 	for fields := evaluate.Fields(schema); fields.Next(); {
@@ -168,7 +169,7 @@ func correct(text string, want constraint.Constraint) string {
 	return message.Quote(nearest)
 }
 
-// booleanWords maps the words that YAML 1.1 reads as booleans, such as yes and off, to true and false.
+// booleanWords maps each word that YAML 1.1 reads as a boolean, such as yes or off, to "true" or "false".
 var booleanWords = map[string]string{
 	"y": "true", "yes": "true", "on": "true", "true": "true",
 	"n": "false", "no": "false", "off": "false", "false": "false",

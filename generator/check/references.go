@@ -75,8 +75,7 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 		at := values.Extend(path, strconv.Itoa(i))
 		if null, removed := mapping.Removed(name); removed {
 			// Report each null only once. If the mapping has no entries left, the function checkNotEmpty reports the
-			// null. If an earlier call of keysOf has checked another list with the same name, that call has reported
-			// the null.
+			// null. If several lists contain the removed name, only the first of these lists causes a report.
 			if len(mapping.Fields) > 0 && !c.hasProblemAt(null) {
 				c.breaks(problem.UnknownName, null, values.Extend(strings.Split(target, "."), name), "%s", wording.RemovedEntry(noun, name, problem.Path(at), item.Position))
 			}
@@ -87,9 +86,9 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 }
 
 // removalOf returns the position of the null that removes the mapping at a path of the document. The argument "name" is
-// an item of a list, and should be a key of the mapping. The second result is false if no null removes the mapping. It
-// is also false if later layers add the mapping again, with a key similar to "name". The cause of the problem is then
-// probably a misspelled item, and not the null.
+// a list item that should be a key of the mapping. The second result is false if no null removes the mapping. It is
+// also false if a later layer adds the mapping again, and the new mapping contains a key that is similar to "name". In
+// this case, the list item is probably misspelled, and the null is no mistake.
 func (c *checker) removalOf(path, name string) (problem.Position, bool) {
 	parent, keys := c.document, strings.Split(path, ".")
 	for _, key := range keys[:len(keys)-1] {

@@ -7,24 +7,24 @@ import (
 )
 
 // sharedSections lists the sections of spec that can affect rules about any other section. If the checker refuses
-// a value of a shared section, no rules are evaluated. The rules would read the default instead of the refused
-// value, and could report problems that the author's document does not have.
+// a value of a shared section, trainyard evaluates no rules. Otherwise the rules would read the default instead
+// of the refused value, and could report problems that the author's document does not have.
 var sharedSections = []string{"target", "ceilings", "network", "admission"}
 
 // refusedPaths lists the paths of the refused values. The checker has reported a problem for each refused value, and
 // has left the value out of the document.
 type refusedPaths [][]string
 
-// decideAll reports whether at least one of the refused values may affect the results of all rules.
+// decideAll reports whether a refused value could change the results of all rules. This is the case if a refused value
+// is in a shared section, or is a top-level value such as spec.
 func (r refusedPaths) decideAll() bool {
 	return slices.ContainsFunc(r, func(path []string) bool {
 		return len(path) < 2 || path[0] == "spec" && slices.Contains(sharedSections, path[1])
 	})
 }
 
-// filter removes each finding that could be a consequence of a refused value. The rules read a
-// document without the refused values, so they may report a problem only because a value is
-// missing.
+// filter removes each finding that could be a consequence of a refused value. Rules read the
+// document without the refused values, so the missing value could be the only cause of a finding.
 func (r refusedPaths) filter(found []finding) []finding {
 	return slices.DeleteFunc(found, func(f finding) bool {
 		return slices.ContainsFunc(r, func(path []string) bool {
@@ -35,10 +35,12 @@ func (r refusedPaths) filter(found []finding) []finding {
 	})
 }
 
-// relatedPath returns the path of the entry or section that contains a value. It also returns the paths of other
-// parts of the document with which rules compare the value. Rules compare a runtime's storage with its initializers.
-// Some rules compare a runtime's resources, launcher or preflight with other fields of the same runtime:
-// numProcPerNode, resources or fabric. Rules compare spec.delivery and spec.controller with spec.tenants.
+// relatedPath returns the paths of those parts of the document for which rules can report a consequence of a refused
+// value. The first path is the beginning of the value's own path. It leads to a section of spec, to a tenant, to an
+// entry in spec.queues, or at most two levels into a runtime. The other paths lead to the parts with which rules
+// compare the value. Rules compare values in spec.delivery and spec.controller with spec.tenants, and the whole
+// field "storage" of a runtime with its field "initializers". Rules compare values in the resources, launcher and
+// preflight of a runtime with its numProcPerNode, resources and fabric.
 func relatedPath(path []string) [][]string {
 	depth := map[string]int{"runtimes": 5, "tenants": 3, "queues": 4}[path[1]]
 	scope := path[:min(len(path), max(depth, 2))]
@@ -53,9 +55,9 @@ func relatedPath(path []string) [][]string {
 	return [][]string{scope}
 }
 
-// listAll adds an entry to every runtime in the map "listed" for each refused value that may list runtimes:
-// spec.tenants, a tenant, its field "runtimes", or an item of this field. It is unknown which runtimes the author
-// lists there, so rules must not report that no tenant lists a runtime.
+// listAll marks all runtimes as listed, in the map "listed", if a refused value may list runtimes. Such a value
+// is spec.tenants, a tenant, its field "runtimes", or an item of this field. It is unknown which runtimes the
+// value lists, so rules must not report that no tenant lists a runtime.
 func (r refusedPaths) listAll(listed map[string][]string, document map[string]any) {
 	for _, path := range r {
 		if len(path) >= 2 && path[0] == "spec" && path[1] == "tenants" && (len(path) < 4 || path[3] == "runtimes") {

@@ -14,8 +14,8 @@ import (
 )
 
 // namedChecks maps each NAME in an attribute @check(NAME) to a function. The function checks conditions that
-// involve several fields of one mapping. Without these checks, most mistakes would appear late: Kubernetes would
-// accept the runtime, and would later refuse the pods of its TrainJobs.
+// involve several fields of one mapping. Without these checks, users would notice most mistakes late: Kubernetes
+// would accept a generated runtime, but would refuse the pods of its TrainJobs.
 var namedChecks = map[string]func(*checker, *document.Node, []string){
 	"requirement":      (*checker).checkRequirement,
 	"fieldRequirement": (*checker).fieldRequirement,

@@ -97,8 +97,8 @@ func (c *checker) portRange(n *document.Node, path []string) {
 // sshdPort is the port on which sshd listens in every pod of a runtime.
 const sshdPort = 2222
 
-// checkPortRange checks the range of ports on which ranks listen. Ports below 1024 need privileges, and sshd already
-// uses sshdPort.
+// checkPortRange checks the range of ports on which ranks listen. The range must not include ports below 1024,
+// because they need privileges. It must not include sshdPort, because sshd uses this port.
 func (c *checker) checkPortRange(n *document.Node, path []string) {
 	ports, path := n.Get("ports"), values.Extend(path, "ports")
 	text := textOf(ports)

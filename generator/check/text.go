@@ -56,8 +56,8 @@ func (c *checker) isAmbiguousNumber(schema cue.Value, n *document.Node, path []s
 	return true
 }
 
-// spellingRule returns the rule that a value with a forbidden character or spelling breaks: Invalid if the schema
-// admits the value, and WrongValue if the schema refuses the value.
+// spellingRule returns the rule for a problem about a forbidden character or spelling. The rule is Invalid if the
+// schema admits the value, and WrongValue if the schema refuses the value.
 func (c *checker) spellingRule(schema cue.Value, n *document.Node) problem.Rule {
 	if c.admitsScalar(schema, n.Scalar) {
 		return problem.Invalid

@@ -25,9 +25,9 @@ type job struct {
 	err     error           // a problem.List, or a fault
 }
 
-// Objects builds the objects of each plan. The list "errs" contains one error for each plan: nil, a problem.List if an
-// object is too large, or a fault. If there are many runtimes, different cache groups are composed in parallel. The
-// requests of one cache group are composed one after the other, so that a request can reuse the shapes of earlier
+// Objects builds the objects of each plan. The list "errs" contains one item for each plan: a problem.List if an
+// object is too large, a fault, or nil. If there are many runtimes, different cache groups are composed in parallel.
+// The requests of one cache group are composed one after the other, so that a request can reuse the shapes of earlier
 // requests. Objects that differ only in the values of parameters have the same shape.
 func Objects(ctx context.Context, pool *evaluate.Pool, runtimes int, plans []*plan.Plan) (sets []object.Set, errs []error, err error) {
 	jobs := make([][]*job, len(plans))

@@ -122,7 +122,8 @@ func Descend(schema cue.Value, keys ...string) cue.Value {
 	return schema
 }
 
-// Mark returns the attribute with the given name, either from a field or from the definition to which the field refers.
+// Mark returns the attribute with the given name. The attribute can be on a field, or on the definition to which the
+// field refers.
 func Mark(v cue.Value, name string) (cue.Attribute, bool) {
 	declarations := []cue.Value{v}
 	if root, path := v.ReferencePath(); root.Exists() {

@@ -32,8 +32,8 @@ var sections = []section{
 }
 
 // localQueues returns one section for each tenant whose LocalQueues the patch changes. localQueues leaves out tenants
-// that have no LocalQueues in the argument "spec", because without existing names, no name in the patch can be a
-// misspelling of an existing name.
+// that have no LocalQueues in the argument "spec": a name in the patch of such a tenant cannot be a misspelling of an
+// existing name.
 func localQueues(spec, patch *document.Node) []section {
 	tenants, changes := spec.Get("tenants"), patch.Get("tenants")
 	if tooMany(entryNames(tenants), changes) {
@@ -90,9 +90,9 @@ func (s section) findMistake(spec *document.Node, f document.Field, changes *doc
 	return problem.Problem{Position: f.Position, Rule: problem.UnknownName, Path: problem.Path(values.Extend(path, f.Key)), Message: text}
 }
 
-// addedElsewhere returns the names that environments add to a section. It ignores the environment whose name
-// is the argument "environment". If a runtime has no key "from", the runtime changes an existing runtime and
-// adds no name.
+// addedElsewhere returns the names of the entries that environments set in a section. It ignores the
+// environment with the name in the argument "environment". It also ignores nulls, and runtimes without the
+// key "from", because they can only remove or change existing entries.
 func (s section) addedElsewhere(environments *document.Node, environment string) []string {
 	var names []string
 	for _, other := range fieldsOf(environments) {
@@ -124,9 +124,9 @@ func (section) keptNames(base []string, changes *document.Node) []string {
 }
 
 // describeMistake returns a message if an entry is probably meant to change an existing entry with another name, and
-// otherwise "". This is assumed in two cases: the name is a misspelling of a name in the list "similar", or the entry is a
-// runtime without the key "from", and its name is not in the list "known". The argument "remedy" tells authors how to
-// define a new entry whose name is similar to an existing name.
+// otherwise "". describeMistake assumes this in two cases: the name of the entry is a misspelling of a name in the list
+// "similar", or the entry is a runtime that has no key "from" and is not in the list "known". The argument "remedy" tells
+// authors how to define a new entry whose name is similar to an existing name.
 func (s section) describeMistake(f document.Field, similar, known []string, remedy string) string {
 	if meant := misspelledName(f.Key, similar); meant != "" {
 		return fmt.Sprintf("unknown %[1]s %[2]s (to define a new %[1]s with this name, %[3]s): %[4]s",
@@ -138,8 +138,8 @@ func (s section) describeMistake(f document.Field, similar, known []string, reme
 	return ""
 }
 
-// maxEntries is the maximum number of entries in a mapping whose names are compared. Comparing the names in larger
-// mappings could take minutes, and the check stage refuses larger mappings anyway.
+// maxEntries is the maximum number of entries in a mapping that is searched for misspelled names. The search in a
+// larger mapping could take minutes, and the check stage refuses larger mappings anyway.
 const maxEntries = 256
 
 func tooMany(base []string, changes *document.Node) bool {
@@ -147,9 +147,9 @@ func tooMany(base []string, changes *document.Node) bool {
 }
 
 // replacement returns the new value of an entry that has a problem. The value nil means that the entry is removed. A
-// runtime with a problem is kept as an incomplete runtime. trainyard then reports no further problem for tenants that list
-// the incomplete runtime, and no missing keys of the runtime. An environment with a problem is kept unchanged, so that
-// trainyard also reports other problems in its patch.
+// runtime that is a mapping is not removed, but is marked as incomplete. As a result, trainyard does not report missing
+// keys of the runtime, and accepts tenants that list the runtime. An environment with a problem is kept unchanged, so
+// that trainyard also reports other problems in its patch.
 func (s section) replacement(entry *document.Node) *document.Node {
 	if s.noun == "environment" {
 		return entry

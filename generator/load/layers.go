@@ -17,12 +17,12 @@ var layerSections = append(slices.Clone(sections), section{"environment", []stri
 type addition struct {
 	section section
 	entry   document.Field
-	earlier []string // the names of the section in the earlier layers
+	earlier []string // the names of the section's entries in the earlier layers
 }
 
-// recordAdditions records the entries that a layer adds to the earlier layers. After all layers are merged,
-// checkLayers checks the entries that recordAdditions has recorded. A check at the time of the addition would be
-// wrong, because a later layer can still complete an entry, or remove the existing entry with a similar name.
+// recordAdditions records the entries that a layer adds to the earlier layers. checkLayers checks these entries
+// after all layers are merged. An earlier check could report a correct entry, because a later layer can still
+// complete the entry, or remove an existing entry with a similar name.
 func (s *Source) recordAdditions(layer *document.Node) {
 	spec := s.root.Get("spec")
 	for _, section := range slices.Concat(layerSections, localQueues(spec, layer.Get("spec"))) {
@@ -39,10 +39,10 @@ func (s *Source) recordAdditions(layer *document.Node) {
 	}
 }
 
-// checkLayers checks the entries that later layers add to the sections of spec. A problem is reported if the name of an
-// added entry is probably misspelled, or if the added entry is an unknown runtime without the key "from". For all other
-// added entries, the method checkLayers reports nothing. The method checkLayers changes the entries that have problems,
-// so that later stages do not report the same mistakes again.
+// checkLayers checks the entries that later layers add to the sections of spec. An entry has a problem if it was
+// probably meant to change an entry with another name (see the method "describe"). checkLayers removes an entry with
+// a problem or, if the entry is a runtime, marks it as incomplete, so that later stages do not report the same
+// mistake again. Environments stay unchanged.
 func (s *Source) checkLayers() {
 	spec := s.root.Get("spec")
 	for _, a := range s.additions {
@@ -62,8 +62,8 @@ func (s *Source) checkLayers() {
 }
 
 // describe returns a message if an added entry is probably meant to change an entry of the earlier layers, and
-// otherwise "". If any layer removes the earlier entry with the similar name, the message is empty, because the added
-// entry replaces the removed entry.
+// otherwise "". Earlier entries that a later layer has removed are not considered, because the added entry
+// probably replaces the removed entry.
 func (a addition) describe(f document.Field, entries, environments *document.Node) string {
 	kept := slices.DeleteFunc(slices.Clone(a.earlier), func(name string) bool { return entries.Field(name) == nil })
 	known := slices.Concat(kept, a.section.addedElsewhere(environments, ""))

@@ -161,7 +161,7 @@ func atStart(input Input, message string) problem.Problem {
 	return problem.Problem{Position: problem.Position{File: input.Name, Line: 1, Column: 1}, Message: message}
 }
 
-// Runtimes returns the number of runtimes in the document, but does not count runtimes that only an
+// Runtimes returns the number of runtimes in spec.runtimes. It does not count runtimes that only an
 // environment adds.
 func (s *Source) Runtimes() int {
 	if mapping := s.root.Get("spec").Get("runtimes"); mapping != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// Minimum lengths of words in which one typing error counts as a misspelling. Short words, such as a and b in the names
-// team-a and team-b, often differ on purpose. Words of three letters that differ in one letter, such as "use" and "usw",
-// also often differ on purpose.
+// Minimum lengths of words in which one typing error counts as a misspelling. Shorter words, such as a and b in the
+// names team-a and team-b, often differ on purpose. Two words of three letters, such as "use" and "usw", often differ
+// on purpose by one replaced letter.
 const (
 	minWord    = 3
 	minReplace = 4 // for a letter that is replaced by another letter

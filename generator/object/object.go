@@ -100,8 +100,8 @@ func (o Object) text(at shapeText) string {
 // ID returns the identity of the object within a cluster.
 func (o Object) ID() ID { return o.id }
 
-// Origin returns the positions of the document's section that requests the object, and of the CUE definition that
-// produced it.
+// Origin returns two positions: the position of the document's section that requests the object, and the position
+// of the CUE definition that produced the object.
 func (o Object) Origin() Origin { return o.origin }
 
 // Shape returns the object's shape, and the values of its parameters in the order of Shape.Parameters. Callers must

@@ -40,8 +40,8 @@ func NewShape(fields map[string]any, parameters [][]any) *Shape {
 	return s
 }
 
-// textAt returns the string at a path. The argument "fields" is not the whole object, but the mapping that contains the
-// last key of the path.
+// textAt returns the string at a path of the object. The argument "fields" is the mapping that contains the last key
+// of the path.
 func (s *Shape) textAt(fields map[string]any, path ...any) shapeText {
 	key, _ := path[len(path)-1].(string)
 	text, _ := fields[key].(string)

@@ -81,17 +81,17 @@ func describeAllowed(v cue.Value) string {
 }
 
 // splitSource splits the comment of a field into its text and its source. The source is the part of the comment
-// after "Source:". It names the rule of another project on which the field is based. splitSource omits the part of
-// the text after "Requirement:". The omitted part contains numbers of trainyard's own requirements, and is only for
-// developers.
+// after "Source:". The source names a rule of another project. The field is based on this rule. splitSource omits
+// the part of the text after "Requirement:". The omitted part contains numbers of trainyard's own requirements,
+// and is only for developers.
 func splitSource(comment string) (text, source string) {
 	text, source, _ = strings.Cut(comment, "Source: ")
 	text, _, _ = strings.Cut(text, "Requirement: ")
 	return strings.TrimSpace(text), strings.TrimSuffix(source, ".")
 }
 
-// readDefault returns the default of a field from its attribute @default(VALUE). If the value of another field A
-// can change this default, the comment of the field names A.
+// readDefault returns the default of a field from its attribute @default(VALUE). If the default depends on other
+// fields, the comment of the field says so.
 func readDefault(v cue.Value) (standard any, ok bool) {
 	mark := v.Attribute("default")
 	if mark.Err() != nil {

@@ -23,7 +23,8 @@ type openAPIComponents struct {
 	Schemas *jsonschema.Properties `json:"schemas"`
 }
 
-// writeOpenAPI writes the schemas Platform and PlatformLayer as JSON Schema, which OpenAPI uses since version 3.1.
+// writeOpenAPI writes an OpenAPI document with the schemas Platform and PlatformLayer. The schemas are JSON Schemas,
+// because OpenAPI 3.1 uses JSON Schema.
 func writeOpenAPI(e *evaluate.Evaluator, _ bool) ([]byte, error) {
 	x := exporter{evaluator: e, at: "#/components/schemas/"}
 	for _, complete := range []bool{true, false} {

@@ -71,8 +71,8 @@ func canonicalName(folder string) string {
 	return folder
 }
 
-// rename returns the new name of an image. rename returns a text that is not an image reference unchanged,
-// for example $(IMAGE).
+// rename returns the new name of an image. A text that is not an image reference, such as $(IMAGE), stays
+// the same.
 func (r *renamer) rename(written string) (string, error) {
 	known, ok := parse(written)
 	if !ok {

@@ -54,7 +54,7 @@ type Problem struct {
 }
 
 // Apply changes objects. Each object must be a mapping, and its metadata, labels and annotations must be mappings too.
-// Apply returns the problems of the objects, and a note for each digest that no object uses.
+// Apply returns the problems of the objects, and a note for each image in spec.images.digests that no object uses.
 func (c Changes) Apply(objects []*yaml.RNode) (wrong []Problem, notes problem.List) {
 	images := newRenamer(c)
 	for i, object := range objects {

@@ -30,7 +30,7 @@ type Outcome struct {
 }
 
 // Mismatch compares an outcome with the expected result of a case. If the outcome differs from the expected result,
-// Mismatch returns two texts: the key of the case to which the difference belongs, such as "admitted", and a
+// Mismatch returns two texts: the key of the case's field that does not match, such as "admitted", and a
 // description of the difference. If the outcome is as expected, Mismatch returns two empty strings.
 func (o Outcome) Mismatch(c Case) (key, how string) {
 	switch {

@@ -15,8 +15,8 @@ var versionsByFile = map[string][]string{
 	"any.yaml": {"2.1", "2.2", "2.3"}, "overrides.yaml": {"2.1"}, "patches.yaml": {"2.2", "2.3"},
 }
 
-// TestCasesOfThePolicy checks that the TrainJob of each case breaks exactly the rules that the case lists,
-// according to package "guard". Other tests evaluate the same cases with the admission policy in CEL, to show
+// TestCasesOfThePolicy evaluates each case with the package "guard". The TrainJob must break exactly the
+// rules that the case lists. Other tests evaluate the same cases with the admission policy in CEL, to show
 // that both implementations agree.
 func TestCasesOfThePolicy(t *testing.T) {
 	objects := guardtest.Objects(t)
@@ -50,8 +50,8 @@ func rulesBroken(t *testing.T, objects []map[string]any, version string, c cases
 	return guardtest.Rules(t, reader, parameters, c)
 }
 
-// TestSlotConfigurationMismatch tests the rule process-limit. The number of processes is set by the TrainJob, or is
-// Trainer's default of one process for each GPU.
+// TestSlotConfigurationMismatch tests the rule process-limit. Some TrainJobs set the number of processes. The other
+// TrainJobs use Trainer's default, one process for each GPU.
 func TestSlotConfigurationMismatch(t *testing.T) {
 	objects := guardtest.Objects(t)
 	for name, tc := range map[string]struct {

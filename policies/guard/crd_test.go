@@ -20,9 +20,9 @@ import (
 )
 
 // TestFieldsAreThoseOfTrainer compares guard's schemas of the spec with Trainer's CRD of TrainJobs. Each field that the
-// schemas allow must exist in the CRD. Conversely, the schemas must allow or forbid each field of the CRD. The second
-// condition does not apply to types of volumes and sources of variables. New types need no review, because the rules
-// refuse all types that the schemas do not list.
+// schemas allow must exist in the CRD. Conversely, the schemas must list each field of the CRD as allowed or forbidden.
+// However, the schemas may omit types of volumes and sources of variables, because the rules refuse every type and
+// source that the schemas do not list.
 func TestFieldsAreThoseOfTrainer(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {

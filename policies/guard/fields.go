@@ -2,8 +2,8 @@ package guard
 
 import "maps"
 
-// Functions build the schemas when the schemas are needed. At program start, the work would usually be wasted,
-// because most runs of the programs that contain this package read no TrainJob.
+// Functions build the schemas, because global variables would be initialized at each program start. Most
+// runs of the programs that contain this package read no TrainJob, and need no schema.
 
 // trainJob returns the schema of a TrainJob. The argument "versionFields" contains the fields of the spec that depend on
 // the version of Trainer. trainJob adds the fields that are the same in all versions.
@@ -21,7 +21,7 @@ func trainJob(versionFields fields) object {
 func jobObject(f fields) object { return object{rule: RuleDisallowedField, fields: f} }
 
 // jobMetadata returns the schema of the TrainJob's own metadata. The schema allows any value in fields that the API
-// server or controllers fill in. The rule reserved-metadata checks finalizers and owners.
+// server or controllers set. The rule reserved-metadata checks finalizers and owners.
 func jobMetadata() fieldSchema {
 	return jobObject(fields{
 		"name": jobName, "generateName": text, "namespace": text, "labels": mapping{text}, "annotations": mapping{text},

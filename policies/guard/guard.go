@@ -110,7 +110,7 @@ type Denial struct {
 	Message string // what is wrong, and what to change
 }
 
-// String formats the denial in the form of the API server's message.
+// String returns the denial in the format of the API server's messages.
 func (d Denial) String() string { return fmt.Sprintf("%s: %s: %s", d.Path, d.Rule, d.Message) }
 
 // Check evaluates the rules on a TrainJob, and returns all denials. If there are no denials, a new TrainJob is
@@ -143,9 +143,9 @@ func checkDisallowed(rule Rule) func(Job, Parameters) field.ErrorList {
 	}
 }
 
-// withRuntime converts a check that needs the runtime of a TrainJob to a check that finds the runtime in the tenant's
-// parameters. The returned check skips TrainJobs whose runtime the tenant may not use, because RuleUnlistedRuntime
-// already denies these TrainJobs.
+// withRuntime returns a check that finds the runtime of a TrainJob in the tenant's parameters, and passes the runtime
+// to the given check. The returned check skips TrainJobs whose runtime the tenant may not use, because
+// RuleUnlistedRuntime already denies these TrainJobs.
 func withRuntime(check func(Job, Runtime) field.ErrorList) func(Job, Parameters) field.ErrorList {
 	return func(job Job, p Parameters) field.ErrorList {
 		runtime, listed := p.runtimeLimits(job.Runtime)
@@ -161,8 +161,8 @@ func newViolation(path *field.Path, format string, args ...any) field.ErrorList 
 	return field.ErrorList{field.Forbidden(path, fmt.Sprintf(format, args...))}
 }
 
-// forbidEach returns one violation for each name for which the function "violates" returns true. The message of a
-// violation is the text in "format", with the name in place of %s.
+// forbidEach returns one violation for each name that breaks a rule. The function "violates" decides whether a
+// name breaks the rule. The message of a violation is the text in "format", with the name in place of %s.
 func forbidEach(names []Named, violates func(name string) bool, format string) field.ErrorList {
 	var errs field.ErrorList
 	for _, n := range names {

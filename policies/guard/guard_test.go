@@ -12,7 +12,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// defaultLimits holds the parameters of the tenant in tests that set no other parameters.
+// defaultLimits holds the parameters of the tenant in tests. With limitsWith, a test can replace some of the
+// parameters.
 var defaultLimits = map[string]string{
 	"ownRuntimes": "false", "exempt": "", "labels": "team cost.acme.example/centre", "annotations": "kueue.x-k8s.io/podset-group-name", "nodeLabels": "zone",
 	"managers": v1alpha1.TrainJobController, "encryption": "none", "queues": "", "priorityClasses": "", "namespaceLabel": "",

@@ -44,12 +44,13 @@ type Job struct {
 	Processes *intstr.IntOrString
 	// Limits and Requests hold the amounts in spec.trainer.resourcesPerNode. The keys are names of resources.
 	Limits, Requests map[string]resource.Quantity
-	// UnknownAmounts is true if guard cannot parse at least one amount, for example because the amount violates
-	// RuleInvalidQuantity. Limits and Requests contain 0 for such an amount.
+	// UnknownAmounts is true if guard could not parse an amount in resourcesPerNode, for example because the
+	// amount violates RuleInvalidQuantity. Limits and Requests contain 0 for such an amount.
 	UnknownAmounts bool
-	// Replaces holds the version of Trainer if Limits and Requests replace all resources of the runtime. Otherwise,
-	// Replaces is empty. Before Trainer 2.3, a TrainJob that sets limits or requests replaces both the limits and the
-	// requests of the runtime. Since 2.3, Trainer merges Limits and Requests into the resources of the runtime.
+	// Replaces is set if Limits and Requests replace all resources of the runtime. Its value is the version of
+	// Trainer, which messages mention. Before Trainer 2.3, a TrainJob that sets limits or requests replaces both the
+	// limits and the requests of the runtime. Since 2.3, Trainer merges Limits and Requests into the resources of the
+	// runtime, so Replaces is empty.
 	Replaces string
 	// Size is the size of the spec, labels, annotations and owners of the TrainJob.
 	Size Size

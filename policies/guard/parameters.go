@@ -10,7 +10,7 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// Parameters holds the limits and lists with which the rules compare a tenant's TrainJobs.
+// Parameters holds the settings of a tenant that the rules need: limits, and lists of allowed values.
 type Parameters struct {
 	// Runtimes holds the runtimes that the tenant lists, by name.
 	Runtimes map[string]Runtime

@@ -16,8 +16,7 @@ import (
 // Reader converts the TrainJobs of one minor version of Trainer.
 type Reader struct {
 	trainJob fieldSchema
-	// The field "replaces" holds the version of Trainer if a TrainJob's resources replace the runtime's resources. If
-	// Trainer merges a TrainJob's resources into the runtime's resources, "replaces" is empty.
+	// The field "replaces" is the value of Job.Replaces for TrainJobs that set limits or requests.
 	replaces string
 	// limitsItems reports whether the version of Trainer limits the number of items in lists.
 	limitsItems bool
@@ -76,7 +75,8 @@ func (r Reader) Read(trainJob map[string]any) (Job, field.ErrorList) {
 	return job, f.typeErrors
 }
 
-// Lengths in the names that the API server generates from generateName. Source:
+// If an object sets generateName instead of a name, the API server appends suffixLength random
+// characters to generateName. The generated name has at most maxNameLength characters. Source:
 // k8s.io/apiserver/pkg/storage/names/generate.go.
 const (
 	suffixLength  = 5
@@ -91,8 +91,8 @@ func nameOf(metadata value) string {
 	return GeneratedName(generated)
 }
 
-// GeneratedName returns a name that begins with the given prefix. The name is as long as the name that the API server
-// would generate if generateName were this prefix.
+// GeneratedName returns a possible name of an object whose generateName is the given prefix. The API server generates
+// a name of the same length, with a random suffix.
 func GeneratedName(prefix string) string {
 	return prefix[:min(len(prefix), maxNameLength-suffixLength)] + strings.Repeat("x", suffixLength)
 }

@@ -47,8 +47,8 @@ func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList)
 	return denials, typeErrors
 }
 
-// keepsSetting reports whether a request leaves a label or annotation unchanged. The creation of a TrainJob changes all
-// its labels and annotations.
+// keepsSetting reports whether a request leaves a label or annotation unchanged. If the request creates a TrainJob, all
+// labels and annotations count as changed.
 func (r Request) keepsSetting(setting Named) bool {
 	before, now := value{content: r.Before}.get("metadata"), value{content: r.TrainJob}.get("metadata")
 	for _, key := range []string{"labels", "annotations"} {
@@ -98,9 +98,9 @@ func (r Request) keepsSpec() bool {
 	return reflect.DeepEqual(was, is)
 }
 
-// withoutOldPatches returns the TrainJob with an empty patch in place of each patch that the TrainJob had before the
-// update. An exempt controller such as Kueue can write patches that users may not write. Without the replacement,
-// such a patch would make the rules refuse later updates by users.
+// withoutOldPatches returns a copy of the updated TrainJob. In the copy, an empty patch replaces each patch that the
+// TrainJob had before the update. An exempt controller such as Kueue can write patches that users may not write.
+// Without the replacement, such a patch would make the rules refuse later updates by users.
 func (r Request) withoutOldPatches() map[string]any {
 	spec, was := maps.Clone(specOf(r.TrainJob)), specOf(r.Before)
 	for _, key := range []string{overridesKey, patchesKey} {

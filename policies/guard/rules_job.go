@@ -52,9 +52,9 @@ func missingInitializer(job Job, runtime Runtime) field.ErrorList {
 	return errs
 }
 
-// imageMismatch denies images other than the runtime's image. With another image, the launcher and the
-// nodes would run different images: up to Trainer 2.3, only the launcher runs the TrainJob's image, and
-// the nodes run the runtime's image.
+// imageMismatch denies images other than the runtime's image. Up to Trainer 2.3, only the launcher runs
+// the TrainJob's image, and the nodes run the runtime's image. With another image, the launcher and the
+// nodes would thus run different images.
 func imageMismatch(job Job, runtime Runtime) field.ErrorList {
 	if runtime.Image == "" || job.Image == "" || job.Image == runtime.Image {
 		return nil
@@ -62,7 +62,7 @@ func imageMismatch(job Job, runtime Runtime) field.ErrorList {
 	return newViolation(trainerPath.Child("image"), "nodes would still run %s: leave it out, or use a runtime with %s", runtime.Image, printableName(job.Image))
 }
 
-// trainerHostfile is the path of the hostfile that Trainer writes, in the format of Open MPI. If PATH begins with
+// trainerHostfile is the path of Trainer's hostfile, which has the format of Open MPI. If PATH begins with
 // convertingPath, the command mpirun is trainyard's own script (runtimes/threads.cue). The script drops the option
 // --hostfile, and starts the mpirun of the image. Hydra, the process manager of MPICH and Intel MPI, then reads
 // another hostfile, which is in its own format.
@@ -72,8 +72,8 @@ const (
 )
 
 // unreadableHostfile denies TrainJobs that pass Trainer's hostfile to an mpirun that cannot read it. The Kubeflow SDK
-// creates such TrainJobs for Python functions. PATH decides which mpirun runs. If the TrainJob sets PATH, this value
-// replaces the PATH of the runtime.
+// creates such TrainJobs for Python functions. A TrainJob is allowed if PATH selects trainyard's own mpirun. If the
+// TrainJob sets PATH, this value replaces the PATH of the runtime.
 func unreadableHostfile(job Job, runtime Runtime) field.ErrorList {
 	converts := runtime.Hostfile == HostfileConverted
 	if job.SearchPath != nil {

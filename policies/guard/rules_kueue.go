@@ -57,9 +57,9 @@ func (r Request) removedQueuePatches() []Denial {
 	return denials
 }
 
-// manualResume returns a denial if an update resumes a suspended TrainJob of a tenant with queues. Without quota,
-// Kueue would suspend the TrainJob again. However, pods would run without quota until then, and the user could resume
-// the TrainJob again and again.
+// manualResume returns a denial if an update resumes a suspended TrainJob of a tenant with queues. If the TrainJob
+// has no quota, Kueue would suspend it again. However, its pods would run without quota until then, and the user
+// could resume the TrainJob again and again.
 func (r Request) manualResume(p Parameters) []Denial {
 	was, is := specOf(r.Before)["suspend"], specOf(r.TrainJob)["suspend"]
 	if len(p.Queues) == 0 || was != true || is == true {
@@ -78,9 +78,10 @@ const (
 
 var labelsPath = field.NewPath("metadata", "labels")
 
-// unlistedQueue denies queues that do not belong to the tenant, if the tenant has queues. unlistedQueue also denies
-// TrainJobs without a queue, because Kueue would neither queue such a TrainJob nor count its resources. However, a
-// new TrainJob needs no queue if the tenant has the queue defaultQueue.
+// unlistedQueue denies all queues except the queues of the tenant. unlistedQueue also denies TrainJobs
+// without a queue, because Kueue would neither queue such a TrainJob nor count its resources. However, a new
+// TrainJob needs no queue if the tenant has the queue defaultQueue. If the tenant has no queues,
+// unlistedQueue denies nothing.
 func unlistedQueue(job Job, p Parameters) field.ErrorList {
 	queue := job.Queue
 	if queue == "" && !job.Exists {

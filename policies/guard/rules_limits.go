@@ -32,8 +32,8 @@ func nodeLimit(job Job, runtime Runtime) field.ErrorList {
 }
 
 // processLimit limits the number of processes per node. If the TrainJob sets no number, and the runtime's number is 1,
-// Trainer starts one process for each GPU. processLimit then compares the number of GPUs with the limit. processLimit
-// also denies words such as auto, although Trainer 2.1 accepts these words for runtimes without MPI.
+// Trainer starts one process for each GPU. In this case, processLimit compares the number of GPUs with the limit.
+// processLimit also denies words such as auto, although Trainer 2.1 accepts these words for runtimes without MPI.
 func processLimit(job Job, runtime Runtime) field.ErrorList {
 	path := trainerPath.Child("numProcPerNode")
 	want := fmt.Sprintf("want 1 to %d, the limit of runtime %s", runtime.MaxProcPerNode, printableName(job.Runtime.Name))
@@ -52,7 +52,7 @@ func processLimit(job Job, runtime Runtime) field.ErrorList {
 	return nil
 }
 
-// defaultProcesses returns the number of processes that Trainer starts on a node because of the TrainJob's GPUs. If
+// defaultProcesses returns the number of processes that Trainer derives from the GPUs of a TrainJob. If
 // numProcPerNode of the runtime is 1, Trainer starts one process for each GPU. Otherwise, Trainer ignores the GPUs,
 // and the result is 0.
 func defaultProcesses(amounts map[string]resource.Quantity, runtime Runtime) resource.Quantity {
@@ -79,10 +79,9 @@ func gpuLimit(job Job, runtime Runtime) field.ErrorList {
 // gpuNames matches the names of resources that are GPUs or slices of GPUs.
 var gpuNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)gpu|^nvidia\.com/mig-`) })
 
-// countGPUs counts the GPUs of a node. Since Trainer 2.3, a TrainJob's GPUs replace only the runtime's GPUs of the same
-// resource name. For each resource name that the TrainJob does not set, the node keeps the number of GPUs that the
-// runtime sets. Before Trainer 2.3, any resources of a TrainJob replace all GPUs of the runtime. The argument
-// "replaces" is then true.
+// countGPUs counts the GPUs of a node. If the argument "replaces" is true, the resources of the TrainJob replace all
+// GPUs of the runtime, as in Trainer before version 2.3. If "replaces" is false, the node keeps the GPUs of the
+// runtime for each resource name that the TrainJob does not set.
 func countGPUs(amounts map[string]resource.Quantity, runtime Runtime, replaces bool) resource.Quantity {
 	var sum resource.Quantity
 	for name, amount := range amounts {
@@ -98,8 +97,8 @@ func countGPUs(amounts map[string]resource.Quantity, runtime Runtime, replaces b
 	return sum
 }
 
-// largerAmount computes one amount from the limits and one from the requests, and returns the larger amount. If
-// guard cannot parse some amounts of the TrainJob, largerAmount returns 0.
+// largerAmount calls the function "of" with the limits and with the requests, and returns the larger result. If
+// guard cannot parse an amount of the TrainJob, largerAmount returns 0.
 func largerAmount(job Job, of func(map[string]resource.Quantity) resource.Quantity) resource.Quantity {
 	if job.UnknownAmounts {
 		return resource.Quantity{}
@@ -111,10 +110,10 @@ func largerAmount(job Job, of func(map[string]resource.Quantity) resource.Quanti
 	return requests
 }
 
-// missingResources denies TrainJobs that replace the runtime's resources, but do not set CPU or memory although the
-// runtime does. Their pods would have no request for the missing resource. If a cluster node runs out of resources,
-// Kubernetes first evicts pods without requests. A ResourceQuota that limits the missing resource refuses such
-// pods.
+// missingResources denies a TrainJob whose resources replace the runtime's resources, but lack CPU or memory that
+// the runtime sets. The pods of the TrainJob would have no request for the missing resource. If a cluster node runs
+// out of resources, Kubernetes first evicts pods without requests. A ResourceQuota that limits the missing resource
+// refuses such pods.
 func missingResources(job Job, runtime Runtime) field.ErrorList {
 	if job.Replaces == "" {
 		return nil

@@ -27,7 +27,7 @@ func disallowedVolume(job Job, p Parameters) field.ErrorList {
 		"%s is a name for volumes of the runtime: write a name other than "+strings.Join(runtimeVolumes, ", ")+" and "+storagePrefix+"*")...)
 }
 
-// patchTargets maps each kind of target to the names that patches may use. The names are those of the jobs and containers
+// patchTargets maps each kind of target to the names that patches may use. These are the names of the jobs and containers
 // in the shipped runtimes. The kind "env of container" has no names, because Trainer refuses every patch that sets
 // environment variables of a main container.
 var patchTargets = map[string][]string{
@@ -38,7 +38,9 @@ var patchTargets = map[string][]string{
 
 // unknownPatchTarget denies patches of jobs and containers that the shipped runtimes do not have. Trainer 2.3
 // silently ignores a patch of a job that the runtime does not have. unknownPatchTarget does not check TrainJobs
-// that use a tenant's own runtime, because this runtime can contain any names.
+// that use a tenant's own runtime, because the jobs and containers of this runtime can have any names. For
+// other TrainJobs, unknownPatchTarget also denies patches of a main container's environment variables (see
+// patchTargets).
 func unknownPatchTarget(job Job, p Parameters) field.ErrorList {
 	if listed, ok := p.Runtimes[job.Runtime.Name]; !ok || listed.Kind != job.Runtime.Kind || job.Runtime.Group != v1alpha1.TrainerGroup {
 		return nil
@@ -54,8 +56,8 @@ func unknownPatchTarget(job Job, p Parameters) field.ErrorList {
 	return errs
 }
 
-// runtimeVolumeMount denies mounts of the runtime's volumes. The runtime's own mount can be limited to one
-// folder of the volume, or can be read-only. A TrainJob that mounts the volume itself would bypass these limits.
+// runtimeVolumeMount denies mounts of the runtime's volumes. The runtime can mount a volume read-only, or mount
+// only one folder of the volume. A TrainJob that mounts the volume itself would bypass these limits.
 func runtimeVolumeMount(job Job, _ Parameters) field.ErrorList {
 	return forbidEach(job.Mounts, isRuntimeVolume, "%s is a volume of the runtime, which already mounts the part that jobs may use: leave this mount out, or mount another volume")
 }
@@ -69,8 +71,9 @@ func unlistedLabel(job Job, p Parameters) field.ErrorList {
 	)
 }
 
-// unlistedNodeLabel returns a denial for each node label that the platform does not list. With other labels in its
-// nodeSelector, a TrainJob could leave the cluster nodes that the runtime selects.
+// unlistedNodeLabel returns a denial for each node label that the platform does not list. A patch with another
+// label could replace a label in the runtime's nodeSelector, so that the TrainJob runs on cluster nodes that the
+// runtime does not select.
 func unlistedNodeLabel(job Job, p Parameters) field.ErrorList {
 	return unlisted(job.NodeLabels, p.NodeLabels, "the node labels that node selectors may use on this platform", "nodeLabels")
 }

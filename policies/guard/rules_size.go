@@ -17,7 +17,7 @@ const (
 
 // Size is the size of a part of a TrainJob.
 type Size struct {
-	Bytes  int // the number of bytes that the API server stores, or a few more
+	Bytes  int // an estimate of the number of bytes that the API server stores; it can be a little too high
 	Fields int // the number of fields at all levels, plus the number of empty mappings
 }
 
@@ -47,8 +47,8 @@ func sizedParts(trainJob map[string]any) []any {
 }
 
 // computeSize returns the size of decoded JSON. The result equals the size that policies/admission/rule_oversized_job.cue
-// computes in CEL. The rule in this file converts the JSON to text with CEL's function "format". In this text, mappings
-// look like {"a":1, "b":2}, and lists look like [1, 2]. Source: github.com/google/cel-go, ext/formatting.go.
+// computes in CEL. The CEL expression first converts the JSON to text with CEL's function "format". In this text,
+// mappings look like {"a":1, "b":2}, and lists look like [1, 2]. Source: github.com/google/cel-go, ext/formatting.go.
 func computeSize(content any) Size {
 	switch v := content.(type) {
 	case map[string]any:
@@ -75,9 +75,9 @@ func computeSize(content any) Size {
 }
 
 // textSize returns the size of a part of the text that CEL's function "format" would write. The API server stores each of
-// the characters <, > and &, and each control character, as six bytes. In the text, a control character begins with a
-// backslash, so textSize counts each backslash as six bytes. Like the admission policy, textSize counts one field
-// wherever a colon follows a quote, and one field for each empty mapping.
+// the characters <, > and &, and each control character, as six bytes. In the text, a control character is an escape
+// sequence such as \n, so textSize counts each backslash as six bytes. Like the admission policy, textSize counts one
+// field wherever a colon follows a quote, and one field for each empty mapping.
 func textSize(text string) Size {
 	escaped := 0
 	for _, char := range []string{"<", ">", "&", `\`} {

@@ -126,8 +126,8 @@ func (l list) check(v value, f *findings) {
 	}
 }
 
-// mapping describes a mapping with keys that the user chooses. All values of the mapping have the
-// same schema.
+// mapping is the schema of a mapping in which the user chooses the keys. All values of the mapping
+// have the same schema.
 type mapping struct{ of fieldSchema }
 
 func (m mapping) check(v value, f *findings) {
@@ -141,7 +141,7 @@ func (m mapping) check(v value, f *findings) {
 	}
 }
 
-// scalar is a value without fields or items.
+// scalar is the schema of a value without fields or items.
 type scalar struct {
 	valid  func(any) bool
 	wanted string // the rest of the advice "write …", such as "a name"

@@ -111,7 +111,7 @@ func (p *Policies) Evaluate(ctx context.Context, r Request) ([]Denial, error) {
 	return denials, nil
 }
 
-// evaluate evaluates the policy to which a binding refers, with the parameters to which the binding refers.
+// evaluate evaluates the policy of a binding, with the parameters of the binding.
 func (p *Policies) evaluate(ctx context.Context, binding *admissionv1.ValidatingAdmissionPolicyBinding, attributes *admission.VersionedAttributes,
 	namespaceLabels map[string]string) ([]string, error) {
 	policy, found := p.compiled[binding.Spec.PolicyName]

@@ -53,9 +53,8 @@ func expect(t *testing.T, policies *offline.Policies, objects []map[string]any, 
 	}
 }
 
-// TestRulesOfOtherPlatforms changes the platform of the example acme: the changed platform has an encrypted network
-// and no Kueue. The test evaluates TrainJobs that break rules only on the changed platform, and a TrainJob that
-// breaks no rule.
+// TestRulesOfOtherPlatforms tests a variant of the example acme that has an encrypted network and no Kueue. Two
+// TrainJobs break rules on this variant, but not on acme itself. A third TrainJob breaks no rule.
 func TestRulesOfOtherPlatforms(t *testing.T) {
 	objects := guardtest.Objects(t, guardtest.WithoutKueue)
 	policies, err := offline.Compile(objects)

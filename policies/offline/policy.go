@@ -94,8 +94,9 @@ func (p *policy) appliesTo(attributes *admission.VersionedAttributes) bool {
 	})
 }
 
-// evaluate returns the messages of all validations that deny a request. If the evaluation of a validation or of
-// a match condition fails, the error also denies the request, because the policy has failurePolicy: Fail.
+// evaluate returns the messages of all validations that deny a request. If a match condition is false, the
+// policy does not apply to the request. If the evaluation of a validation or of a match condition fails, the
+// error denies the request, because the policy has failurePolicy: Fail.
 func (p *policy) evaluate(ctx context.Context, attributes *admission.VersionedAttributes, parameters runtime.Object, namespace *corev1.Namespace) []string {
 	kind, resource := attributes.GetKind(), attributes.GetResource()
 	request := cel.CreateAdmissionRequest(attributes.Attributes, metav1.GroupVersionResource(resource), metav1.GroupVersionKind(kind))
@@ -136,9 +137,9 @@ func (p *policy) evaluate(ctx context.Context, attributes *admission.VersionedAt
 	return denials
 }
 
-// denialMessage returns the message of a validation: the result of its message expression. Like the API server,
-// denialMessage returns the fixed text in the field "message" instead if there is no result, or if the result is
-// empty, is too long, or has several lines.
+// denialMessage returns the result of a validation's message expression. If there is no result, or if the result
+// is empty, is too long or has several lines, denialMessage returns the fixed text in the validation's field
+// "message", as the API server does.
 func (p *policy) denialMessage(i int, messages []cel.EvaluationResult) string {
 	if len(messages) > i && messages[i].Error == nil && messages[i].EvalResult != nil {
 		text, _ := messages[i].EvalResult.Value().(string)

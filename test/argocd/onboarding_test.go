@@ -9,8 +9,8 @@ import (
 )
 
 // onboardings is the default number of rounds of TestNoTrainJobEscapesDuringOnboarding. The default is small,
-// because a round is slow: Argo CD applies all sync waves twice. In each round, the test adds and removes as
-// many tenants as tenantsPerRound says.
+// because a round is slow: Argo CD applies all sync waves twice. tenantsPerRound is the number of tenants
+// that the test adds and removes in each round.
 const (
 	onboardings     = 2
 	tenantsPerRound = 5

@@ -151,7 +151,7 @@ func (o *operator) changeImmutableField(t *testing.T) {
 	o.expectRunning(t, "kept")
 }
 
-// expectRuntimeStays checks a runtime that was removed with a confirmation, but that TrainJobs still use. While Trainer's
+// expectRuntimeStays checks a runtime whose removal was confirmed although TrainJobs still use it. While Trainer's
 // finalizer keeps the runtime, Argo CD must apply no newer commit. expectRuntimeStays then terminates the waiting sync with
 // kubectl. After that, Argo CD must apply the newer commit.
 func (o *operator) expectRuntimeStays(t *testing.T) {

@@ -82,15 +82,16 @@ func followOperations(t *testing.T, versions *strings.Replacer, keepsRuntimes bo
 }
 
 // check contains a function that runs before or after a command of docs/operations.md. The field "when" is
-// "before" or "after", and the field "command" is a part of the command's text. Checks run in the order of their
-// list, and each check runs only once: at the first command with this text that follows the previous check.
+// "before" or "after", and the field "command" is a part of the command's text. The checks of a list run in
+// the order of the list, and each check runs only once. A check waits until the previous check has run, and
+// then runs at the first command that contains the text in its field "command".
 type check struct {
 	when, command string
 	check         func(t *testing.T)
 }
 
-// run executes the first check of a list if this check must run before or after the given step, as the argument "when"
-// says. run returns the checks that have not run yet.
+// run executes the first check of a list, if the check's field "when" equals the argument "when", and the step's
+// command contains the check's field "command". run returns the checks that have not run yet.
 func (o *operator) run(t *testing.T, checks []check, when string, step doctest.Step) []check {
 	t.Helper()
 	if len(checks) == 0 || checks[0].when != when || !strings.Contains(step.Command, checks[0].command) {

@@ -51,8 +51,8 @@ func (s servers) startSets(t *testing.T) {
 		"--probe-addr", "127.0.0.1:"+probes, "--metrics-addr", "127.0.0.1:"+freePort(t), "--webhook-addr", "127.0.0.1:"+freePort(t)))
 }
 
-// startPlugin starts the server of a plugin, with the plugin's configuration in the folder "settings". The folder
-// "programs" is added to PATH.
+// startPlugin starts the server of a plugin. The folder "settings" contains the configuration of the plugin, and
+// the folder "programs" is added to PATH.
 func (s servers) startPlugin(t *testing.T, name, settings, programs string) {
 	t.Helper()
 	cmd := s.componentCommand(t, "argocd-cmp-server", "--config-dir-path", settings)

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMain runs a measured command instead of the tests if the first command-line argument is StartArgument. The program
-// cmd/bench also runs a measured command if its first argument is StartArgument.
+// TestMain calls Start instead of running the tests if the first command-line argument is StartArgument. Thus the
+// test binary can start the measured commands, as the program cmd/bench does outside of tests.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == StartArgument {
 		if err := Start(os.Stdin, os.Stdout, os.Stderr); err != nil {

@@ -124,8 +124,9 @@ func withoutTenant(file string) ([]byte, error) {
 	}
 	metadata := o["metadata"].(map[string]any)
 	subjects, _ := o["subjects"].([]any)
-	// The base contains no namespace for subjects of a RoleBinding that are in the tenant's namespace. In
-	// each overlay, kustomize adds the namespace if the build contains the subject's ServiceAccount.
+	// If a subject of a RoleBinding is in the tenant's namespace, the base omits the namespace of the
+	// subject. In each overlay, kustomize adds the namespace of the overlay's tenant if the build
+	// contains the subject's ServiceAccount.
 	for _, subject := range subjects {
 		if s := subject.(map[string]any); s["namespace"] == metadata["namespace"] {
 			delete(s, "namespace")

@@ -13,7 +13,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// Machine describes the properties of a machine that affect the figures.
+// Machine describes the properties of a machine that affect measured times.
 type Machine struct {
 	CPU        string `json:"cpu"`
 	Cores      int    `json:"cores"`
@@ -32,7 +32,8 @@ func thisMachine(dir string) Machine {
 	}
 }
 
-// firstMatch returns the first match of a pattern in a file of the kernel, or the given default if there is no match.
+// firstMatch searches a file such as /proc/cpuinfo for a pattern, and returns the text of the pattern's first group. If
+// there is no match, the result is the argument "otherwise".
 func firstMatch(file, pattern, otherwise string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -52,7 +53,7 @@ func gigabytes(kilobytes string) string {
 	return fmt.Sprintf("%.0f GiB", n/(1<<20))
 }
 
-// averageLoad returns the average number of processes that were ready to run in the last minute.
+// averageLoad returns the load average of the last minute.
 func averageLoad() string { return firstMatch("/proc/loadavg", `^([0-9.]+)`, "unknown") }
 
 // programVersions returns the versions of Go and of the measured programs.

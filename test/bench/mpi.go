@@ -31,7 +31,7 @@ type MPIPair struct {
 	PlainAlone, PlainTogether []float64
 }
 
-// NewMPIReport returns a report without figures, with the date and the machine.
+// NewMPIReport returns a report that contains only the date and the properties of the machine.
 func NewMPIReport(dir string) *MPIReport {
 	return &MPIReport{Date: time.Now().Format(time.DateOnly), Machine: thisMachine(dir)}
 }

@@ -51,8 +51,8 @@ func TestFunctionIsComparedWithCommittedFiles(t *testing.T) {
 	}
 }
 
-// TestSingleEnvironmentsAreCompared checks the report's rows about one environment of examples/acme, and its rows about
-// workload W2.
+// TestSingleEnvironmentsAreCompared checks the rows of the report about one environment of examples/acme, and the rows
+// about workload W2.
 func TestSingleEnvironmentsAreCompared(t *testing.T) {
 	const target = "divided by the CPU of `kustomize build` | at most 1 | "
 	for name, test := range map[string]struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// objectFiles is a glob that matches the files with objects in a kustomization that trainyard
-// wrote.
+// objectFiles is a glob for the folder of a kustomization that trainyard wrote. It matches the
+// files that contain objects.
 const objectFiles = "namespaces/*/*.yaml"
 
 // hasObjects checks that the YAML streams in a folder contain the wanted number of objects.

@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// WriterResult is the time of writing 3,000 files into a folder. The time of generating the content of the
-// files does not count.
+// WriterResult holds the times of writing 3,000 files into a folder. These times do not include the
+// generation of the content of the files.
 type WriterResult struct {
 	Title string                `json:"title"`
 	Wall  Spread[time.Duration] `json:"wall"`

@@ -17,12 +17,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroupRoot is the path of the control group below which all pods run. The path of this control group is the
-// same in each hierarchy of control groups.
+// cgroupRoot is the path of the control group below which all pods run. The path is the same in each
+// hierarchy of control groups.
 const cgroupRoot = "/trainyard-sandbox"
 
 // hierarchy is a mounted tree of control groups. With version 1 of control groups, a machine has about one tree per
-// controller. With version 2 of control groups, a machine has only one tree for all cgroup controllers.
+// cgroup controller. With version 2, a machine has only one tree for all cgroup controllers.
 type hierarchy struct {
 	path        string
 	controllers []string
@@ -83,8 +83,8 @@ func (h hierarchy) create(group string) error {
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	// With version 1 of control groups, a group accepts no process until its CPUs and memory nodes are set. The CPUs and
-	// memory nodes of a new group are copied from its parent group.
+	// With version 1 of control groups, a group accepts no process until its CPUs and memory nodes are set. The loop
+	// copies both settings from the parent group.
 	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 		text, err := os.ReadFile(filepath.Join(filepath.Dir(dir), file))
 		if errors.Is(err, fs.ErrNotExist) {

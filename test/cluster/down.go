@@ -75,8 +75,8 @@ func removePods(ctx context.Context, dir string, saved state) error {
 }
 
 // stopShims stops the shims of the node: the processes that run containers for containerd. stopShims kills
-// shims that do not end within the grace period. Shims outlive both the containers and containerd. A shim
-// belongs to the node if its arguments contain the socket of the node's containerd.
+// shims that do not end within the grace period. Shims keep running after their containers and containerd
+// have stopped. A shim belongs to the node if its arguments contain the socket of the node's containerd.
 func (n node) stopShims(gracePeriod time.Duration) error {
 	for deadline := time.Now().Add(gracePeriod); ; time.Sleep(50 * time.Millisecond) {
 		pids, err := n.shims()

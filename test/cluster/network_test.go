@@ -19,8 +19,8 @@ func TestDisconnectDeletesDevicesOfPods(t *testing.T) {
 	if os.Getenv("TRAINYARD_E2E") == "" {
 		t.Skip("needs root: run `make e2e`")
 	}
-	// The test locks its goroutine to a thread, and never unlocks it, so the thread ends with the test.
-	// Therefore no other goroutine can run in the new network namespace.
+	// The test locks its goroutine to a thread. The goroutine never unlocks the thread, so the thread
+	// ends with the goroutine. Therefore no other goroutine can run in the new network namespace.
 	runtime.LockOSThread()
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		t.Fatalf("creating a network namespace: %v", err)

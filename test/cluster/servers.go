@@ -22,8 +22,9 @@ const (
 	scheduler         = "kube-scheduler"
 )
 
-// apiQPS and apiBurst raise the limits on how many requests per second kube-controller-manager and kube-scheduler send.
-// With the default limits, creating the pods of a large Job would take too long.
+// apiQPS and apiBurst are flags of kube-controller-manager and kube-scheduler. The flags raise the maximum number of
+// requests that these servers send per second. With the default limits, creating the pods of a large Job would take too
+// long.
 const apiQPS, apiBurst = "--kube-api-qps=500", "--kube-api-burst=1000"
 
 // run starts a server unless it already runs, and waits until the server is ready.
@@ -76,7 +77,8 @@ func (c *cluster) startAPIServer(ctx context.Context) error {
 		"--kubelet-certificate-authority=" + c.pki("ca.crt"),
 		"--kubelet-client-certificate=" + c.pki("apiserver-kubelet.crt"),
 		"--kubelet-client-key=" + c.pki("apiserver-kubelet.key"),
-		// By default, the API server looks up a node's name in DNS, but no DNS server knows the names of nodes.
+		// By default, the API server connects to kubelets by the names of their nodes, but no DNS server knows
+		// these names.
 		"--kubelet-preferred-address-types=InternalIP",
 		"--profiling=false",
 	}

@@ -65,8 +65,8 @@ func mounts(t *testing.T) []string {
 	return found
 }
 
-// outputLines returns the lines that a command prints, or no lines if the command is missing. The remaining lifetimes
-// of IP addresses are cut off, because they differ from call to call.
+// outputLines returns the lines that a command prints, or no lines if the command is missing. outputLines removes
+// comments and the remaining lifetimes of IP addresses, because both differ from call to call.
 func outputLines(name string, args ...string) []string {
 	out, _ := exec.Command(name, args...).Output()
 	var lines []string

@@ -126,8 +126,8 @@ func freeHost(dir string) (int, error) {
 	return 0, fmt.Errorf("finding a free address: %w", errs[0])
 }
 
-// lock prevents two programs from working on the same cluster at the same time. The lock ends when the file
-// is closed or the process ends.
+// lock prevents two programs from working on the same cluster at the same time. The lock is released when
+// the returned file is closed or the process ends.
 func lock(dir string) (*os.File, error) {
 	file, err := os.OpenFile(dir+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

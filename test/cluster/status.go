@@ -25,8 +25,8 @@ type Server struct {
 	Log string
 }
 
-// Status returns the servers of a cluster, each after the servers on which it depends. The folder "dir" contains
-// the files of the cluster. The list is empty if there is no cluster.
+// Status returns the servers of the cluster in the folder "dir", each after the servers on which it depends. If
+// the folder contains no cluster, the list is empty.
 func Status(dir string) ([]Server, error) {
 	saved, err := readState(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,9 +43,9 @@ func Status(dir string) ([]Server, error) {
 	return found, nil
 }
 
-// AddedServer returns a daemon that its caller can start as an additional server of the cluster in the folder "dir".
-// While the additional server runs, the function Status lists it. The function Down stops it before the other servers
-// of the cluster.
+// AddedServer returns a daemon for an additional server of the cluster in the folder "dir". The caller must start
+// this daemon. While the additional server runs, the function Status lists it. The function Down stops it before the
+// other servers of the cluster.
 func AddedServer(dir, name string) process.Daemon { return newDaemon(dir, name) }
 
 // listServers lists the daemons of a cluster, each after the daemons on which it depends. Servers that other

@@ -126,8 +126,8 @@ func newClient(t *testing.T, dir string) client.Client {
 	return c
 }
 
-// runPod runs a pod with resource limits, and returns the pod's address. The pod starts only if control groups, the
-// network and images work.
+// runPod runs a pod with resource limits, and returns the pod's address. The pod starts only if the node can create
+// control groups, connect the pod to the network, and find the image.
 func runPod(t *testing.T, c client.Client, node string) string {
 	t.Helper()
 	limits := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceMemory: resource.MustParse("20Mi")}
@@ -149,8 +149,9 @@ func runPod(t *testing.T, c client.Client, node string) string {
 	return pod.Status.PodIP
 }
 
-// expectLocalAddressesOnly fails if a server listens on an address that other machines can reach, or if the
-// command ss shows fewer than 5 servers.
+// expectLocalAddressesOnly fails if a server listens on an address that other machines can reach. It also
+// fails if it recognizes fewer than 5 servers in the output of the command ss, because it would then check
+// too few addresses.
 func expectLocalAddressesOnly(t *testing.T) {
 	t.Helper()
 	servers := 0

@@ -35,7 +35,8 @@ func TestEvaluatorsAgreeOnEveryField(t *testing.T) {
 		schema := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 		for s := range fieldSamples(schema) {
 			if !v.controllers && strings.Contains(s.path, ".manager") {
-				// Trainer's webhook checks the field "manager" of patches, but a control plane with only CRDs has no webhook.
+				// Skip the field "manager" of patches: only Trainer's webhook checks it, and this control plane has no
+				// webhook.
 				continue
 			}
 			verdicts[e.expectAgreement(t, s)]++
@@ -47,15 +48,15 @@ func TestEvaluatorsAgreeOnEveryField(t *testing.T) {
 	})
 }
 
-// The verdict on a TrainJob is the name of the admission rule that refuses it. If no rule refuses the TrainJob, the
-// verdict is "admitted", or "invalid" if the API server refuses the TrainJob for another reason.
+// The verdict on a TrainJob is the name of the admission rule that refuses it. If the API server refuses the
+// TrainJob for another reason, the verdict is "invalid". Otherwise, the verdict is "admitted".
 const (
 	admitted = "admitted"
 	invalid  = "invalid"
 )
 
-// expectAgreement submits a TrainJob with one field, checks that all evaluators agree on it, and returns the API
-// server's verdict.
+// expectAgreement submits a TrainJob with the spec of a sample. It checks that all evaluators agree on the
+// TrainJob, and returns the API server's verdict.
 func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 	t.Helper()
 	job := trainJob("field", "team-vision", "mpi-openmpi-cpu")
@@ -73,8 +74,8 @@ func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 	denials, typeErrors := reader.Check(guard.Request{User: c.User, TrainJob: c.TrainJob}, parameters)
 	if verdict == admitted {
 		// If a patch lacks a required string, Trainer's webhook adds the field with an empty string. The API
-		// server then admits the TrainJob, and later refuses its pods. The package "guard" reports the missing
-		// field, so the test ignores errors about missing fields.
+		// server therefore admits the TrainJob, but later refuses the pods of the TrainJob. The package
+		// "guard" reports the missing field, so the test ignores errors about missing fields.
 		typeErrors = slices.DeleteFunc(typeErrors, func(err *field.Error) bool { return err.Type == field.ErrorTypeRequired })
 	}
 	if accepts := len(typeErrors)+len(denials) == 0; accepts != (verdict == admitted) {
@@ -96,8 +97,8 @@ func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 	return verdict
 }
 
-// readRule returns the name of the rule that a message of the admission policy contains. If a rule's own message
-// is too long, the API server returns the rule's default message instead, which begins with "breaks the rule".
+// readRule returns the rule name that a message of the admission policy contains. If a rule's own message is too
+// long, the API server returns the rule's default message instead, which begins with "breaks the rule".
 func readRule(message string) string {
 	if rest, found := strings.CutPrefix(message, "breaks the rule "); found {
 		rule, _, _ := strings.Cut(rest, " ")
@@ -124,7 +125,7 @@ func fieldSamples(schema apiextensionsv1.JSONSchemaProps) func(yield func(fieldS
 
 type fieldWalker struct{ yield func(fieldSample) bool }
 
-// placement returns a spec in which one field has the given value. Each field has its own placement.
+// placement is a function for one field. It returns a spec in which this field has the given value.
 type placement func(any) any
 
 func (w fieldWalker) put(path string, value any, place placement) {
@@ -133,8 +134,8 @@ func (w fieldWalker) put(path string, value any, place placement) {
 	}
 }
 
-// walkFields yields specs with valid and invalid values of each field of an object, and specs without a required field.
-// The parameter "base" is the object with only its required fields.
+// walkFields yields specs with valid and invalid values of each field of an object. Each spec also contains the
+// fields in "base". For each required field in "base", walkFields also yields a spec without this field.
 func (w fieldWalker) walkFields(path string, schema apiextensionsv1.JSONSchemaProps, place placement, base map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(schema.Properties)) {
 		w.value(path+"."+key, schema.Properties[key], func(v any) any {
@@ -211,7 +212,8 @@ var knownValues = []struct{ path, value string }{
 	{".mountPath", "/data"}, {".fieldPath", "metadata.name"}, {".resource", "limits.cpu"},
 }
 
-// rightValue returns a value that a schema allows: for an object, only the required fields.
+// rightValue returns a value that a schema allows. An object contains only its required fields. As an exception, a
+// projected volume also contains the list "sources".
 func rightValue(path string, schema apiextensionsv1.JSONSchemaProps) any {
 	for _, known := range knownValues {
 		if strings.HasSuffix(path, known.path) {

@@ -63,8 +63,8 @@ func TestPolicyEvaluatorsAgree(t *testing.T) {
 	})
 }
 
-// testsOfOtherRequests maps each rule about updates or deletions to the test that sends such requests to the API
-// server. A new TrainJob cannot violate a rule about updates or deletions.
+// testsOfOtherRequests contains the rules about updates or deletions, which a new TrainJob cannot violate. The
+// value of each entry is the test that sends updates or deletions to the API server.
 var testsOfOtherRequests = map[guard.Rule]func(*testing.T){
 	guard.RuleRemovedQueuePatch: TestTrainJobsAreAdmittedOrRefused, // the cases with the key "before" in policies/testdata
 	guard.RuleManualResume:      TestTenantsCannotResumeQueuedTrainJobs,
@@ -72,7 +72,7 @@ var testsOfOtherRequests = map[guard.Rule]func(*testing.T){
 	guard.RuleOwnedJobSet:       TestTenantsCannotOrphanPods,
 }
 
-// neverViolates reports whether every new TrainJob of a version of Trainer satisfies a rule.
+// neverViolates reports whether all new TrainJobs satisfy a rule, with this version of Trainer.
 func (v version) neverViolates(rule guard.Rule) bool {
 	if testsOfOtherRequests[rule] != nil {
 		return true

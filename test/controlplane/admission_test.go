@@ -58,8 +58,8 @@ func TestTrainJobsAreAdmittedOrRefused(t *testing.T) {
 	})
 }
 
-// listCases returns the cases for version v of Trainer: the cases without patches, and the cases whose patches have the
-// form that version v supports.
+// listCases returns the cases for version v of Trainer: the cases without patches, and the cases with patches in the
+// field that version v supports.
 func listCases(t *testing.T, v version) []cases.Case {
 	t.Helper()
 	const folder = "../../policies/testdata"
@@ -81,7 +81,8 @@ func listCases(t *testing.T, v version) []cases.Case {
 }
 
 // applyPolicies applies the example acme, and waits until its admission policies are in force. When the
-// test ends, the applied objects are deleted, except namespaces and other objects that must stay.
+// test ends, the applied objects are deleted, except namespaces and other objects that remain when a
+// platform is deleted.
 func applyPolicies(t *testing.T, cp *controlplane.ControlPlane, v version) []client.Object {
 	t.Helper()
 	return applyPlatform(t, cp, v, "")
@@ -134,9 +135,8 @@ func trainJob(name, namespace, runtime string) map[string]any {
 	}
 }
 
-// submit submits the TrainJob of a case as a dry run, and returns the API server's error. If the admission policy
-// refuses the TrainJob, submit also returns the policy's message. The error can also come from another part of the
-// API server.
+// submit submits the TrainJob of a case as a dry run. It returns the message of the admission policy, and the API
+// server's error. If the admission policy does not refuse the TrainJob, the message is empty.
 func submit(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (string, error) {
 	t.Helper()
 	return submitAs(t, cp, c, "system:masters")
@@ -160,8 +160,8 @@ func submitAs(t *testing.T, cp *controlplane.ControlPlane, c cases.Case, groups 
 	return message, err
 }
 
-// update creates the TrainJob c.Before, and then updates it to the argument "job", the case's
-// TrainJob after the change. The creation is not a dry run, but the update is.
+// update creates the TrainJob c.Before, and then updates it with the spec, labels and annotations
+// of the argument "job". Only the update is a dry run. At the end, the created TrainJob is deleted.
 func update(t *testing.T, cp *controlplane.ControlPlane, submitter client.Client, c cases.Case, job *unstructured.Unstructured) error {
 	t.Helper()
 	live := (&unstructured.Unstructured{Object: c.Before}).DeepCopy()

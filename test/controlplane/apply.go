@@ -52,8 +52,8 @@ func (cp *ControlPlane) ApplyAgain(ctx context.Context, objs ...client.Object) (
 	return changes, nil
 }
 
-// apply applies one object, and returns the server's result. Server-side apply
-// always rejects unknown fields.
+// apply applies one object, and returns the server's result. Server-side apply always rejects
+// unknown fields, so apply needs no option for strict validation.
 func (cp *ControlPlane) apply(ctx context.Context, obj client.Object) (*unstructured.Unstructured, error) {
 	u, err := cp.withoutServerFields(obj)
 	if err != nil {

@@ -24,8 +24,9 @@ import (
 
 var applicationController = client.ObjectKey{Namespace: "openshift-gitops", Name: "openshift-gitops-argocd-application-controller"}
 
-// byOpenShiftGitOps is a layer on top of the platform document fixedUsers. With this layer,
-// OpenShift GitOps delivers the platform to its own cluster. One tenant gets all roles.
+// byOpenShiftGitOps is a layer for the platform document fixedUsers. With this layer, OpenShift
+// GitOps delivers the platform to the cluster in which OpenShift GitOps itself runs. The tenant
+// scc-team-a gets all roles that a tenant can have.
 const byOpenShiftGitOps = `
 spec:
   target: {gang: kueue, kueue: "0.19"}
@@ -81,7 +82,8 @@ func TestArgoCDMayApplyThePlatform(t *testing.T) {
 
 // TestArgoCDHasFewRightsWithoutTheController checks that Argo CD may impersonate accounts and read Secrets only if
 // the document sets controller.enabled. Argo CD needs these rights only to create the roles of trainyard's
-// controller, because these roles grant the same rights.
+// controller, because the roles grant these rights, and the API server lets an account grant only rights that the
+// account has.
 func TestArgoCDHasFewRightsWithoutTheController(t *testing.T) {
 	for _, enabled := range []bool{false, true} {
 		platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: []generator.Input{
@@ -160,7 +162,7 @@ func TestArgoCDMayApplyEveryKind(t *testing.T) {
 }
 
 // TestOtherClustersNeedNoAccess checks that a bundle gives Argo CD rights only if OpenShift GitOps delivers the
-// bundle to its own cluster.
+// bundle to the cluster in which OpenShift GitOps itself runs.
 func TestOtherClustersNeedNoAccess(t *testing.T) {
 	for settings, want := range map[string]int{
 		"": 2, ", cluster: in-cluster": 2, ", clusters: {a: {cluster: north}, b: {cluster: in-cluster}}": 2,

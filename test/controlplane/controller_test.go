@@ -17,7 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// controllerPermissions lists the permissions of trainyard's controller in every namespace.
+// controllerPermissions lists the permissions that trainyard's controller has in every namespace. A permission with the
+// prefix "cluster " applies to the whole cluster.
 var controllerPermissions = []string{
 	"list trainjobs.trainer.kubeflow.org", "list trainingruntimes.trainer.kubeflow.org", "cluster list clustertrainingruntimes.trainer.kubeflow.org",
 	"list trainjobsources.trainyard.dev", "update trainjobsources.trainyard.dev", "patch trainjobsources.trainyard.dev",
@@ -32,7 +33,8 @@ var controllerPermissions = []string{
 }
 
 // TestControllerHasOnlyItsPermissions checks the permissions of trainyard's controller in each kind of namespace and
-// in the whole cluster. The controller cannot create TrainJobs with its own permissions.
+// in the whole cluster. The controller must have no permission to create TrainJobs: it creates them as a
+// ServiceAccount of the tenant.
 func TestControllerHasOnlyItsPermissions(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyAcme(t, cp)

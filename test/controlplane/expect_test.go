@@ -81,8 +81,8 @@ func expectSize(t *testing.T, role string, job *batchv1.Job, pods int32) {
 	}
 }
 
-// expectHostfile checks the hostfile of mpirun. The hostfile must list the launcher first if the launcher is also a
-// node, and then the nodes.
+// expectHostfile checks the hostfile of mpirun. The hostfile must list all nodes. If the launcher is also a node,
+// it must be the first entry.
 func expectHostfile(t *testing.T, created *outcome, asNode bool, nodes, slots int32) {
 	t.Helper()
 	job := created.trainJob.Name
@@ -194,8 +194,9 @@ func mounts(c corev1.Container) map[string]string {
 }
 
 // expectSettings checks that the container has the settings of the runtime's template, with the changes that the
-// TrainJob makes. The TrainJob's image and command apply only to the launcher. The TrainJob's environment variables
-// and resources apply to the launcher, and also to all nodes if the launcher runs as a node.
+// TrainJob makes. In addition, the launcher must have the environment variables that Trainer sets. The TrainJob's
+// image and command apply only to the launcher. The TrainJob's environment variables and resources apply to the
+// launcher, and also to all nodes if the launcher runs as a node.
 func expectSettings(t *testing.T, v version, role string, asNode bool, job *trainer.TrainJob, template, got corev1.Container) {
 	t.Helper()
 	want := template.DeepCopy()
@@ -227,8 +228,8 @@ func expectSettings(t *testing.T, v version, role string, asNode bool, job *trai
 
 var reference = regexp.MustCompile(`\$\(([A-Za-z_][A-Za-z0-9_]*)\)`)
 
-// expectReferences checks that each variable refers only to earlier variables, because the kubelet does not expand
-// references to later variables.
+// expectReferences checks that each environment variable of a container refers only to variables that are set
+// before it, because the kubelet does not expand references to later variables.
 func expectReferences(t *testing.T, role string, c corev1.Container) {
 	t.Helper()
 	set := map[string]bool{}

@@ -43,8 +43,9 @@ func isMPIRuntime(obj client.Object) bool {
 	return mpi && (u.GetKind() == trainer.ClusterTrainingRuntimeKind || u.GetKind() == trainer.TrainingRuntimeKind)
 }
 
-// jobNamespace creates a namespace for TrainJobs, and returns its name. TrainJobs can use a TrainingRuntime
-// only in their own namespace, so jobNamespace also writes the name into the metadata of such a runtime.
+// jobNamespace creates a namespace for TrainJobs, and returns its name. If the given runtime is a
+// TrainingRuntime, jobNamespace also sets the namespace of the runtime, because a TrainJob can use only
+// TrainingRuntimes in its own namespace.
 func jobNamespace(t *testing.T, cp *controlplane.ControlPlane, runtime client.Object) string {
 	t.Helper()
 	namespace := cp.Namespace(t)

@@ -23,8 +23,8 @@ const jobsAccount = "system:serviceaccount:team-vision:trainyard-jobs"
 
 // TestControllerImpersonatesOnlyJobsAccounts checks that trainyard's controller can impersonate only the
 // ServiceAccounts trainyard-jobs of tenants, and that other accounts cannot impersonate these
-// ServiceAccounts. The test sends SelfSubjectReviews as the impersonated user, with tokens that the API
-// server issues.
+// ServiceAccounts. In each case, the test authenticates with the token of a ServiceAccount, impersonates
+// a user, and sends a SelfSubjectReview. The response names the user whom the API server sees.
 func TestControllerImpersonatesOnlyJobsAccounts(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyAcme(t, cp)

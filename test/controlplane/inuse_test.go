@@ -18,8 +18,8 @@ import (
 )
 
 // TestNonCanonicalQuantitiesConflictInTrainer21 documents a limitation of Trainer 2.1. Trainer 2.1 rewrites a runtime's
-// quantities in canonical form, and becomes the owner of the rewritten fields. Because Trainer 2.1 then owns the
-// rewritten quantities, a second apply of the same file fails.
+// quantities in canonical form, and becomes the owner of the rewritten fields. A second apply of the same file then
+// fails, because it would change fields that Trainer owns.
 func TestNonCanonicalQuantitiesConflictInTrainer21(t *testing.T) {
 	text, err := os.ReadFile(fixture)
 	if err != nil {
@@ -45,8 +45,8 @@ func TestNonCanonicalQuantitiesConflictInTrainer21(t *testing.T) {
 	})
 }
 
-// useRuntimes applies each runtime, and a TrainJob that uses the runtime in a new namespace. It waits until
-// Trainer has processed the TrainJobs.
+// useRuntimes applies each runtime, and creates a namespace with a TrainJob that uses the runtime. It waits
+// until Trainer has processed the TrainJobs.
 func useRuntimes(t *testing.T, cp *controlplane.ControlPlane, runtimes ...client.Object) {
 	t.Helper()
 	for _, runtime := range runtimes {
@@ -57,9 +57,10 @@ func useRuntimes(t *testing.T, cp *controlplane.ControlPlane, runtimes ...client
 	}
 }
 
-// expectInUse checks that a runtime has not changed while TrainJobs use it. Some versions of Trainer set a
-// finalizer on such a runtime. With these versions, expectInUse first waits for the finalizer, and allows a
-// different encoding of the runtime, because Trainer decodes the runtime into Go types and encodes it again.
+// expectInUse checks that Trainer makes no unexpected changes to a runtime that TrainJobs use. Some versions
+// of Trainer add a finalizer to the runtime, and then write the whole runtime as Trainer's Go types encode
+// it. With these versions, expectInUse expects the finalizer and this encoding. With other versions, it
+// expects no changes.
 func expectInUse(t *testing.T, v version, cp *controlplane.ControlPlane, applied client.Object) {
 	t.Helper()
 	if v.finalizer == "" {
@@ -81,8 +82,9 @@ func expectInUse(t *testing.T, v version, cp *controlplane.ControlPlane, applied
 	expectNothingAdded(t, cp, marked)
 }
 
-// asTrainerWrites returns a runtime as Trainer's Go types encode it. The result contains an empty object for each
-// struct field that is not set and is not a pointer. The quantities in the result are canonical.
+// asTrainerWrites returns a runtime as Trainer writes it: converted to Trainer's Go types and back. The result
+// contains an empty object for each struct field that is not set and is not a pointer. The quantities in the
+// result are canonical.
 func asTrainerWrites(t *testing.T, obj client.Object) *unstructured.Unstructured {
 	t.Helper()
 	var typed trainer.ClusterTrainingRuntime

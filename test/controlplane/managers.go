@@ -70,7 +70,7 @@ func (cp *ControlPlane) startControllers() error {
 }
 
 // startManager starts a manager, and returns a function that waits until the manager is ready. The argument "tools"
-// contains the manager's program.
+// contains the path of the manager's program.
 func (cp *ControlPlane) startManager(tools upstream.Toolbox, m upstream.Manager, installed upstream.Manifests) (func(context.Context) error, error) {
 	folder, err := cp.prepare(tools.ManagerPath(m))
 	if err != nil {
@@ -93,9 +93,9 @@ func (cp *ControlPlane) startManager(tools upstream.Toolbox, m upstream.Manager,
 	return func(ctx context.Context) error { return process.WaitFor(ctx, p, ready) }, nil
 }
 
-// managerKubeconfig returns the path of a manager's kubeconfig file. If the manager's ServiceAccount is known, the
-// manager acts as this account, because trainyard's admission policy exempts the account. The manager always has the
-// rights of an administrator.
+// managerKubeconfig returns the path of a manager's kubeconfig file. The manager always has the rights of an
+// administrator. If m.Account is set, the manager acts as this ServiceAccount, so that trainyard's admission policy
+// exempts its requests.
 func (cp *ControlPlane) managerKubeconfig(m upstream.Manager, dir string) (string, error) {
 	if m.Account == "" {
 		return cp.Kubeconfig(), nil

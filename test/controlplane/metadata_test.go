@@ -17,7 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// Tenants may not set finalizers or controlling owners (owner references with controller: true).
+// These patches change the metadata of a TrainJob. Tenants may set labels and owners, but no finalizers and no
+// controlling owners (owner references with controller: true).
 const (
 	finalizerPatch  = `{"metadata": {"finalizers": ["orphan"]}}`
 	controllerPatch = `{"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "b", "controller": true}]}}`
@@ -102,8 +103,8 @@ func createSuspended(t *testing.T, editor client.Client) *unstructured.Unstructu
 	return job
 }
 
-// createLeftover creates a JobSet. A nil owner means that the JobSet has no owner, as after the deletion of its
-// TrainJob.
+// createLeftover creates a JobSet with the given owner. If the owner is nil, the JobSet has no owner, like a
+// JobSet that remains after the deletion of its TrainJob.
 func createLeftover(t *testing.T, cp *controlplane.ControlPlane, owner *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	pod := map[string]any{"restartPolicy": "Never", "containers": []any{map[string]any{"name": "a", "image": "a"}}}
@@ -153,9 +154,9 @@ func expectRefusal(t *testing.T, request, rule string, refused bool, err error) 
 	}
 }
 
-// TestTenantsCannotResumeQueuedTrainJobs checks that editors cannot resume a TrainJob that waits in a queue. By
-// resuming a queued TrainJob repeatedly, an editor could run pods without quota, although Kueue suspends the
-// TrainJob each time.
+// TestTenantsCannotResumeQueuedTrainJobs checks that editors cannot resume a TrainJob that waits in a queue.
+// Kueue would suspend a resumed TrainJob again, but until then its pods would run without quota. By resuming
+// the TrainJob repeatedly, an editor could therefore bypass the queue.
 func TestTenantsCannotResumeQueuedTrainJobs(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)
@@ -189,7 +190,7 @@ func TestNamespacesNeedTheLabelOfKueue(t *testing.T) {
 	})
 }
 
-// setKueueLabel sets the label of a namespace to a JSON value. The value null removes the label.
+// setKueueLabel sets the label kueueLabel of a namespace to a JSON value. The value null removes the label.
 func setKueueLabel(t *testing.T, cp *controlplane.ControlPlane, namespace, value string) {
 	t.Helper()
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"`+kueueLabel+`": `+value+`}}}`))

@@ -49,9 +49,9 @@ func TestRulesAreAppliedWithoutDrift(t *testing.T) {
 }
 
 // TestFailedWebhookCallsAreCounted checks that the API server emits the metrics that the alert TrainyardWebhookFailing
-// queries. The API server counts a failed webhook call in two metrics: in the metric for all webhook calls, and in the
-// metric for rejections. The alert can distinguish failed calls from denied requests, because the metric for
-// rejections counts them under different error types.
+// queries. If the API server rejects a request because a webhook call fails, it counts the call in two metrics: in the
+// metric for all webhook calls, and in the metric for rejections. In the metric for rejections, the label error_type
+// tells the alert whether the call failed or the webhook denied the request.
 func TestFailedWebhookCallsAreCounted(t *testing.T) {
 	cp := controlplane.Start(t)
 	namespace, name := cp.Namespace(t), "trainyard.unreachable.example"

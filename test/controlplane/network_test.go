@@ -18,8 +18,9 @@ import (
 )
 
 // TestPolicyNamesAreInvalidTrainJobNames checks that no TrainJob can have the name of a generated network
-// policy. Other operators, such as Open Data Hub's operator, name network policies after TrainJobs. Their
-// network policies can therefore never have the name of a generated one.
+// policy. Other operators, such as Open Data Hub's operator, give network policies the names of
+// TrainJobs. The names of these network policies therefore always differ from the names of generated
+// network policies.
 func TestPolicyNamesAreInvalidTrainJobNames(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for name := range networkPolicies(t) {

@@ -78,7 +78,8 @@ func generateObjects(t *testing.T, layers ...generator.Input) []client.Object {
 	return objs
 }
 
-// podTemplates returns the pod templates of runtimes, by runtime and role.
+// podTemplates returns the pod templates of runtimes, with the volumes that Trainer adds. The keys have the form
+// RUNTIME ROLE.
 func podTemplates(t *testing.T, objs []client.Object) map[string]corev1.PodTemplateSpec {
 	t.Helper()
 	pods := map[string]corev1.PodTemplateSpec{}

@@ -41,9 +41,9 @@ const hangingSpelling = "1e999999999999"
 const maxCPU = 0.2
 
 // TestQuantitiesAreCheap submits TrainJobs with usual and unusual spellings of quantities. The API server, the package
-// "offline" and the package "guard" must make the same decision about each TrainJob. No TrainJob may cost the API
-// server more CPU time than the constant maxCPU. The test runs with the default version of Trainer only, because the
-// policy is the same for all versions.
+// "offline" and the package "guard" must make the same decision about each TrainJob. Each TrainJob, except the one
+// with hangingSpelling, must cost the API server less CPU time than maxCPU. The test runs with the default version of
+// Trainer only, because the policy is the same for all versions.
 func TestQuantitiesAreCheap(t *testing.T) {
 	if n := len(cheapSpellings) + len(costlySpellings); n < 60 {
 		t.Fatalf("%d spellings, want at least 60", n)
@@ -97,8 +97,8 @@ func TestQuantitiesAreCheap(t *testing.T) {
 	}
 }
 
-// expectTimeout fails the test if Trainer's webhook no longer times out, for example after an update of Trainer.
-// Move hangingSpelling into the list costlySpellings in this case.
+// expectTimeout fails the test if Trainer's webhook no longer times out, for example because a new version of
+// Trainer fixes the bug. After such a failure, move hangingSpelling into the list costlySpellings.
 func expectTimeout(t *testing.T, err error) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), "context deadline exceeded") {
@@ -106,8 +106,9 @@ func expectTimeout(t *testing.T, err error) {
 	}
 }
 
-// expectCheap submits the TrainJob of a case up to ten times, and passes if one submission costs less CPU
-// time than maxCPU. One measurement is not enough, because the API server also does other work.
+// expectCheap submits the TrainJob of a case up to ten times, until a submission costs less CPU
+// time than maxCPU. If all ten submissions cost more, the test fails. One measurement is not
+// enough, because the API server also does other work.
 func expectCheap(t *testing.T, cp *controlplane.ControlPlane, c cases.Case) (refused error) {
 	t.Helper()
 	var attempts []float64

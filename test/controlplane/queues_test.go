@@ -88,8 +88,8 @@ func TestQueuesAreAppliedWithoutDrift(t *testing.T) {
 	}
 }
 
-// TestPriorityClassesAreAppliedWithoutDrift checks that priorities become PriorityClasses of Kubernetes if
-// Kueue is not used.
+// TestPriorityClassesAreAppliedWithoutDrift checks that the priority classes of a document become
+// PriorityClasses of Kubernetes if the document does not use Kueue.
 func TestPriorityClassesAreAppliedWithoutDrift(t *testing.T) {
 	objs := generateDocument(t, `{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: priorities}, spec: {
 		priorityClasses: {urgent: {value: 1000, description: What cannot wait}, spare: {value: -5, preemption: Never}, there: {external: true}},

@@ -71,8 +71,8 @@ func TestResourceQuotaBoundary(t *testing.T) {
 }
 
 // TestPodsRequestEphemeralStorage checks that each pod requests the ephemeral storage of its runtime, even if the
-// TrainJob sets resources of its own. The test creates a ResourceQuota, which counts the requests and limits of
-// the pods.
+// TrainJob sets resources of its own. The test reads the total requests and the total limits of the pods from the
+// status of a ResourceQuota.
 func TestPodsRequestEphemeralStorage(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	namespace := cp.Namespace(t)

@@ -21,7 +21,7 @@ import (
 )
 
 // TestRenderedObjectsAreAppliedWithoutDrift checks that the API server accepts every field of every object in
-// bundles/rendered and adds no fields.
+// bundles/rendered, and adds no fields.
 func TestRenderedObjectsAreAppliedWithoutDrift(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for name, file := range findRenderings(t, "manifests.yaml") {
@@ -56,9 +56,9 @@ func kubectl(t *testing.T, cp *controlplane.ControlPlane, args ...string) {
 	}
 }
 
-// findRenderings returns the paths of the files below bundles/rendered that have the given name. The
-// keys of the result are the folders of the files below bundles/rendered, in the form
-// EXAMPLE/FORMAT, or EXAMPLE/FORMAT/ENVIRONMENT if the example has environments.
+// findRenderings returns the paths of the files below bundles/rendered that have the given name. In
+// the result, the key of each path is the folder of the file below bundles/rendered: EXAMPLE/FORMAT,
+// or EXAMPLE/FORMAT/ENVIRONMENT if the example has environments.
 func findRenderings(t *testing.T, name string) map[string]string {
 	t.Helper()
 	const root = "../../bundles/rendered"
@@ -133,13 +133,14 @@ func expectNothingAdded(t *testing.T, cp *controlplane.ControlPlane, applied cli
 		unstructured.RemoveNestedField(live.Object, "status")
 	}
 	if _, set, _ := unstructured.NestedString(want.Object, "spec", "stopPolicy"); !set && strings.HasSuffix(live.GetKind(), "Queue") {
-		// If a document does not set the field stopPolicy, the API server adds this field with its
-		// default value.
+		// Accept one additional field: the API server sets stopPolicy to its default value if the
+		// applied object does not set stopPolicy.
 		unstructured.RemoveNestedField(live.Object, "spec", "stopPolicy")
 	}
-	// The API server adds an empty status to objects of some kinds. If another test runs Kubernetes' type checker, a
-	// policy's status also contains the checker's results. Remove an empty status, and the results of the type
-	// checker unless they contain warnings.
+	// The API server adds an empty status to objects of some kinds. If another test runs Kubernetes' type checker,
+	// the status of an admission policy contains the observed generation, and the results of the type checker.
+	// Remove the observed generation, and remove the results if they contain no warnings. Then remove the status if
+	// it is empty.
 	if live.GetKind() == "ValidatingAdmissionPolicy" {
 		unstructured.RemoveNestedField(live.Object, "status", "observedGeneration")
 		if checked, _, _ := unstructured.NestedMap(live.Object, "status", "typeChecking"); len(checked) == 0 {

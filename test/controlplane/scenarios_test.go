@@ -42,7 +42,7 @@ func TestTeamsCannotTouchEachOthersTrainJobs(t *testing.T) {
 	}
 }
 
-// TestViewersCannotSubmitOrDeleteTrainJobs also checks that the error names the missing permission.
+// TestViewersCannotSubmitOrDeleteTrainJobs also checks the API server's errors, which must name the missing permission.
 func TestViewersCannotSubmitOrDeleteTrainJobs(t *testing.T) {
 	cp, job := twoTeams(t)
 	viewer := memberClient(t, cp, "north-viewers")
@@ -90,8 +90,8 @@ func memberClient(t *testing.T, cp *controlplane.ControlPlane, group string) cli
 }
 
 // TestTrainJobsOverTheirQuotaAreRefused checks a scenario of docs/scenarios.md. A TrainJob has 4 nodes with 3
-// GPUs and 20Gi of memory each, and exceeds the quota of 8 GPUs and 64Gi. `trainyard vet` must report this
-// without a cluster, and the API server must refuse the pods that exceed the quota.
+// GPUs and 20Gi of memory each, and exceeds the quota of 8 GPUs and 64Gi. `trainyard vet` must report the
+// excess without a cluster, and the API server must refuse the pods that exceed the quota.
 func TestTrainJobsOverTheirQuotaAreRefused(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	namespace := cp.Namespace(t)

@@ -63,8 +63,8 @@ func Queueing() Option {
 	return func(o *options) { o.queueing = true }
 }
 
-// Alone is the option that reserves a control plane for the test with the given name. The test that has the
-// given name can change objects of the whole cluster without an effect on other tests.
+// Alone is the option that reserves a control plane for the test with the given name. This test can change
+// objects of the whole cluster without an effect on other tests.
 func Alone(test string) Option {
 	return func(o *options) { o.alone = test }
 }

@@ -141,8 +141,8 @@ spec:
 	return nil, nil
 }
 
-// newSource converts an entry of the field "sources" to a TrainJobSource without the checks of the generator, so that
-// the entry can be invalid.
+// newSource converts an entry of the field "sources" to a TrainJobSource. It does not use the generator, which would
+// refuse an invalid entry.
 func newSource(t *testing.T, namespace, entry string) client.Object {
 	t.Helper()
 	source := &unstructured.Unstructured{Object: map[string]any{}}

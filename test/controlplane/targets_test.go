@@ -22,8 +22,9 @@ import (
 var gangLayers = []string{"", "volcano.yaml", "coscheduling.yaml"}
 
 // expectedRefusals lists the combinations of an example and a gang layer that `trainyard generate` must refuse.
-// Each entry contains the expected error message, and a layer that fixes the error. The examples acme and vanilla
-// fetch data with initializers, which PodGroups do not support.
+// Each entry contains a part of the expected error message, and a layer that fixes the error. The command must
+// refuse the examples acme and vanilla, because these examples contain runtimes with initializers, and the
+// PodGroups of both gang schedulers do not support initializers.
 var expectedRefusals = map[string]struct{ message, fix string }{
 	"vanilla/volcano.yaml":      {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang volcano", noInitializers("mpi-horovod-cpu")},
 	"vanilla/coscheduling.yaml": {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang coscheduling", noInitializers("mpi-horovod-cpu")},
@@ -77,8 +78,9 @@ func exampleNames(t *testing.T) []string {
 	return names
 }
 
-// generateExample returns the objects of an example, by environment. If an error is expected, generateExample checks
-// the error and then adds the layer that fixes the error.
+// generateExample returns the objects of an example. The keys are the names of the environments. If expectedRefusals
+// contains the combination of the example and the gang layer, generateExample checks the error, and then adds the
+// layer that fixes the error.
 func generateExample(t *testing.T, example string, v version, gang string) map[string][]client.Object {
 	t.Helper()
 	layers := []generator.Input{layer(t, example+"/platform.yaml"), layer(t, "layers/"+v.trainer+".yaml")}

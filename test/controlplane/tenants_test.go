@@ -133,8 +133,8 @@ func isAllowed(t *testing.T, cp *controlplane.ControlPlane, user, group, namespa
 }
 
 // TestContainersGetDefaultRequests checks that containers without requests get the default requests of the tenant.
-// Without requests, the quota would refuse their pods. A container can also request more than the default, and needs
-// no limit.
+// If a container had no requests, the quota would refuse its pod. If a container sets a request or a limit of its
+// own, the default must not replace it.
 func TestContainersGetDefaultRequests(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Pods())
 	namespace := cp.Namespace(t)

@@ -27,14 +27,14 @@ type version struct {
 	// sshKeys is the volume for the SSH keys of a job. The name of the Secret is empty, because the
 	// function expectVolumes sets the name for each job.
 	sshKeys corev1.SecretVolumeSource
-	// applyOverride applies a TrainJob's resourcesPerNode to a container's resources.
+	// applyOverride applies a TrainJob's resourcesPerNode to a container's resources, as this release of Trainer does.
 	applyOverride func(into, from *corev1.ResourceRequirements)
-	// refusesReserved reports whether Trainer refuses TrainJobs that set an environment variable which Trainer
-	// itself sets.
+	// refusesReserved is true if this release of Trainer reserves some environment variables, and
+	// refuses TrainJobs that set them.
 	refusesReserved bool
-	// finalizer is the finalizer that Trainer sets on a runtime while TrainJobs use the runtime. To add the finalizer,
-	// Trainer 2.1 writes the whole runtime. The field finalizer is empty for Trainer 2.2, because the tests run no
-	// controllers of Trainer 2.2.
+	// finalizer is the finalizer that Trainer 2.1 sets on a runtime while TrainJobs use the runtime. To add the
+	// finalizer, Trainer 2.1 writes the whole runtime. The field finalizer is empty for Trainer 2.3, which sets no
+	// finalizer, and for Trainer 2.2, because the tests run no controllers of Trainer 2.2.
 	finalizer string
 }
 

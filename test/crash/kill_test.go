@@ -22,9 +22,9 @@ import (
 
 const manyFiles = 3000
 
-// swapMethods contains the two methods by which a writer replaces the old folder by the new folder. Each entry
-// contains the value of order.Renaming. If the value is true, the writer cannot exchange the folders in one atomic
-// step, and must rename both.
+// swapMethods contains the two methods by which a writer replaces the old folder by the new folder. With
+// "exchange", the writer exchanges the folders in one atomic step. With "rename", it cannot exchange folders, and
+// must rename both. The value of a method is the value of order.Renaming for this method.
 var swapMethods = map[string]bool{"exchange": false, "rename": true}
 
 // killCount is the number of processes that TestKill kills for each entry of swapMethods.
@@ -72,7 +72,7 @@ func (o order) killWriter(t *testing.T, found map[string]int) {
 }
 
 // checkRecovery recovers a folder as `trainyard generate --check` does, and checks the folder before and after the
-// recovery. The map "found" contains the number of times that each outcome has occurred.
+// recovery. In the map "found", checkRecovery counts how often each outcome occurs.
 func (o order) checkRecovery(t *testing.T, existed bool, found map[string]int) {
 	t.Helper()
 	before, err := findTree(o.Dir, o.Files, 0, 1)
@@ -108,11 +108,11 @@ var changingCalls = []string{
 	"fchmod", "fchmodat", "ftruncate", "close",
 }
 
-// fewFiles is the number of files in the folder, for tests that replace the whole folder very often.
+// fewFiles is the number of files in a bundle in tests that replace the whole bundle very often.
 const fewFiles = 6
 
-// startSituations contains functions that prepare the folder before a process starts. One of them also
-// leaves a staging folder next to the folder.
+// startSituations contains functions that prepare the folder of a bundle before a process writes
+// the bundle. One of these functions also leaves a staging folder next to the folder.
 var startSituations = map[string]func(*testing.T, order){
 	"no folder": func(*testing.T, order) {},
 	"a folder": func(t *testing.T, o order) {
@@ -200,10 +200,10 @@ func TestFailEachStep(t *testing.T) {
 	}
 }
 
-// eachStep runs many processes for each swap method and each start situation in "found". It injects a signal or
-// an error into a different system call of each process, and then calls "check". For each name in changingCalls,
-// eachStep injects the signal or error into the first call of the first process, the second call of the second
-// process, and so on, until a process makes too few calls.
+// eachStep combines each swap method with each start situation in "found". For each combination, and for
+// each system call in changingCalls, it runs several processes one after the other. It injects a signal or
+// an error into the first such call of the first process, into the second such call of the second process,
+// and so on, until a process makes fewer calls. After each process, eachStep calls "check".
 func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injectedOutcome)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {

@@ -54,8 +54,10 @@ func TestConcurrentWriters(t *testing.T) {
 	}
 }
 
-// readOnce reads a folder while other processes write it, and checks that the folder contains one of the two trees.
-// If the folder was replaced during the read, readOnce checks nothing and returns false.
+// readOnce reads a folder to which the processes of TestConcurrentWriters write tree 0 and tree 1, and checks that
+// the folder contains one of these trees. If the folder was replaced during the read, readOnce does not check its
+// content, and returns false. If the folder is missing, readOnce also returns false. A missing folder is an error
+// only if the processes exchange folders atomically.
 func readOnce(t *testing.T, dir string, renaming bool) bool {
 	t.Helper()
 	root, err := os.OpenRoot(dir)

@@ -41,8 +41,8 @@ func filesOfTree(n, count int) []bundles.File {
 	return all
 }
 
-// newTree returns the tree with the number n. An error ends the program, because only a mistake in the test can
-// cause an error.
+// newTree returns the tree with the number n. After an error, newTree exits the program, because only a mistake
+// in the test can cause an error.
 func newTree(n, count int) bundles.Tree {
 	made, err := bundles.NewTree(filesOfTree(n, count)...)
 	if err != nil {
@@ -69,7 +69,8 @@ func treeContent(n, count int) map[string]string {
 // noFolder is the result of findTree for a folder that does not exist.
 const noFolder = -1
 
-// findTree returns the number of the tree whose files are equal, byte by byte, to the files of a folder.
+// findTree returns the number of the tree in "trees" that has the same files as a folder, byte by byte. If no tree
+// has the same files, findTree returns an error.
 func findTree(dir string, count int, trees ...int) (int, error) {
 	held, err := readContents(os.DirFS(dir))
 	if errors.Is(err, fs.ErrNotExist) && len(held) == 0 {

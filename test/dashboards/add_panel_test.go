@@ -41,8 +41,8 @@ func TestPanelIsOneStruct(t *testing.T) {
 	}
 	for rule, check := range dashboardRules {
 		for _, f := range check("waste", waste) {
-			// The panel's query covers a whole day, so it violates the rule "target-rate-interval".
-			// docs/dashboards.md explains this. If the panel violates another rule, the file grafana/.lint must
+			// The panel's query covers a whole day, so it violates the rule "target-rate-interval", as
+			// docs/dashboards.md explains. If the panel violates another rule, the file grafana/.lint must
 			// contain an exclusion.
 			excluded := rule == "target-rate-interval" || slices.ContainsFunc(readExclusions(t)[rule], func(e exclusion) bool { return e.covers("waste", f) })
 			if f.panel == title && !excluded {

@@ -71,9 +71,10 @@ func (e exclusion) covers(name string, f finding) bool {
 	return (e.Dashboard == "" || e.Dashboard == name) && (e.Panel == "" || e.Panel == f.panel)
 }
 
-// TestRulesDetectViolations checks that each rule reports a violation. For this, the test changes a valid dashboard so
-// that it violates the rule. A rule with exclusions in grafana/.lint needs no such change, because trainyard's own
-// dashboards violate it: TestDashboardsFollowTheRules checks that the rule reports the excluded panels.
+// TestRulesDetectViolations checks that each rule reports a violation. For each rule, the test changes a valid
+// dashboard so that the dashboard violates the rule. Rules with exclusions in grafana/.lint need no such change: the
+// excluded panels violate the rule, and TestDashboardsFollowTheRules already checks that the rule reports these
+// panels.
 func TestRulesDetectViolations(t *testing.T) {
 	good := shippedDashboards(t).grafana["trainjob"]
 	changes := map[string]func(b *board){

@@ -12,7 +12,8 @@ import (
 	"github.com/trainyard/trainyard"
 )
 
-// renderedDashboards holds the dashboards for each viewer (Grafana, the OpenShift console and Perses), by name.
+// renderedDashboards holds the dashboards for each viewer: Grafana, the OpenShift console and Perses. The keys of the
+// maps are the names of the dashboards.
 type renderedDashboards struct {
 	grafana   map[string]board
 	openshift map[string]console
@@ -106,7 +107,7 @@ type override struct {
 	} `json:"properties"`
 }
 
-// seriesLinks returns the links of the panel's series, or of the rows of a table.
+// seriesLinks returns the links that the panel offers for its series, or for the rows of its table.
 func (p boardPanel) seriesLinks() []fieldLink {
 	all := p.FieldConfig.Defaults.Links
 	for _, override := range p.FieldConfig.Overrides {

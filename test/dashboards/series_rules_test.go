@@ -83,8 +83,9 @@ func checkDecimals(_ board, p boardPanel) string {
 	return messageUnless(d.Unit != "short" || d.Decimals != nil && *d.Decimals == 0, "want 0 decimal places, because values with the unit short are counts")
 }
 
-// checkJobNamed checks that a panel about single TrainJobs names the TrainJob of each value. The name must be in
-// the legend, in a column, or in the visible variable "trainjob" of the dashboard.
+// checkJobNamed checks that a panel shows to which TrainJob each value belongs. If a query selects one TrainJob,
+// the dashboard must have the visible variable "trainjob". If a query groups by TrainJob, the legend or the
+// columns must show all labels of the grouping.
 func checkJobNamed(b board, p boardPanel) string {
 	for _, t := range p.Targets {
 		if strings.Contains(t.Expr, `trainjob="$trainjob"`) {
@@ -119,8 +120,8 @@ func (p boardPanel) shows(t target, label string) bool {
 	return false
 }
 
-// TestSeriesRulesDetectViolations changes a valid dashboard once for each part of the rules about series, and checks
-// that the rule reports the violation.
+// TestSeriesRulesDetectViolations tests the rules series-levels, count-decimals and job-named. In each test case, a
+// change makes a valid dashboard violate one rule, and this rule must report one more violation than before.
 func TestSeriesRulesDetectViolations(t *testing.T) {
 	shipped := shippedDashboards(t).grafana
 	for change, tc := range map[string]struct {

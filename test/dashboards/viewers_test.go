@@ -144,7 +144,8 @@ func TestPersesMatchesGrafana(t *testing.T) {
 }
 
 // TestUnsupportedFeaturesAreDocumented checks that docs/dashboards.md and grafana/dashboards list the same unsupported
-// features. The test also checks that each unsupported type of panel occurs in the dashboard "queueing".
+// features. Each unsupported panel type must occur in the dashboard "queueing", so that the lists contain no unused
+// types.
 func TestUnsupportedFeaturesAreDocumented(t *testing.T) {
 	var unsupported map[string]struct{ Kinds, Others map[string]string }
 	read(t, loadDashboards(t, trainyard.CUE).LookupPath(cue.ParsePath("unsupported")), &unsupported)

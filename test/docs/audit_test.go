@@ -14,7 +14,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestAuditPolicy evaluates the audit policy in docs/logs.md with the code of the API server.
+// TestAuditPolicy evaluates the audit policy in docs/logs.md with the code of the API server, and checks the audit
+// levels of several requests.
 func TestAuditPolicy(t *testing.T) {
 	page, err := os.ReadFile(repo.Path(t, "docs", "logs.md"))
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// sharedCluster is nil if TRAINYARD_E2E is not set.
+// sharedCluster is the cluster of all tests. It is nil if TRAINYARD_E2E is not set.
 var sharedCluster *sandbox
 
 // tenantName is the name of the tenant in testdata/platform.yaml, and of its namespace.
@@ -164,9 +164,9 @@ func (s *sandbox) applyPlatform(ctx context.Context) error {
 	if out, err := s.runKubectl(generated, "apply", "--server-side", "-f", "-"); err != nil {
 		return fmt.Errorf("applying the generated objects: %w: %s", err, out)
 	}
-	// The API server refuses TrainJobs until kube-controller-manager has counted the objects of the quota.
-	// kube-controller-manager looks for new CRDs every 30 seconds, and can count TrainJobs only after it has found
-	// their CRD.
+	// The API server refuses TrainJobs until kube-controller-manager has counted the objects that the quota
+	// limits. kube-controller-manager looks for new CRDs every 30 seconds, and can count TrainJobs only after it
+	// has found their CRD.
 	if out, err := s.runKubectl("", "-n", tenantName, "wait", "resourcequota", "--all", "--for=jsonpath={.status.used}", "--timeout=2m"); err != nil {
 		return fmt.Errorf("waiting until the quota of %s is counted: %w: %s", tenantName, err, out)
 	}

@@ -24,7 +24,8 @@ import (
 	"github.com/trainyard/trainyard/test/poll"
 )
 
-// smallQueue is a format string for a queue with quota for two pods. %[1]s stands for the namespace of the queue.
+// smallQueue is a format string for a LocalQueue, and for a ClusterQueue with quota for two pods. %[1]s stands for the
+// namespace of the LocalQueue.
 const smallQueue = `
 apiVersion: kueue.x-k8s.io/v1beta1
 kind: ResourceFlavor
@@ -92,7 +93,7 @@ func TestEdgeCaseConcurrentSubmissions(t *testing.T) {
 	}
 }
 
-// createQueue creates the queue "small" in a namespace. The ClusterQueue of the queue has the name of the namespace.
+// createQueue creates the LocalQueue "small" in a namespace, and its ClusterQueue, which has the name of the namespace.
 func (s *sandbox) createQueue(t *testing.T, namespace string) {
 	t.Helper()
 	queue := fmt.Sprintf(smallQueue, namespace)

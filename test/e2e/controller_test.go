@@ -24,8 +24,8 @@ type runningController struct {
 	err  error
 }
 
-// useController starts trainyard's controller at the first call, because most tests do not need the
-// controller.
+// useController returns the shared cluster. The first call starts trainyard's controller for this
+// cluster. Most tests do not need the controller, and call useCluster instead.
 func useController(t *testing.T) *sandbox {
 	t.Helper()
 	s := useCluster(t)

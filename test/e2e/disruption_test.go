@@ -30,8 +30,8 @@ import (
 // disruption.
 var restartingRuntimes = []string{"openmpi-restarts", "openmpi5-restarts", "mpich-restarts", "intel-restarts"}
 
-// interruptedTraining is a TrainJob with four ranks in two pods that runs resume.py, a training program with
-// checkpoints.
+// interruptedTraining is a TrainJob that runs resume.py, a training program with checkpoints. The TrainJob
+// has four ranks in two pods.
 type interruptedTraining struct {
 	*sandbox
 	namespace string
@@ -123,8 +123,8 @@ func (s *sandbox) evict(ctx context.Context, pod jobs.Pod) error {
 	return s.client.SubResource("eviction").Create(ctx, &corev1.Pod{ObjectMeta: pod.ObjectMeta}, eviction)
 }
 
-// TestRanksSaveBeforeSuspension checks that ranks get SIGTERM before a suspension, and enough time to write a
-// checkpoint.
+// TestRanksSaveBeforeSuspension checks that ranks get SIGTERM when their job is suspended, and have enough
+// time to write a checkpoint before they are killed.
 func TestRanksSaveBeforeSuspension(t *testing.T) {
 	for _, runtime := range restartingRuntimes {
 		t.Run(runtime, func(t *testing.T) {
@@ -139,8 +139,9 @@ func TestRanksSaveBeforeSuspension(t *testing.T) {
 	}
 }
 
-// waitingRanks is a program whose ranks run until every rank has got SIGTERM, because the pods of a job get the signal
-// one after another. When the job is resumed, the program waitingRanks does nothing.
+// waitingRanks is a program whose ranks end only after every rank has got SIGTERM. Without this wait, a rank could end
+// before the other pods of the job get the signal, and mpirun could then kill the ranks in these pods. When the job is
+// resumed, the program ends at once, so that the job completes.
 const waitingRanks = `
 import json, os, signal, socket, sys, time
 from mpi4py import MPI

@@ -84,8 +84,8 @@ func (s *sandbox) withQuota(t *testing.T, hard corev1.ResourceList) (namespace s
 	namespace = s.makeNamespace(t)
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "small"}, Spec: corev1.ResourceQuotaSpec{Hard: hard}}
 	s.create(t, quota)
-	// Until kube-controller-manager has counted the objects of a quota, the API server refuses all
-	// objects that the quota limits.
+	// Until kube-controller-manager has counted the existing objects, the API server refuses all
+	// new objects that the quota limits.
 	poll.Until(t, podTimeout, func(ctx context.Context) error {
 		err := s.client.Get(ctx, client.ObjectKeyFromObject(quota), quota)
 		if err == nil && len(quota.Status.Used) < len(hard) {
@@ -97,8 +97,8 @@ func (s *sandbox) withQuota(t *testing.T, hard corev1.ResourceList) (namespace s
 }
 
 // TestEdgeCaseGangSchedulingTimeout runs a TrainJob with a launcher and three other pods. Each of these three pods
-// needs the same port of its cluster node, and only two cluster nodes accept these pods. After the timeout in the
-// runtime, the TrainJob must be suspended and keep its settings.
+// needs the same port of its cluster node, and only two cluster nodes accept these pods, so one pod is never
+// scheduled. After the timeout in the runtime, the TrainJob must be suspended and keep its settings.
 func TestEdgeCaseGangSchedulingTimeout(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -124,8 +124,9 @@ func TestEdgeCaseGangSchedulingTimeout(t *testing.T) {
 	}
 }
 
-// TestEdgeCasePartialWorkerFailure lets one of three nodes exceed its memory limit while the other nodes train. With version
-// 1 of cgroups, only the rank is killed; with version 2, the container is killed.
+// TestEdgeCasePartialWorkerFailure lets one of three nodes exceed its memory limit while the other nodes train. The test
+// accepts two causes: with version 1 of cgroups, the kernel kills only the rank, and with version 2, it kills the whole
+// container.
 func TestEdgeCasePartialWorkerFailure(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -201,8 +202,9 @@ func TestEdgeCaseServiceMeshConflicts(t *testing.T) {
 	}
 }
 
-// TestEdgeCaseResourceQuotaBoundary runs a TrainJob with as many pods as the quota allows. If the quota allows one
-// pod fewer, trainyard must report that the TrainJob exceeds the quota.
+// TestEdgeCaseResourceQuotaBoundary runs a TrainJob with as many pods as the quota allows. The test also runs a
+// TrainJob that has one pod more than its quota allows. trainyard must report that this TrainJob exceeds the
+// quota.
 func TestEdgeCaseResourceQuotaBoundary(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -250,8 +252,8 @@ func TestEdgeCaseSSHKeyGenerationFailure(t *testing.T) {
 	s := useController(t)
 	namespace := s.withQuota(t, corev1.ResourceList{corev1.ResourceSecrets: resource.MustParse("0")})
 	s.create(t, build.MakeTrainJob("keys", namespace).Runtime("openmpi").Nodes(2).Obj())
-	// Trainer applies the JobSet and the Secret in any order, so pods that wait for the Secret may exist.
-	// The phase of the TrainJob depends on such pods, so the test checks only the message.
+	// Trainer applies the JobSet and the Secret in no fixed order, so pods that wait for the Secret may
+	// exist. The phase of the TrainJob depends on such pods, so the test checks only the message.
 	poll.Until(t, 2*time.Minute, func(ctx context.Context) error {
 		found := &trainer.TrainJob{}
 		if err := s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "keys"}, found); err != nil {

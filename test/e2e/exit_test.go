@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/test/build"
 )
 
-// leavingRank is a program for four ranks. Tests replace the word LEAVE by a statement, with which the last rank ends
-// before the other ranks.
+// leavingRank is a program for four ranks. Tests replace the word LEAVE by a statement that ends the last rank while
+// the other ranks still run.
 const leavingRank = `
 import os, signal, sys
 from mpi4py import MPI

@@ -71,7 +71,7 @@ func (s *sandbox) run(t testing.TB, job *build.TrainJob) outcome {
 	return s.runWithin(t, jobTimeout, job)
 }
 
-// runWithin runs a job like the method run, but with the given timeout instead of jobTimeout.
+// runWithin runs a job and returns its outcome, as the method "run" does. The given timeout replaces jobTimeout.
 func (s *sandbox) runWithin(t testing.TB, timeout time.Duration, job *build.TrainJob) outcome {
 	t.Helper()
 	obj := job.Obj()

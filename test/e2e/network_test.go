@@ -25,8 +25,9 @@ import (
 )
 
 // TestNetworkPoliciesIsolatePods checks that the network policies of a tenant allow connections within a TrainJob,
-// and deny connections between its pods and other namespaces. The test does not run in parallel with other tests,
-// because the network policies would affect these tests.
+// and deny connections between the pods of the TrainJob and pods in other namespaces. The test does not run in
+// parallel with other tests, because enforcePolicies would also enforce network policies on the pods of the other
+// tests.
 func TestNetworkPoliciesIsolatePods(t *testing.T) {
 	s := useCluster(t)
 	s.enforcePolicies(t)
@@ -60,7 +61,8 @@ const portsTenant = "ports"
 
 // TestRanksUseOnlyThePinnedPorts runs jobs while network policies allow only the ports of network.mpi.ports and the port
 // of SSH. With a runtime that does not pin the ports of MPI, the ranks must fail to reach each other. The test does not
-// run in parallel with other tests, because the network policies would affect these tests.
+// run in parallel with other tests, because enforcePolicies would also enforce network policies on the pods of the other
+// tests.
 func TestRanksUseOnlyThePinnedPorts(t *testing.T) {
 	s := useCluster(t)
 	if err := s.client.Create(t.Context(), restrictedNamespace(portsTenant)); client.IgnoreAlreadyExists(err) != nil {
@@ -88,8 +90,8 @@ func TestRanksUseOnlyThePinnedPorts(t *testing.T) {
 	}
 }
 
-// enforcePolicies runs the policy agent, which allows or drops each new connection of a pod as the network policies
-// require.
+// enforcePolicies runs the program network-policies. This policy agent allows or drops each new connection of a
+// pod, as the network policies require.
 func (s *sandbox) enforcePolicies(t *testing.T) {
 	t.Helper()
 	tools, err := upstream.Tools("")

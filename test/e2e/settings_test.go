@@ -112,9 +112,9 @@ func TestLargeMessagesPrintNoErrors(t *testing.T) {
 }
 
 // TestOpenMPI5StartsAllHosts starts ranks on five hosts. By default, a job of Open MPI 5 fails if it has more than 65
-// hosts, because daemons on some hosts must then start the daemons on other hosts. With
+// hosts: daemons on some hosts then start the daemons on other hosts, with incorrect arguments for SSH. With
 // PRTE_MCA_plm_ssh_no_tree_spawn=1, mpirun starts all daemons itself. The test reduces PRTE_MCA_routed_radix from 64 to
-// 2, so that the failure occurs with only five hosts.
+// 2, so that a job with PRTE_MCA_plm_ssh_no_tree_spawn=0 fails with only five hosts.
 func TestOpenMPI5StartsAllHosts(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -133,8 +133,8 @@ func TestOpenMPI5StartsAllHosts(t *testing.T) {
 	}
 }
 
-// TestRanksNeedTheStopHook removes the preStop hook, which sends SIGTERM to ranks. The test then suspends a job. The
-// ranks on the node must get no signal, and no rank may save a checkpoint.
+// TestRanksNeedTheStopHook suspends a job of a runtime without the preStop hook, which normally sends SIGTERM to
+// the ranks. The ranks outside the launcher must get no signal, and the job must save no checkpoint.
 func TestRanksNeedTheStopHook(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

@@ -24,9 +24,10 @@ import (
 var speedProgram string
 
 // plainCommands contains, for each MPI implementation, two mpirun commands that do not use trainyard's settings. The first
-// command runs two ranks in one pod, and the second command runs ranks in two pods. Besides options for hosts, the commands
-// contain only the settings that MPI needs. Without the settings that MPI needs, ranks are bound to one core, or do not run
-// at all. Horovod is not installed in the image. The commands for Horovod run Open MPI, because Horovod uses Open MPI.
+// command runs two ranks in one pod, and the second command runs ranks in two pods. The commands contain only the number of
+// ranks, options for hosts, and necessary settings. These settings let the ranks start and connect, keep MPI from binding
+// ranks to one core, and turn off CMA (reading the memory of another rank), which the seccomp profile forbids. The commands
+// for Horovod run Open MPI alone, because Horovod uses Open MPI and is not installed in the image.
 var plainCommands = map[string][2]string{
 	"openmpi": {
 		"mpirun --bind-to none --mca btl_vader_single_copy_mechanism none --host localhost:2 -np 2",
@@ -50,12 +51,12 @@ var plainCommands = map[string][2]string{
 	},
 }
 
-// onlyImageVariables is the beginning of a shell command. The command gets the environment variables that the image
-// sets, but not the variables that the runtime sets.
+// onlyImageVariables is the beginning of a shell command. The command gets HOME and the environment variables that
+// the image sets, but not the other variables that the runtime sets.
 const onlyImageVariables = `env -i PATH="$PATH" HOME="$HOME" LD_LIBRARY_PATH="$LD_LIBRARY_PATH" PYTHONPATH="$PYTHONPATH" I_MPI_ROOT="$I_MPI_ROOT"`
 
-// speedRounds is how often BenchmarkMPI measures a TrainJob and plain mpirun. pairRounds is how often BenchmarkMPI
-// measures a TrainJob alone, and together with a second TrainJob.
+// speedRounds is the number of times that measureMessages measures each mpirun command. pairRounds is the number
+// of times that measurePairs makes each of its measurements.
 const (
 	speedRounds = 7
 	pairRounds  = 2
@@ -151,8 +152,8 @@ func (s *sandbox) logOf(b *testing.B, job *build.TrainJob) string {
 	return log
 }
 
-// stepsProgram runs 400 steps. In each step, every rank computes for five milliseconds, and the ranks of the job then add up
-// a number. The ranks of all jobs begin at the same time.
+// stepsProgram runs 400 steps. In each step, every rank computes for five milliseconds, and then the job computes a sum
+// to which each rank contributes one number (an allreduce). The ranks of all jobs begin at the same time.
 const stepsProgram = `
 import os, sys, time
 from mpi4py import MPI
@@ -176,9 +177,10 @@ if world.rank == 0:
 // measurements, each TrainJob has two pods with one rank each, and the runtime has the setting "oversubscribe". If both
 // TrainJobs run at the same time, their four ranks share the two cores.
 //
-// measurePairs repeats each measurement with plain mpirun, in pods of the same runtime. If a second job also slows
-// down plain mpirun, the runtime's variables are not the cause of the slowdown. The control plane can also slow down
-// a job, because the control plane uses the same two cores.
+// measurePairs repeats each measurement with the commands in plainCommands, in pods of the same runtime. If two jobs
+// with these commands slow each other down as much as two jobs with the settings of the runtime, these settings are
+// not the cause of the slowdown. The control plane can also slow down a job, because the control plane uses the same
+// two cores.
 func (s *sandbox) measurePairs(b *testing.B, mpi string) []bench.MPIPair {
 	b.Helper()
 	var pairs []bench.MPIPair
@@ -207,8 +209,8 @@ func (s *sandbox) measurePairs(b *testing.B, mpi string) []bench.MPIPair {
 const yieldVariables = "OMPI_MCA_mpi_yield_when_idle=1 I_MPI_THREAD_YIELD=2 "
 
 // measureSteps runs stepsProgram in several TrainJobs at the same time, each with the given number of ranks. It
-// returns the duration in seconds of the slowest TrainJob. If the argument "plain" is not empty, the TrainJobs run
-// this mpirun command without the variables of the runtime.
+// returns the duration in seconds of the slowest TrainJob. If the argument "plain" is not empty, the TrainJobs
+// run the mpirun command in "plain", without the environment variables of the runtime.
 func (s *sandbox) measureSteps(b *testing.B, runtime, plain string, ranks int, names ...string) float64 {
 	b.Helper()
 	namespace := s.makeNamespace(b)

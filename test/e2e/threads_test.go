@@ -23,8 +23,9 @@ world.allreduce(1)
 print("rank", world.rank, "gets", os.environ.get("OMP_NUM_THREADS"), "threads", flush=True)
 `
 
-// launchVariables lists, for each MPI implementation, the variables that make mpirun start the ranks in the
-// launcher through a script of the runtime. The script sets OMP_NUM_THREADS.
+// launchVariables lists environment variables for each MPI implementation. With these variables, mpirun
+// runs a script of the runtime to start the ranks in the launcher. The script sets OMP_NUM_THREADS,
+// unless the TrainJob sets it.
 var launchVariables = map[string][]string{
 	"openmpi":  {"OMPI_MCA_orte_fork_agent"},
 	"openmpi5": {"OMPI_PRTERUN"},
@@ -32,8 +33,10 @@ var launchVariables = map[string][]string{
 	"intel":    {"I_MPI_HYDRA_BOOTSTRAP_EXEC", "I_MPI_HYDRA_BOOTSTRAP_AUTOFORK"},
 }
 
-// TestRanksShareTheCPUsOfTheirPod checks that each rank gets as many threads as its share of the pod's CPU limit, on the
-// launcher and on the nodes.
+// TestRanksShareTheCPUsOfTheirPod checks that the threads of all ranks in a pod add up to the pod's CPU limit, on
+// the launcher and on the nodes. If the TrainJob sets OMP_NUM_THREADS, ranks must get this value. The test also
+// runs a changed runtime without the scripts that set OMP_NUM_THREADS. The ranks of this runtime must not have
+// the variable.
 func TestRanksShareTheCPUsOfTheirPod(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

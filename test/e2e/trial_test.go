@@ -73,9 +73,9 @@ func TestRuntimeTestPassesWorkingRuntimes(t *testing.T) {
 	})
 }
 
-// TestRuntimeTestPrintsTheDocumentedOutput checks that the command prints the output in docs/trying.md, apart from times,
-// progress, the number of cluster nodes and the room on hosts. The output may lack the details of a passed check, because
-// the command does not know these details if several checks pass between two of its requests to the API server.
+// TestRuntimeTestPrintsTheDocumentedOutput checks that `trainyard runtime test` prints the output in docs/trying.md,
+// apart from times, progress, the number of cluster nodes and the room for ranks. The details of a passed check may be
+// missing, because the command cannot know them if several checks pass between two of its requests to the API server.
 func TestRuntimeTestPrintsTheDocumentedOutput(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

@@ -10,9 +10,9 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// decidedSettings contains the settings of tenants that only the author of the document decides. The key of each
-// entry is the name that the description of a chart's schema uses for the setting. The value lists the
-// corresponding fields of the document.
+// decidedSettings contains the tenant settings that only the author of the document decides, and not the user of
+// a chart. The key of a setting is its name in the description of the chart's values schema. The value lists the
+// fields of the document that belong to the setting.
 var decidedSettings = map[string][]string{
 	"namespaces": {"namespace"}, "isolation": {"isolation"}, "the runtimes of a tenant": {"runtimes"}, "quotas of GPUs and pods": {"nvidia.com/gpu", "pods"},
 }

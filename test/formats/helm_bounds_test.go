@@ -16,7 +16,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// boundRules lists the rules that compare several fields of a document, and that charts also check.
+// boundRules lists rules that compare several fields of a document. Charts check the same rules for their values.
 var boundRules = []string{
 	"default-over-limit", "more-processes-than-gpus", "one-process-many-gpus", "job-over-quota",
 }
@@ -115,8 +115,8 @@ func TestChartsWithoutObjectsRender(t *testing.T) {
 	}
 }
 
-// maxChartFile is the maximum size in bytes of a file in a chart that Helm accepts. Source: Helm,
-// MaxDecompressedFileSize.
+// maxChartFile is the size, in bytes, of the largest file that Helm accepts in a chart. Source:
+// Helm, MaxDecompressedFileSize.
 const maxChartFile = 5 << 20
 
 // TestLargeChartsAreRead checks that templates/bounds.yaml stays small with many tenants and runtimes. The file

@@ -116,8 +116,8 @@ var unusualValues = []any{
 }
 
 // TestSchemaRefusesInvalidValues checks that a chart's values schema and the CUE schema admit the same values for
-// every parameter. The test sets all parameters of the document to the same unusual value at once. This also
-// breaks rules that compare several fields, and the test ignores most of these rules.
+// every parameter. The test sets all parameters of the document to the same unusual value at once. The changed
+// document also breaks rules that compare several fields. The test ignores most of these rules.
 func TestSchemaRefusesInvalidValues(t *testing.T) {
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
 		text, err := os.ReadFile(filepath.Join(dir, "values.schema.json"))
@@ -342,8 +342,8 @@ func TestChartsRefuseWrongValues(t *testing.T) {
 	}
 }
 
-// TestChartsAreDependencies checks a parent chart that has a generated chart as a dependency, with an alias and a
-// condition.
+// TestChartsAreDependencies checks that a generated chart works as a dependency of a parent chart. The dependency
+// has an alias and a condition.
 func TestChartsAreDependencies(t *testing.T) {
 	above := t.TempDir()
 	writeAcmeChart(t, filepath.Join(above, "charts", "acme-prod"))

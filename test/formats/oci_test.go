@@ -65,7 +65,7 @@ func unpackArtifact(t *testing.T, image v1.Image) []byte {
 }
 
 // readArchive returns the YAML files of an archive as one stream. It also checks that the files are sorted by name,
-// and that they have neither an owner nor a modification time.
+// and that they have no owner and no modification time.
 func readArchive(t *testing.T, archive *tar.Reader) []byte {
 	t.Helper()
 	var all []byte

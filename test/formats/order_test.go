@@ -49,8 +49,8 @@ func byWave(t *testing.T, objects []unstructured.Unstructured) {
 	slices.SortStableFunc(objects, func(a, b unstructured.Unstructured) int { return cmp.Compare(wave(a), wave(b)) })
 }
 
-// TestRightsComeLast checks for every format except Helm that RoleBindings, which give rights to tenants, are
-// applied after all other objects.
+// TestRightsComeLast checks for every format except Helm that all other objects are applied before the
+// RoleBindings and ClusterRoleBindings, which grant rights.
 func TestRightsComeLast(t *testing.T) {
 	for name, file := range findExamples(t) {
 		for environment, bundle := range generateBundles(t, read(t, file)) {
@@ -107,8 +107,8 @@ func expectRightsLast(t *testing.T, all []unstructured.Unstructured) {
 }
 
 // TestRightsArePrunedFirst checks that Argo CD deletes the RoleBindings of a removed tenant before the tenant's other
-// objects. RoleBindings and ClusterRoleBindings must therefore have neither of the sync options PruneLast and
-// Prune=false, and all other objects must have one of them.
+// objects. RoleBindings and ClusterRoleBindings must therefore have neither the sync option PruneLast nor the sync
+// option Prune=false. Every other object must have at least one of these two options.
 func TestRightsArePrunedFirst(t *testing.T) {
 	for name, file := range findExamples(t) {
 		for environment, bundle := range generateBundles(t, read(t, file)) {

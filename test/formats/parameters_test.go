@@ -20,10 +20,10 @@ import (
 )
 
 // otherValues lists new values for parameters. A parameter is a scalar of a generated object, whose value is copied from
-// a field of the document. The path of this field is the key of the parameter. The values for "quota.cpu" are for all
-// parameters whose key ends with ".quota.cpu", and the values for "" are for parameters without an entry of their own. A
-// parameter gets the first value that its schema allows and that differs from its current value. Quotas get large values
-// and requests get small values, so that the requests fit into the quotas.
+// a field of the document. The key of the parameter is the path of this field. The entry "quota.cpu" applies to all
+// parameters whose key ends with ".quota.cpu", and the entry "" applies to all parameters that no other entry matches.
+// From its entry, a parameter gets the first value that differs from the current value and that the schema of the
+// parameter allows. Quotas get large values and requests get small values, so that the requests fit into the quotas.
 var otherValues = map[string][]any{
 	"quota.cpu":    {900001}, // 900000 would become 900k in objects
 	"quota.memory": {"900Ti"},

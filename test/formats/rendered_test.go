@@ -36,8 +36,8 @@ func findExamples(t *testing.T) map[string]string {
 	return found
 }
 
-// generateBundles returns the bundles of a document by environment. If the document has no environments, the only key
-// is ".".
+// generateBundles returns the bundles of a document. The keys are the names of the environments. If the document has
+// no environments, the only key is ".".
 func generateBundles(t *testing.T, layers ...generator.Input) map[string]bundles.Bundle {
 	t.Helper()
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: layers})

@@ -230,7 +230,7 @@ func (c *cluster) measureChanges(t testing.TB) []time.Duration {
 	return times
 }
 
-// endJobs sets the condition Complete of TrainJobs at a constant rate, and returns the times at which the API server had
+// endJobs sets the condition Complete of TrainJobs at a constant rate, and returns the times at which the API server
 // accepted the changes.
 func (c *cluster) endJobs(t testing.TB) map[types.NamespacedName]time.Time {
 	ended := map[types.NamespacedName]time.Time{}

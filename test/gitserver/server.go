@@ -117,8 +117,8 @@ func (s *Server) startHTTP(address string, handler http.Handler) error {
 	return nil
 }
 
-// count is a wrapper that counts all HTTP requests. A separate counter counts only the requests for a
-// pack. A pack is the file in which Git sends objects.
+// count wraps a handler, and counts all HTTP requests. In addition, it counts the requests for a pack
+// separately. A pack is the file in which Git sends objects.
 func (s *Server) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.requests.Add(1)
@@ -143,7 +143,8 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 	})
 }
 
-// maxPush is the maximum size, in bytes, of a push that Git sends without a Content-Length.
+// maxPush is the maximum size, in bytes, of a push without a Content-Length. The server refuses such a push if it is
+// larger.
 const maxPush = 64 << 20
 
 // withLength sets the length of requests that lack the header Content-Length, because CGI programs need the

@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard"
 )
 
-// Grafana is the content of the folder grafana/: metrics, labels, exporters, recording rules and
-// alerts, each by name.
+// Grafana is the content of the folder grafana/. The keys of the first five maps are the names of
+// metrics, labels, exporters, recording rules and alerts.
 type Grafana struct {
 	Metrics map[string]Metric `json:"metrics"`
 	Labels  map[string]Label  `json:"labels"`
@@ -29,7 +29,7 @@ type Grafana struct {
 	// alerts.
 	Groups []Group `json:"-"`
 
-	// Controller is true if the rules are for clusters with trainyard's controller.
+	// Controller is true if Groups, Records and Alerts contain the rules for clusters with trainyard's controller.
 	Controller bool `json:"-"`
 
 	alone []Group // the rules for clusters without trainyard's controller
@@ -66,7 +66,7 @@ type Record struct {
 }
 
 // Sample is a test case of a recording rule: input series in promtool's notation, the time of evaluation, and the expected
-// values by their labels.
+// values. The key of an expected value contains the labels of its series.
 type Sample struct {
 	Series map[string]string
 	At     string
@@ -134,7 +134,7 @@ func ruleGroups(grafana cue.Value, runbooks string, controller bool) ([]Group, e
 	return all, nil
 }
 
-// Alone returns the rules for clusters without trainyard's controller.
+// Alone returns a copy of g with the rules for clusters without trainyard's controller.
 func (g Grafana) Alone() Grafana {
 	g.Controller, g.Groups, g.Records, g.Alerts = false, g.alone, maps.Clone(g.Records), maps.Clone(g.Alerts)
 	for name, r := range g.Records {

@@ -17,8 +17,8 @@ type source struct {
 	variables string   // NAME=VALUE..., environment variables of the compilation
 }
 
-// horovodPackage is the package Horovod, compiled with MPI. If Horovod contained Gloo, it could use Gloo instead
-// of MPI. Therefore Horovod is compiled without Gloo. Horovod's setup.py needs python3-cffi.
+// horovodPackage is the package Horovod, compiled with MPI. The compilation leaves out Gloo, because Horovod
+// could otherwise use Gloo instead of MPI. Horovod's setup.py needs the Debian package python3-cffi.
 var horovodPackage = source{
 	name: "horovod==0.28.1",
 	packages: []string{
@@ -59,8 +59,8 @@ func (s source) compileWheel(ctx context.Context, dir string) (string, error) {
 	return wheel, os.Rename(built, wheel)
 }
 
-// compileHooks returns hooks for mmdebstrap. The hooks of mmdebstrap compile the Python package after all Debian
-// packages are installed. The compilation needs no access to the network.
+// compileHooks returns hooks that mmdebstrap runs after it has installed all Debian packages. The hooks compile
+// the Python package. The compilation needs no access to the network.
 func (s source) compileHooks(sources, out string) []string {
 	build := "mkdir /source /wheel; tar -x -f /source.tar.gz -C /source --strip-components=1; cd /source; " +
 		"LDFLAGS=-s MAKEFLAGS=-j$(nproc) " + s.variables + " python3 setup.py --quiet bdist_wheel --dist-dir /wheel"

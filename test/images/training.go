@@ -2,7 +2,7 @@ package images
 
 // Tolerance is the accepted relative difference between two results of a training. In double precision, a different
 // order of additions changes losses and parameters by less than Tolerance, as train.py explains. If a gradient is
-// lost, losses and parameters change by more than 0.01.
+// missing, losses and parameters change by more than 0.01.
 const Tolerance = 1e-9
 
 // TrainingResult is the content of the file that train.py writes with --out.

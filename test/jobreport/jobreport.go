@@ -1,5 +1,6 @@
-// Package jobreport checks the annotations, the events and the metrics in which trainyard's controller reports on
-// TrainJobs. The controller must run in the process of the test, because CheckValue reads the metrics of this process.
+// Package jobreport checks the annotations, the events and the metrics with which trainyard's controller reports the
+// state of TrainJobs. The controller must run in the process of the test, because CheckValue reads the metrics of this
+// process.
 package jobreport
 
 import (

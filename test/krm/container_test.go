@@ -17,8 +17,8 @@ import (
 // nobodyID is the id of the user that examples/images/fn.Dockerfile sets.
 const nobodyID = 65534
 
-// TestContainer runs trainyard-fn as a container of examples/images/fn.Dockerfile would run it. The program runs
-// as the user "nobody" and without arguments, and its root folder contains no other file.
+// TestContainer runs trainyard-fn under the same conditions as in a container of examples/images/fn.Dockerfile:
+// as the user "nobody", without arguments, and with a root folder that contains only this program.
 func TestContainer(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can change the root folder of a program")

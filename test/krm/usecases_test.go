@@ -40,8 +40,8 @@ type useCase struct {
 	want  func(t *testing.T, w workspace) map[string]any
 }
 
-// useCases returns use cases with the replacement requireRun, so that the build fails if kustomize skips
-// functions.
+// useCases returns the tested use cases. Each use case contains the replacement requireRun, so the build
+// fails if kustomize skips functions.
 func useCases() map[string]useCase {
 	return map[string]useCase{
 		"generator": {
@@ -138,8 +138,8 @@ func newQuota(spec, manager string) string {
 	return "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: team, labels: {app.kubernetes.io/managed-by: " + manager + "}}\nspec: " + spec + "\n"
 }
 
-// TestValidatorAcceptsUnknownFields: the validator must accept objects with an unknown kind or
-// unknown fields if trainyard has not generated them. A newer cluster may support such kinds and
+// TestValidatorAcceptsUnknownFields: the validator must accept objects that trainyard has not
+// generated, even if their kinds or fields are unknown. A newer cluster may support such kinds and
 // fields.
 func TestValidatorAcceptsUnknownFields(t *testing.T) {
 	w := newWorkspace(t)

@@ -10,8 +10,8 @@ import (
 const name = "test"
 
 // Write writes a kubeconfig with one cluster and one user to the file "path". The argument "server" is the URL of the API
-// server, and "token" is the bearer token of the user. The argument "authority" is the certificate, in PEM form, of the
-// authority that signed the server's certificate. For a server without TLS, the argument "authority" is empty.
+// server, and "token" is the bearer token of the user. The argument "authority" is the PEM-encoded CA certificate for the
+// server, or empty for a server without TLS.
 func Write(path, server string, authority []byte, token string) error {
 	return clientcmd.WriteToFile(api.Config{
 		Clusters:       map[string]*api.Cluster{name: {Server: server, CertificateAuthorityData: authority}},

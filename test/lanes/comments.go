@@ -15,7 +15,7 @@ import (
 	"cuelang.org/go/cue/parser"
 )
 
-// hasCode reports whether a file contains code whose comments cannot change what the code does.
+// hasCode reports whether a file contains Go or CUE code, which keepsCode can compare without the comments.
 func hasCode(path string) bool {
 	return strings.HasSuffix(path, ".go") || strings.HasSuffix(path, ".cue")
 }
@@ -90,8 +90,9 @@ func cueCode(source []byte) string {
 	return string(text)
 }
 
-// goCode returns the tokens of a Go file without its comments, except for directives such as //go:embed. A file with an
-// example test is returned unchanged, because the comment "Output:" of an example test is the expected result.
+// goCode returns the tokens of a Go file, including directives such as //go:embed, but without other comments. A
+// file with an example test is returned unchanged, because the comment "Output:" of an example test is the expected
+// result.
 func goCode(source []byte) string {
 	if bytes.Contains(source, []byte("// Output:")) {
 		return string(source)

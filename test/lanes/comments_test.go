@@ -2,9 +2,9 @@ package lanes
 
 import "testing"
 
-// TestCommentsAreNoInput checks that a changed comment in a Go or CUE file makes a lane stale only if the lane's input is
-// the whole repository, or if the file is a CUE file and the lane runs the tests of the product. If code or a directive
-// changes, every lane with the file as an input must become stale.
+// TestCommentsAreNoInput changes comments and code. If a comment in a Go file changes, only lanes whose input is the
+// whole repository must become stale. If a comment in a CUE file changes, lanes that run the tests of the product must
+// also become stale. If code or a directive changes, every lane with the file as an input must become stale.
 func TestCommentsAreNoInput(t *testing.T) {
 	const file = "//go:build linux\n\npackage a\n\n// A is one.\nconst A = 1 // one\n"
 	for name, test := range map[string]struct {

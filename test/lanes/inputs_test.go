@@ -31,8 +31,8 @@ type excuse struct {
 // e2eLanes lists the lanes that run tests of test/e2e, but not its benchmarks.
 var e2eLanes = []string{"smoke", "e2e", "hosts", "sdk", "e2e-horovod"}
 
-// excuses lists packages that lanes import, although the packages are not inputs of these lanes. The packages in
-// byRendered are not in excuses.
+// excuses lists packages that lanes import, although the packages are not inputs of these lanes. byRendered
+// lists further such packages, for the lanes that have bundles/rendered as an input.
 var excuses = []excuse{
 	{"test/bench", e2eLanes, "only BenchmarkMPI uses test/bench, and these lanes run no benchmarks"},
 	{"test/bench/workload", []string{"bench-mpi"}, "test/bench/mpi.go does not use workloads"},
@@ -100,8 +100,9 @@ func listPackages(t *testing.T) map[string]pkg {
 	}
 }
 
-// covers reports whether the inputs of a lane contain a folder, and the exceptions of the lane do not contain it.
-// The input embed.go contains the root package, because the root package consists only of this file.
+// covers reports whether a folder is below the inputs of a lane, but not below the exceptions of the lane. If
+// embed.go is an input, covers also returns true for the root folder, because the package in the root folder
+// consists only of embed.go.
 func (l Lane) covers(folder string) bool {
 	contains := func(input string) bool {
 		return isWithin(folder, input) || folder == "." && input == "embed.go"
@@ -196,8 +197,9 @@ func TestInputsCoverImports(t *testing.T) {
 	}
 }
 
-// TestProductTestsAreInputs checks that productLanes contains every lane whose command tests a package in productFolders. A
-// lane that tests a package must become stale when a test in the package changes.
+// TestProductTestsAreInputs checks that productLanes contains every lane whose command tests a package in productFolders.
+// If such a lane were missing from productLanes, it would ignore the tests in productFolders, and would not become stale
+// when one of these tests changes.
 func TestProductTestsAreInputs(t *testing.T) {
 	all := listPackages(t)
 	for _, m := range lanePattern.FindAllStringSubmatch(read(t, "Makefile"), -1) {

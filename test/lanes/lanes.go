@@ -17,30 +17,30 @@ type Lane struct {
 	Except []string // files and folders below Inputs whose change cannot change the result
 }
 
-// objects is the list of inputs for lanes that apply generated objects. The list "objects" contains
-// bundles/rendered instead of the generator's Go packages, because `make test` checks that
-// bundles/rendered equals the generator's output.
+// objects is the list of inputs for lanes that apply generated objects. The list contains
+// bundles/rendered instead of the generator's Go packages. `make test` checks that bundles/rendered
+// equals the generator's output, so every change of the output also changes bundles/rendered.
 var objects = []string{"runtimes", "policies", "schemas", "generator/objects", "bundles/rendered", "api/v1alpha1", "api/message", "test/build", "test/poll", "test/process", "test/repo", "test/upstream", "tools", "go.mod"}
 
-// pods is the list of inputs for the lanes that run pods. The tests of lanes that run pods read the
-// states of TrainJobs with the package api/jobs.
+// pods is the list of inputs for the lanes that run pods. The list contains the folder api, because
+// the tests of these lanes use the package api/jobs to read the states of TrainJobs.
 var pods = append([]string{"api", "test/cluster", "test/images"}, objects...)
 
-// cue lists the file embed.go, and some of the folders with CUE files that embed.go embeds. The list "cue" does not
-// contain the generator and the policies, because the inputs of the lanes that use the list already contain them.
+// cue lists the file embed.go, and the folders from which embed.go embeds CUE files. The folders generator and
+// policies are missing from this list, because every lane that uses the list names these two folders itself.
 var cue = []string{"embed.go", "runtimes", "schemas", "grafana"}
 
-// productFolders lists folders with packages of the product. Only the lanes in productLanes run the tests in
-// productFolders. Lanes that are not in productLanes use the packages in productFolders without their tests. Therefore,
-// a change of a test in productFolders, or of its data, makes only the lanes in productLanes stale. productFolders does
-// not contain the folder bundles, because the lane "bench" runs a benchmark in this folder. productFolders does not
-// contain the folder policies, because test/controlplane reads policies/testdata.
+// productFolders lists folders with packages of the product. Only the lanes in productLanes run the tests in these
+// folders. Other lanes use the packages, but do not run their tests. Therefore, a change of a test, or of its data,
+// makes only the lanes in productLanes stale. Two folders are missing from the list, because other lanes need their
+// test files. In the folder bundles, the lane "bench" runs a benchmark. From the folder policies, test/controlplane
+// reads policies/testdata.
 var (
 	productFolders = []string{"api", "cmd", "controller", "generator"}
 	productLanes   = []string{"test", "race", "fuzz"}
 )
 
-// ignores returns true if a file cannot influence the result of a lane, although an input of the lane contains the file.
+// ignores reports whether a file below the inputs of a lane cannot influence the result of the lane.
 func (l Lane) ignores(path string) bool {
 	isIn := func(folder string) bool { return isWithin(path, folder) }
 	isTest := strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/testdata/")
@@ -49,14 +49,15 @@ func (l Lane) ignores(path string) bool {
 }
 
 // readsComments reports whether comments in a file are an input of a lane. Comments in Go files are inputs only of lanes
-// that test the whole repository. Comments in CUE files are also inputs of the lanes in productLanes, because comments in
-// schemas/platform become descriptions of fields and parts of messages, which tests of the product compare.
+// that test the whole repository. Comments in CUE files are also inputs of the lanes in productLanes: the product copies
+// comments from schemas/platform into messages and into the descriptions of fields, and tests of the product compare
+// these texts with expected texts.
 func (l Lane) readsComments(path string) bool {
 	return slices.Contains(l.Inputs, ".") || strings.HasSuffix(path, ".cue") && slices.Contains(productLanes, l.Name)
 }
 
-// benchTests lists files with tests of the benchmarks' own code. The benchmarks do not run the
-// tests in benchTests.
+// benchTests lists files with tests of the benchmarks' own code. The lanes bench and bench-mpi do
+// not run these tests, so a change of these files does not make the two lanes stale.
 var benchTests = []string{"test/bench/bench_test.go", "test/bench/parity_test.go", "test/bench/report_test.go"}
 
 const (
@@ -96,16 +97,16 @@ const diagnosis = "api/jobs/diagnosis"
 
 var diagnosing = []string{"test", "e2e", "kueue", "gitops", "race", "fuzz", "bench-jobs"}
 
-// sources is the path of the folder with the controller of TrainJobSources. The lanes in withoutSources also start
-// the controller of TrainJobSources, because one program contains both controllers. Although it starts, a change of
-// this folder does not make these lanes stale: in them, no TrainJobSource exists, so only the setup of the
-// controller runs.
+// sources is the path of the folder with the controller of TrainJobSources. The lanes in withoutSources start this
+// controller together with the controller of TrainJobs, because both are in one program. However, these lanes
+// create no TrainJobSource, so only the setup of the controller runs. Therefore, a change of this folder does not
+// make these lanes stale.
 const sources = "controller/trainjobsource"
 
 var withoutSources = []string{"e2e", "kueue", "bench-jobs"}
 
 // exceptions returns files and folders that are below the inputs of a lane, but cannot change the result of the lane.
-// listLanes does not contain these files and folders, because they are the same for many lanes.
+// The function All adds them to the exceptions that listLanes defines.
 func exceptions(l Lane) (found []string) {
 	hasInput := func(input string) bool { return slices.Contains(l.Inputs, input) }
 	if hasInput(".") {

@@ -15,11 +15,11 @@ const moduleFile = "go.mod"
 // A lane that tests the whole repository depends on the whole file go.mod, so usesModules returns false.
 func (l Lane) usesModules() bool { return slices.Contains(l.Inputs, moduleFile) }
 
-// keepsModules reports whether the commit "after" requires the same versions of Go and its toolchain as the commit
-// "before", and all modules of "before" in the same versions. The commit "after" may also require new modules, because a
-// new module alone changes no package of a lane. If a package imported a new module, the source code of the package would
-// have changed too. If a new module raised the version of another module, the module file would contain the raised
-// version (https://go.dev/ref/mod#go-mod-file-go), and keepsModules would return false.
+// keepsModules compares the go.mod files of two commits. It reports whether the commit "after" keeps the versions of Go,
+// of its toolchain and of all modules that the commit "before" requires. The commit "after" may also require new modules,
+// because they can influence a lane only if something else changes too. If a package imports a new module, the source
+// code of the package has changed too. If a new module raises the version of another module, the module file contains the
+// raised version (https://go.dev/ref/mod#go-mod-file-go), so keepsModules returns false.
 func (r Repository) keepsModules(ctx context.Context, before, after string) (bool, error) {
 	old, err := r.readModules(ctx, before)
 	if err != nil {

@@ -49,10 +49,10 @@ func (r Repository) Records() (map[string]Record, error) {
 }
 
 // keepsInputs reports whether two commits contain the same inputs of a lane, and the same recipe for the lane in the
-// Makefile. The comparison leaves out comments in a file if readsComments returns false for it. The comparison also
-// leaves out the files that contain the records, because each recorded run changes these files. If usesModules returns
-// true for the lane, keepsInputs compares only the module versions in the two go.mod files, and not the rest of these
-// files.
+// Makefile. If readsComments returns false for a Go or CUE file, the comparison leaves out the comments in this file.
+// The comparison also leaves out the files that contain the records, because each recorded run changes these files. If
+// usesModules returns true for the lane, keepsInputs compares only the module versions in the two go.mod files, and
+// not the rest of these files.
 func (r Repository) keepsInputs(ctx context.Context, lane Lane, before, after string) (bool, error) {
 	withCode, others, err := r.changedInputs(ctx, lane, before, after)
 	if err != nil || len(others) > 0 {
@@ -73,7 +73,7 @@ func (r Repository) keepsInputs(ctx context.Context, lane Lane, before, after st
 }
 
 // changedInputs lists the inputs of a lane that differ between two commits. The list withCode contains the changed Go
-// and CUE files, if their comments are no input of the lane. The list "others" contains the other changed inputs. If
+// and CUE files whose comments are not inputs of the lane. The list "others" contains the other changed inputs. If
 // the lane uses only the versions in go.mod, neither list contains go.mod, because keepsModules compares these
 // versions.
 func (r Repository) changedInputs(ctx context.Context, lane Lane, before, after string) (withCode, others []string, err error) {
@@ -130,8 +130,8 @@ func (r Repository) Run(ctx context.Context, lane Lane, command []string) error 
 	return r.write(lane, Record{commit, start.Format(time.DateOnly), int(duration.Seconds())})
 }
 
-// describeObstacle returns the reason why a run cannot be recorded, or "". The argument "commit" is the last commit at the start of the
-// run.
+// describeObstacle returns the reason why a run cannot be recorded, or "". The argument "commit" is the commit that was
+// checked out when the run started.
 func (r Repository) describeObstacle(ctx context.Context, lane Lane, commit string) string {
 	keeps, err := r.keepsInputs(ctx, lane, commit, "HEAD")
 	if err != nil {

@@ -61,7 +61,8 @@ func TestLanesStaleRunsStaleLanes(t *testing.T) {
 }
 
 // TestContinuousIntegrationRunsSmoke runs .ci/run in a temporary folder, and checks which make targets it runs. In this
-// test, scripts replace the program make, the list of stale lanes, and the check whether the machine can run pods.
+// test, scripts replace make, the program that lists the stale lanes, and the program that checks whether the machine
+// can run pods.
 func TestContinuousIntegrationRunsSmoke(t *testing.T) {
 	const (
 		all     = "make test, all trainers\nmake lint\n"

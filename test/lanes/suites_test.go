@@ -23,9 +23,10 @@ type suite struct {
 	runs      bool     // whether a test runs without these variables
 }
 
-// inspect describes the package that consists of the given files. inspect assumes that a test is skipped if one function
-// reads a variable TRAINYARD_... and can also call Skip or Exit. The function that reads the variable can be the test
-// itself, or a function that the test calls directly or indirectly. inspect identifies functions only by their names.
+// inspect describes the package that consists of the given files. inspect assumes that a function skips tests if it
+// reads a variable TRAINYARD_... and can call Skip or Exit. inspect counts a test as skipped if the test or
+// TestMain is such a function, or calls such a function directly or indirectly. inspect identifies functions only
+// by their names.
 func inspect(t *testing.T, files map[string]string) suite {
 	t.Helper()
 	var s suite

@@ -82,8 +82,8 @@ func TestCUEIsFormatted(t *testing.T) {
 }
 
 // TestCUEFieldsAreDocumented checks that definitions, and all fields in schemas, have comments. The comment of a
-// field in a schema must also contain the source of its rule. Comments in schemas appear in the documentation and
-// in messages to users.
+// field in a schema must also name the source of the field's rule, after the word "Source:" or "Requirement:".
+// Comments in schemas appear in the documentation and in messages to users.
 func TestCUEFieldsAreDocumented(t *testing.T) {
 	for _, file := range cueFiles(t) {
 		parsed, err := cueparser.ParseFile(file, read(t, file), cueparser.ParseComments)

@@ -98,10 +98,11 @@ func (b ban) listViolations(all []pkg) []string {
 	return found
 }
 
-// bannedImports returns the imports of the package p, for a comparison with the pattern "target". If the target is in
-// this repository or in CUE, bannedImports returns direct and indirect imports. For any other target, bannedImports
-// returns only direct imports, because this project cannot change the imports of other modules. As an exception,
-// commands may import CUE indirectly, through the generator.
+// bannedImports returns the imports of the package p that must not match the pattern "target". If the pattern is
+// for packages of this repository or of CUE, bannedImports returns all direct and indirect imports. For all
+// other patterns, it returns only the direct imports, because this project cannot change the imports of other
+// modules. Commands may import CUE indirectly, through the generator. Therefore, if p is a command and the
+// pattern is for packages of CUE, bannedImports also returns only the direct imports.
 func (target pattern) bannedImports(from pattern, p pkg) []string {
 	isCommand := strings.HasPrefix(from.path, module+"/cmd")
 	if strings.HasPrefix(target.path, module) || strings.HasPrefix(target.path, "cuelang.org") && !isCommand {

@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// packageNames maps Debian packages to their names in README.md, if these names differ.
+// packageNames maps some Debian packages to their names in the lists of README.md and tools/packages.sh. All other
+// packages have their Debian names in these lists.
 var packageNames = map[string]string{"openssh-server": "sshd", "openmpi-bin": "Open MPI", "prometheus": "Prometheus", "nodejs": "Node.js"}
 
 // TestPackagesAreListed checks that README.md, and the comment in tools/packages.sh, name the Debian packages that

@@ -9,8 +9,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// testedScenarios contains the beginning of a table cell in docs/scenarios.md for each scenario that must
-// have a test.
+// testedScenarios lists the scenarios that must have a test. Each entry is the beginning of a table cell
+// in docs/scenarios.md.
 var testedScenarios = []string{
 	"a team can neither see nor change", "the pods of a TrainJob over the quota", "network policies isolate real pods", "viewers can neither submit",
 	"resource quota boundary", "network policy conflicts", "Istio service mesh conflicts", "slot configuration mismatch",

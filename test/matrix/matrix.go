@@ -42,7 +42,7 @@ func Editors(objs []client.Object, tenant string) []string {
 	return groups
 }
 
-// Runtimes returns the runtimes with MPI among the given objects, and leaves out all other objects.
+// Runtimes returns the MPI runtimes among the given objects.
 func Runtimes(objs []client.Object) []client.Object {
 	return slices.DeleteFunc(slices.Clone(objs), func(obj client.Object) bool {
 		_, mpi, _ := unstructured.NestedMap(obj.(*unstructured.Unstructured).Object, "spec", "mlPolicy", "mpi")
@@ -74,7 +74,8 @@ func trainJob(name, namespace, queue string, runtime client.Object) *unstructure
 	}}
 }
 
-// listsRuntime reports whether a tenant lists a runtime, according to the parameters of the admission policy.
+// listsRuntime reports whether a tenant may use a runtime. The tenant's ConfigMap with parameters of the admission
+// policy must list the runtime. A TrainingRuntime must also be in the tenant's namespace.
 func listsRuntime(objs []client.Object, tenant string, runtime client.Object) bool {
 	return slices.ContainsFunc(objs, func(obj client.Object) bool {
 		listed, _, _ := unstructured.NestedString(obj.(*unstructured.Unstructured).Object, "data", runtime.GetName()+".kind")

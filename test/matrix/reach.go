@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// CanConnect returns an error if the network policies of a namespace prevent a pod from opening a TCP connection to a
-// port of another pod in the same namespace. CanConnect ignores peers with an IP block or a namespace selector. An
-// empty pod selector selects all pods. Source: the documentation of Kubernetes about network policies.
+// CanConnect checks a TCP connection between two pods of a namespace. It returns an error if the network policies of
+// the namespace prevent the connection to the given port. CanConnect ignores peers with an IP block or a namespace
+// selector. An empty pod selector selects all pods. Source: the documentation of Kubernetes about network policies.
 func CanConnect(policies []networkingv1.NetworkPolicy, from, to *corev1.Pod, port int32) error {
 	for _, side := range []struct {
 		direction networkingv1.PolicyType

@@ -37,8 +37,9 @@ func TestChartsAreInstalledFromRegistries(t *testing.T) {
 	}
 }
 
-// TestVersionsStay: `trainyard publish helm` refuses to replace a chart with a different chart of the same version,
-// both in a registry and as a file. With the flag --force, the command replaces the chart.
+// TestVersionsStay: if a registry or a folder already contains a different chart with the same name and version,
+// `trainyard publish helm` must refuse to replace this chart. With the flag --force, the command must replace the
+// chart.
 func TestVersionsStay(t *testing.T) {
 	w := startRegistry(t, repo.Build(t), nil)
 	dir, layer := t.TempDir(), filepath.Join(t.TempDir(), "layer.yaml")

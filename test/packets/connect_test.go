@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// connectTimeout is much longer than a successful connection, which takes milliseconds. While the policy agent is busy,
-// a packet can remain unanswered. The kernel resends the packet after 1 and 3 seconds, so the connection can take a few
-// seconds.
+// connectTimeout limits the time for opening a connection, and the time for the response. Usually, a connection takes
+// milliseconds. While the policy agent is busy, a packet can remain unanswered. The kernel resends the packet after 1
+// and 3 seconds, so a connection can then take a few seconds.
 const connectTimeout = 5 * time.Second
 
-// listenPorts lists the ports on which the hosts of testHosts listen: SSH, two ports that ranks could use, and
-// ports that the platform document anyPort allows.
+// listenPorts lists the ports on which all hosts in testHosts listen: port 2222 for SSH, port 40000 as an
+// example of a port of a rank, and the ports in the platform document anyPort.
 var listenPorts = []string{"53/udp", "53/tcp", "443/tcp", "2222/tcp", "5000/tcp", "6443/tcp", "9400/tcp", "40000/tcp", "40000/udp"}
 
 func (n *network) listen(t *testing.T, ports []string) {

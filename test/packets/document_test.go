@@ -19,8 +19,8 @@ import (
 // allows.
 const pagePath = "docs/networks.md"
 
-// anyPort and pinned are the paths of the platform documents in docs/networks.md that the tests
-// use.
+// anyPort and pinned are the file names of two platform documents. The tests read the documents
+// from the code blocks with these file names in docs/networks.md.
 const (
 	anyPort = "/tmp/networks.yaml"
 	pinned  = "/tmp/ports.yaml"

@@ -20,8 +20,8 @@ import (
 	"github.com/trainyard/trainyard/test/podrunner"
 )
 
-// runMPI runs sshd, preflight (the check that SSH reaches all hosts) and mpirun on two hosts, as the pods of a document's
-// runtime do. runMPI uses the programs that are installed on this machine.
+// runMPI runs containers of a document's runtime on two hosts. The node runs sshd. The launcher runs preflight (the check
+// that SSH reaches all hosts), and then mpirun. The containers use the programs that are installed on this machine.
 func runMPI(t *testing.T, document string, launcher, node *host) {
 	secret, hosts := t.TempDir(), t.TempDir()
 	for name, content := range podrunner.SSHKeys(t) {

@@ -50,7 +50,8 @@ func newNetwork(t *testing.T, number int, address string) *network {
 	return n
 }
 
-// runInside calls a function whose sockets and processes stay in the network namespace.
+// runInside calls the function "do" inside the network namespace. Sockets and processes that the function creates stay
+// in this namespace after the function has returned.
 func (n *network) runInside(t testing.TB, do func()) {
 	t.Helper()
 	onLockedThread(t, func() {
@@ -62,8 +63,8 @@ func (n *network) runInside(t testing.TB, do func()) {
 	})
 }
 
-// onLockedThread calls a function that may change the network namespace of its thread, and then restores the
-// namespace.
+// onLockedThread calls the function "do", which may change the network namespace of the current thread.
+// After the function returns, onLockedThread restores the namespace.
 func onLockedThread(t testing.TB, do func()) {
 	t.Helper()
 	runtime.LockOSThread()

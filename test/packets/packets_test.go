@@ -129,8 +129,8 @@ func (w *testbed) testConflicts(t *testing.T) {
 	})
 }
 
-// newPolicy returns a policy that isolates the selected pods, and allows connections from pods that match "from" and
-// to pods that match "to".
+// newPolicy returns a policy that isolates the selected pods. The policy allows only connections from the pods that
+// "from" selects, and connections to the pods that "to" selects.
 func newPolicy(namespace, name string, selector *metav1.LabelSelector, from, to []metav1.LabelSelector) *networkingv1.NetworkPolicy {
 	p := &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},

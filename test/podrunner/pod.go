@@ -60,7 +60,7 @@ func (p *Pod) AddHost(address, name string) {
 	}
 }
 
-// Volume returns the folder of the machine that contains the files of the pod's volume with the given name.
+// Volume returns the path of a folder on the machine. The folder contains the files of the named volume.
 func (p *Pod) Volume(name string) string {
 	return p.volumes[name]
 }

@@ -31,8 +31,8 @@ func TestPreflightWritesHydraHostfile(t *testing.T) {
 	}
 }
 
-// TestPreflightDoesNotCountTheLauncher: preflight must not run the slots command on the launcher. The command would run in
-// an init container, and could not count the CPUs and GPUs of the launcher's main container.
+// TestPreflightDoesNotCountTheLauncher: on the launcher, preflight must not run the command that counts slots. The command
+// would run in an init container, and could not count the CPUs and GPUs of the launcher's main container.
 func TestPreflightDoesNotCountTheLauncher(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 1, testPlatform{})

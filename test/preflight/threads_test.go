@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// runFile runs a script of the launcher, and returns the script's output. The script finds a fake program nproc, which
-// prints the value of OMP_NUM_THREADS, or 8 if this variable is not set.
+// runFile runs a script of the launcher, and returns the script's output. The script runs with a fake program nproc,
+// which prints the value of OMP_NUM_THREADS, or 8 if this variable is not set.
 func runFile(t *testing.T, j *job, env []string, script string, args ...string) string {
 	t.Helper()
 	programs := t.TempDir()

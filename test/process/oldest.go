@@ -8,10 +8,10 @@ import (
 	"strconv"
 )
 
-// Oldest returns the id of the oldest process whose control group has the text "group" in its path. If "group"
-// identifies a pod, Oldest returns the pod's first process. The first process holds the pod's namespaces open, and
-// therefore lives as long as the pod. All other processes of the pod can end at any time. Oldest works only on Linux,
-// because it reads /proc.
+// Oldest returns the id of the oldest process in the control groups whose path contains the argument "group". If
+// only the control groups of one pod have "group" in their paths, Oldest returns the pod's first process. The first
+// process holds the pod's namespaces open, and therefore lives as long as the pod. All other processes of the pod
+// can end at any time. Oldest works only on Linux, because it reads /proc.
 func Oldest(group string) (int, error) { return oldestBelow("/proc", group) }
 
 // oldestBelow implements the function Oldest. The argument "proc" is the path of /proc.

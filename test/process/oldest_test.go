@@ -33,8 +33,8 @@ func TestOldestProcessOfAGroupIsFound(t *testing.T) {
 			}
 		}
 	}
-	// The process with the id 1 has no file "stat", which contains the start time. The file is also
-	// missing if a process ends before oldestBelow reads the start time.
+	// The process with the id 1 has no file "stat", as if the process had ended before oldestBelow
+	// reads the start time from this file.
 	if err := os.Mkdir(filepath.Join(proc, "1"), 0o700); err != nil {
 		t.Fatal(err)
 	}

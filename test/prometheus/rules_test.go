@@ -131,7 +131,7 @@ func runPromtool(t *testing.T, arguments ...string) (string, error) {
 }
 
 // ruleFile writes a rule file and returns its path. The file contains all rules if no names are given. Otherwise, it
-// contains the named rules and the rules whose series they query.
+// contains only the named rules and the rules that the named rules need.
 func ruleFile(t *testing.T, o grafanadata.Grafana, names ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "rules.json")
@@ -139,8 +139,9 @@ func ruleFile(t *testing.T, o grafanadata.Grafana, names ...string) string {
 	return file
 }
 
-// selectGroups returns the groups with the named rules and the rules that they need, or with all rules if no names
-// are given. A test case with all rules would take much longer than a test case with the needed rules.
+// selectGroups removes rules that a test case does not need, because a test case with all rules takes much
+// longer. The returned groups contain the named rules, and the rules whose series the named rules query,
+// directly or indirectly. If no names are given, selectGroups returns all rules.
 func selectGroups(o grafanadata.Grafana, names []string) []grafanadata.Group {
 	all, needed := ruleExpressions(o), map[string]bool{}
 	var need func(name string)
@@ -231,8 +232,9 @@ func (c *caseFiles) addNever(t *testing.T, name, what string, e grafanadata.Case
 	})
 }
 
-// addInhibited adds a test case in which the alert "other" inhibits the alert "name". The condition of the inhibited alert
-// must hold, but the inhibited alert must not fire. All further alerts that can inhibit it must be inactive.
+// addInhibited adds a test case in which the alert "other" inhibits the alert "name". The condition of the alert "name"
+// must hold, but the alert must not fire. No other alert may inhibit the alert "name", so all other alerts in
+// a.InhibitedBy must be inactive.
 func (c *caseFiles) addInhibited(t *testing.T, name string, a grafanadata.Alert, other string) {
 	t.Helper()
 	e := a.Tests.Inhibited[other]
@@ -243,8 +245,8 @@ func (c *caseFiles) addInhibited(t *testing.T, name string, a grafanadata.Alert,
 	})
 }
 
-// addPending adds a test case in which an alert must fire although one of its inhibiting alerts is pending. Alerts
-// inhibit other alerts only while they fire.
+// addPending adds a test case in which an alert in a.InhibitedBy is pending. Only firing alerts inhibit other
+// alerts, so the alert "name" must fire.
 func (c *caseFiles) addPending(t *testing.T, name string, a grafanadata.Alert) {
 	t.Helper()
 	e := a.Tests.Pending

@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/test/grafanadata"
 )
 
-// Scrape starts Prometheus, and stores its files in the folder "dir". Prometheus scrapes the program at the given address
-// every second, and evaluates all rules. The target has the labels that prometheus-operator adds for a pod of
+// Scrape starts Prometheus, which stores its files in the folder "dir". Prometheus scrapes the program at the given
+// address every second, and evaluates all rules. The target has the labels that prometheus-operator adds for a pod of
 // trainyard-controller.
 func Scrape(ctx context.Context, dir string, g grafanadata.Grafana, address string) (*Server, error) {
 	s := &Server{dir: dir}

@@ -28,9 +28,9 @@ type Server struct {
 	child *process.Child
 }
 
-// Start starts Prometheus with the recorded series, and stores its files in the folder "dir". Before that, Start evaluates
-// the recording rules for the time range of the recorded series. Start evaluates one stage of rules after another, because
-// the rules of a stage use the results of earlier stages.
+// Start starts Prometheus with the recorded series and with the results of the recording rules for the same time range.
+// Prometheus stores its files in the folder "dir". Start evaluates one stage of rules after another, because the rules of
+// a stage use the results of earlier stages.
 func Start(ctx context.Context, dir string, g grafanadata.Grafana) (*Server, error) {
 	s := &Server{dir: dir}
 	if err := s.writeRecorded(); err != nil {
@@ -50,8 +50,8 @@ func Start(ctx context.Context, dir string, g grafanadata.Grafana) (*Server, err
 	return s, s.start(ctx)
 }
 
-// ruleStages divides the recording rules into stages. Each rule queries only the results of rules
-// in earlier stages.
+// ruleStages divides the recording rules into stages. A rule may query the results of rules in
+// earlier stages, but not the results of other rules in its own stage.
 func ruleStages(g grafanadata.Grafana) [][]grafanadata.Group {
 	var all [][]grafanadata.Group
 	for stage := 1; ; stage++ {

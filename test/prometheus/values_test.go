@@ -11,7 +11,7 @@ import (
 )
 
 // readValues reads the test cases of recording rules in testdata/values. These test cases are not in the CUE package
-// grafana, because the program trainyard embeds that package.
+// grafana, because the program trainyard embeds that package and does not need the test cases.
 func readValues(t *testing.T) map[string]grafanadata.Record {
 	t.Helper()
 	instance := load.Instances([]string{"."}, &load.Config{Dir: "testdata/values"})[0]

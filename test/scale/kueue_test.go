@@ -31,12 +31,14 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// hostCount is the number of pods of a queued job. The queue "team" can admit one such job at a time, if it
-// borrows quota.
+// hostCount is the number of cluster nodes, and the number of pods of most jobs in these tests. The
+// queue "team" must borrow quota to admit a job with hostCount pods, and cannot admit two of these jobs
+// at the same time.
 const hostCount = 3
 
-// TestJobsWaitForQuota: each queue must admit a TrainJob with the maximum number of nodes that `trainyard vet`
-// reports, but no larger TrainJob. The reported maximum takes into account that queues can borrow quota.
+// TestJobsWaitForQuota checks how TrainJobs wait for quota in Kueue. For example, the queues "team" and "big"
+// must admit a TrainJob with the maximum number of nodes that `trainyard vet` reports, but no larger TrainJob.
+// The reported maximum takes into account that queues can borrow quota.
 func TestJobsWaitForQuota(t *testing.T) {
 	if os.Getenv("TRAINYARD_KUEUE") == "" {
 		t.Skip("needs Kueue and a cluster of simulated nodes: run `make kueue`")
@@ -195,9 +197,9 @@ func (s *sandbox) expectTimeout(t *testing.T) {
 	s.runKubectl(t, "", "delete", "trainjob", "late")
 }
 
-// expectNoRefusal submits a job whose requests use up the quota of its queue and of its namespace. Kubernetes must create
-// all pods of the job, even though the limits of the pods exceed the requests. The test also submits a second job, which
-// must wait in Kueue without pods.
+// expectNoRefusal submits a job whose requests use up the quota of its queue and the ResourceQuota of its namespace.
+// Kubernetes must create all pods of the job, although the limits of the pods exceed the requests. The test also submits
+// a second job, which must wait in Kueue without pods.
 func (s *sandbox) expectNoRefusal(t *testing.T) {
 	first, second := queued("first", "openmpi", "default", hostCount, "1h"), queued("second", "openmpi", "default", hostCount, "1s")
 	for _, job := range []*trainer.TrainJob{first, second} {

@@ -107,7 +107,8 @@ func (e exampleCluster) generateObjects(t *testing.T, example string) map[string
 }
 
 // exemptControllers is a layer that exempts the test cluster's controllers from the admission rules. The example acme is
-// for OpenShift, where Trainer's and Kueue's controllers have other ServiceAccounts than in the test cluster.
+// for OpenShift. For this example, trainyard exempts the ServiceAccounts that Trainer's and Kueue's controllers have on
+// OpenShift. In the test cluster, these controllers have other ServiceAccounts.
 const exemptControllers = `
 spec:
   admission:
@@ -341,8 +342,8 @@ func kueueObject(kind string) *unstructured.Unstructured {
 // mpiPort is a port of MPI traffic in all examples.
 const mpiPort = 20000
 
-// canConnect returns an error if network policies do not let the launcher and a node connect in both
-// directions.
+// canConnect checks two things: network policies must let the launcher connect to a node by SSH, and
+// let both pods connect to each other at a port of MPI.
 func (e exampleCluster) canConnect(ctx context.Context, launcher, node *corev1.Pod) error {
 	var policies networkingv1.NetworkPolicyList
 	if err := e.client.List(ctx, &policies, client.InNamespace(launcher.Namespace)); err != nil {

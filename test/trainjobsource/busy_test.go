@@ -42,11 +42,11 @@ func reserve(t *testing.T, rounds *reconcile.Reconciler) (free func()) {
 }
 
 // TestReservedNamespaceDoesNotStopOthers reserves one of two namespaces, as a long round of the controller does. The
-// controller's only worker must handle the TrainJobSource in the other namespace. The TrainJobSource in the reserved
-// namespace must wait, and the controller must not fetch its commit a second time. The status must not report the
-// requested fetch before the commit is applied. After more than a minute, the status must say what the
-// TrainJobSource waits for. If this TrainJobSource is deleted, the deletion must also wait until the reservation
-// ends.
+// controller's only worker must apply the TrainJobSource in the other namespace. The TrainJobSource in the reserved
+// namespace must wait until the namespace is free. An annotation requests a fetch, which the status must not report
+// before the commit is applied. The controller must fetch this commit only once. If the TrainJobSource waits for
+// more than a minute, its status must say what it waits for. If it is deleted while the namespace is reserved, the
+// deletion must also wait.
 func TestReservedNamespaceDoesNotStopOthers(t *testing.T) {
 	l := newLive(t)
 	commit := l.push("bert", "numNodes: 2")

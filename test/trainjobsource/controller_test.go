@@ -16,8 +16,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestJobsFollowGit checks which runs exist after each change of a job in Git: a creation, an edit for each value of
-// onChange, a rename, and a removal for each value of prune.
+// TestJobsFollowGit creates, edits and renames a job in Git, and checks after each change which runs exist. The test
+// covers all values of onChange and prune.
 func TestJobsFollowGit(t *testing.T) {
 	l := newLive(t)
 	first := l.push("bert", "numNodes: 2")

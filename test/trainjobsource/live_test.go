@@ -222,8 +222,8 @@ func (l *live) eventually(check func(*v1alpha1.TrainJobSource) error) {
 	})
 }
 
-// wait waits until the condition Ready has the given status and reason, and describes the current
-// spec.
+// wait waits until the condition Ready has the given status and reason. The condition must describe
+// the current spec, not an earlier one.
 func (l *live) wait(status metav1.ConditionStatus, reason string) {
 	l.t.Helper()
 	l.eventually(func(s *v1alpha1.TrainJobSource) error {

@@ -87,8 +87,8 @@ func TestSettledSourceCausesNoRequests(t *testing.T) {
 	l.waitRuns("retry", "bert/1 nodes=2", "bert/2 nodes=2")
 }
 
-// TestUnreadableFolderHasNoOldProblems checks that the status no longer lists mistakes of an earlier commit if the folder
-// of the newest commit cannot be read.
+// TestUnreadableFolderHasNoOldProblems checks that the status no longer lists mistakes in files of an earlier commit if
+// the newest commit makes the folder unreadable.
 func TestUnreadableFolderHasNoOldProblems(t *testing.T) {
 	l := newLive(t)
 	l.push("big", "numNodes: 100000")

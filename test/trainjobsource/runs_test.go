@@ -107,9 +107,10 @@ func TestRunDeletedAtOnceStaysDeleted(t *testing.T) {
 	w.expect("deleted at once", plan.Ended)
 }
 
-// TestRetriesInGitAndInTheCluster checks a job with a retry annotation in Git, for which a user also sets a retry
-// text in the cluster. Setting the text must start a new run. Removing the text, setting the same text again, or
-// removing the annotation must start no run.
+// TestRetriesInGitAndInTheCluster checks a job with a retry annotation in Git. In the cluster, a user also sets a
+// retry annotation for the job. The annotation in the cluster must start a new run. A new run must not start when
+// a user removes this annotation, or sets it again with the same text. It must also not start when the annotation
+// in Git is removed.
 func TestRetriesInGitAndInTheCluster(t *testing.T) {
 	w := newWorld(t, queue)
 	inGit := ", annotations: {trainyard.dev/retry: g}"
@@ -215,8 +216,8 @@ func TestTakenName(t *testing.T) {
 
 }
 
-// TestJobInTwoSources: a job belongs to the first TrainJobSource until this TrainJobSource no longer contains the job,
-// and the last run has ended.
+// TestJobInTwoSources: if two TrainJobSources contain a job with the same name, only the first TrainJobSource runs it.
+// The second TrainJobSource can run the job after the job was removed from the first one and its last run has ended.
 func TestJobInTwoSources(t *testing.T) {
 	w := newWorld(t, queue)
 	in := func(source string) { w.source.Name = source }
@@ -322,8 +323,9 @@ func TestRepeatedCreateIsNoError(t *testing.T) {
 	w.expect("the next round", plan.Running, "bert/1 nodes=2")
 }
 
-// TestLabelsArePatchedAfterAConflict changes the status of the TrainJob in the middle of a round. The patch of the
-// managedFields then fails with a conflict, and the round must repeat the patch.
+// TestLabelsArePatchedAfterAConflict runs a round that first patches the managedFields of a TrainJob, and then
+// its labels. Just before the first patch, the test changes the status of the TrainJob, so the patch fails with
+// a conflict. The round must repeat this patch, and then patch the labels.
 func TestLabelsArePatchedAfterAConflict(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2", ", labels: {team: a}")

@@ -103,7 +103,8 @@ func TestBadGitServers(t *testing.T) {
 	}
 }
 
-// TestHangingServersDoNotDelayOtherTenants checks that the TrainJobSources of one tenant cannot occupy all workers.
+// TestHangingServersDoNotDelayOtherTenants creates many TrainJobSources of one tenant. Their Git server hangs. These
+// TrainJobSources must not occupy all workers of the controller.
 func TestHangingServersDoNotDelayOtherTenants(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")

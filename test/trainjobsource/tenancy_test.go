@@ -34,8 +34,8 @@ func jobText(name, metadata string) string {
 	return fmt.Sprintf("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: %s%s}\nspec: {runtimeRef: {name: mpi}, trainer: {numNodes: 1}}\n", name, metadata)
 }
 
-// escapes lists test cases. In each test case, an author uses the files in Git to try to get access to more than
-// the tenant's namespace.
+// escapes maps names of folders to test cases. In each test case, the files of the folder in Git try to get
+// access to more than the tenant's namespace.
 var escapes = map[string]struct {
 	files map[string]string
 	want  string
@@ -56,9 +56,10 @@ var escapes = map[string]struct {
 	"files-of-controller": {map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a, files: [/var/run/secrets/token]}]"}, "kustomization.yaml:1: the field \"configMapGenerator\" is not allowed"},
 }
 
-// TestA19EditorsStayInTheirNamespace: an editor of a tenant creates a TrainJobSource for each folder in the list
+// TestA19EditorsStayInTheirNamespace: an editor of a tenant creates a TrainJobSource for each folder in
 // "escapes". The status of each TrainJobSource must name the file with the forbidden content, and no TrainJob
-// may exist in the namespaces of the tenants.
+// may exist in the namespaces of the tenants. The editor must not be able to create a TrainJobSource in another
+// namespace.
 func TestA19EditorsStayInTheirNamespace(t *testing.T) {
 	l := newLive(t)
 	files := map[string]string{}
@@ -131,9 +132,10 @@ func TestOtherAccounts(t *testing.T) {
 	}
 }
 
-// TestImitatedLabels checks TrainJobs that imitate the runs of a TrainJobSource. A job of another TrainJobSource has the
-// imitated labels and annotations in Git, but its run must have labels of its own. A user also copies a run, including
-// its labels and annotations. When the runs of the imitated TrainJobSource are deleted, these two TrainJobs must stay.
+// TestImitatedLabels checks two TrainJobs that imitate runs of the TrainJobSource "two". The first TrainJob is a job
+// of the TrainJobSource "one". In Git, it has labels and annotations like the runs of "two", but the controller must
+// set the labels of "one". The second TrainJob is a user's copy of a run of "two", with the same labels and
+// annotations. When the controller deletes the runs of "two", these two TrainJobs must stay.
 func TestImitatedLabels(t *testing.T) {
 	l := newLive(t)
 	l.pushFiles(map[string]string{

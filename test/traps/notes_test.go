@@ -63,8 +63,8 @@ func TestNotesAreRendered(t *testing.T) {
 	}
 }
 
-// expectNotes checks the notes of a runtime. It returns the name of the MPI implementation that the
-// notes must contain, or an empty string if they need not contain one.
+// expectNotes checks the notes of a runtime. If the notes must name an MPI implementation,
+// expectNotes returns this name. Otherwise, it returns an empty string.
 func expectNotes(t *testing.T, name string, ctr trainer.ClusterTrainingRuntime) string {
 	t.Helper()
 	notes := ctr.Annotations[v1alpha1.NotesAnnotation]

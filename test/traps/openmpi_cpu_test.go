@@ -1,6 +1,6 @@
 // Package traps has a test for each trap of Kubeflow Trainer's MPI plugin. A trap is a setting that Trainer
-// accepts although it makes jobs fail. Generated runtimes must avoid all traps. The name of such a test is the
-// property with which a generated runtime avoids the trap.
+// accepts although it makes jobs fail. Generated runtimes must avoid all traps. Each test is named after
+// the property with which generated runtimes avoid the trap.
 package traps
 
 import (
@@ -18,8 +18,9 @@ import (
 	"github.com/trainyard/trainyard/generator"
 )
 
-// generateRuntime generates a runtime from the base openmpi-cpu, an entry of trainyard's catalogue. The arguments
-// "target" and "settings" are YAML for the cluster's target and for the runtime's settings, without braces.
+// generateRuntime generates a runtime from the base openmpi-cpu, an entry of trainyard's catalogue. The argument
+// "target" contains fields of spec.target, and "settings" contains fields of the runtime, in the form "KEY:
+// VALUE, KEY: VALUE".
 func generateRuntime(t *testing.T, target, settings string) trainer.ClusterTrainingRuntime {
 	t.Helper()
 	return generateFrom(t, "openmpi-cpu", target, settings)
@@ -128,8 +129,9 @@ func TestMPIPolicyIsExplicit(t *testing.T) {
 	}
 }
 
-// TestLauncherIsFoundByTrainer: Trainer's MPI plugin looks for the jobs "launcher" and "node", and for a container "node" in
-// each of these jobs. Trainer gives the command of a TrainJob to the job with the trainer label, which must be the launcher.
+// TestLauncherIsFoundByTrainer: Trainer's MPI plugin looks for the jobs "launcher" and "node", and for a container "node"
+// in each of these jobs. Trainer gives the command of a TrainJob to the job whose label trainjob-ancestor-step has the
+// value "trainer". Of the two jobs, only the launcher may have this label.
 func TestLauncherIsFoundByTrainer(t *testing.T) {
 	ctr := generateRuntime(t, "", "")
 	for name, j := range roleJobs(t, ctr) {

@@ -37,8 +37,8 @@ func TestIstioInjectsNoSidecar(t *testing.T) {
 	}
 }
 
-// TestRuntimeIsListed: trainyard's commands find runtimes by their labels, and the Kubeflow SDK ignores a
-// runtime without the framework label.
+// TestRuntimeIsListed: a runtime must have the labels by which trainyard's commands find it. It must also
+// have the framework label, because the Kubeflow SDK ignores runtimes without this label.
 func TestRuntimeIsListed(t *testing.T) {
 	ctr := generateRuntime(t, "", "limits: {maxNodes: 16}")
 	want := map[string]string{

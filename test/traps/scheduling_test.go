@@ -58,8 +58,9 @@ func TestGangHasItsScheduler(t *testing.T) {
 }
 
 // TestRolesDoNotWaitForEachOther: the launcher and the nodes wait for initializers, but not for each other. A gang
-// scheduler starts pods only after all pods exist, so dependsOn and an ordered start would cause a deadlock. If the
-// launcher waited for the nodes, its preflight check could not report a node that never becomes ready.
+// scheduler starts the pods of the launcher and the nodes only after all of these pods exist. If one job waited for
+// the other with dependsOn, or if the start were ordered, a deadlock would occur. If the launcher waited for the
+// nodes, its preflight check could not report a node that never becomes ready.
 func TestRolesDoNotWaitForEachOther(t *testing.T) {
 	for _, target := range []string{"", "gang: none", "gang: kueue", "gang: coscheduling", "gang: volcano"} {
 		spec := generateRuntime(t, target, "").Spec.Template.Spec
@@ -105,8 +106,9 @@ func TestPlacementIsForRanks(t *testing.T) {
 	}
 }
 
-// TestLauncherCanHaveItsOwnResources: Trainer derives the number of slots from the launcher's resources. If
-// the derived number is wrong, the runtime must set the number of slots itself.
+// TestLauncherCanHaveItsOwnResources: Trainer derives the number of slots of all hosts from the launcher's
+// resources. This number can be wrong, for example if only the nodes have GPUs. The runtime must then set
+// the number of slots itself.
 func TestLauncherCanHaveItsOwnResources(t *testing.T) {
 	cases := map[string]struct {
 		base, settings string

@@ -16,9 +16,9 @@ const storage = `storage: {
       home: {nfs: {server: nfs.acme.example, path: /export}},
       results: {s3: results, prefix: OUT_}, models: {s3: models}}`
 
-// TestStorageIsInBothRoles: a TrainJob can mount volumes only if it overrides (up to Trainer 2.1) or patches
-// (from Trainer 2.2) the pods of its runtime. The runtime must therefore mount the volumes itself. It must
-// mount them in all containers that run ranks, and in no other containers.
+// TestStorageIsInBothRoles: the runtime must mount volumes itself. Otherwise, a TrainJob that needs a
+// volume would have to override (up to Trainer 2.1) or patch (from Trainer 2.2) the pods of its runtime.
+// The runtime must mount its volumes in all containers that run ranks, and in no other containers.
 func TestStorageIsInBothRoles(t *testing.T) {
 	for role, j := range roleJobs(t, generateRuntime(t, "", storage)) {
 		want := map[string]corev1.VolumeSource{
@@ -114,8 +114,8 @@ func TestInitializersRunFirst(t *testing.T) {
 	}
 }
 
-// TestReferencesComeLast: the kubelet expands $(NAME) in a variable only if the variable NAME comes earlier in the list
-// of variables.
+// TestReferencesComeLast: a variable with a reference such as $(NAME) must come after the referenced variable. The
+// kubelet expands $(NAME) in a variable only if the variable NAME comes earlier in the list of variables.
 func TestReferencesComeLast(t *testing.T) {
 	for role, j := range roleJobs(t, generateRuntime(t, "", `env: {A: "$(Z)/a", Z: z}`)) {
 		at := map[string]int{}

@@ -16,8 +16,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// Each constant except launcherNode is a note that the function Vet reports for a runtime that
-// Kubeflow Trainer ships.
+// launcherNode is a path that some notes contain. Each other constant is a note that the function
+// Vet reports for a runtime that Kubeflow Trainer ships.
 const (
 	noFramework   = `missing-framework-label at metadata.labels."trainer.kubeflow.org/framework"`
 	launcherNode  = "spec.template.spec.replicatedJobs.launcher.template.spec.template.spec.containers.node"
@@ -28,7 +28,8 @@ const (
 )
 
 // TestVetUpstreamRuntimes: for the runtimes that Kubeflow Trainer ships, the function Vet must report no problems, and
-// only the listed notes. Each module tools/trainer-VERSION pins one version of Trainer.
+// only the listed notes. The test reads the runtimes of each version of Trainer from the Go module that
+// tools/trainer-VERSION pins.
 func TestVetUpstreamRuntimes(t *testing.T) {
 	latest := map[string][]string{
 		"data-cache/torch_distributed_with_cache.yaml": nil,

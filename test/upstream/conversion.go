@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// redirectConversions changes CRDs, so that the API server calls the local manager to convert objects between API versions.
-// The unchanged CRDs refer to a conversion webhook that is a Service in the cluster.
+// redirectConversions changes CRDs, so that the API server calls a manager on this machine to convert objects between API
+// versions. The unchanged CRDs refer to a conversion webhook that is a Service in the cluster.
 func redirectConversions(config *rest.Config, installed Manifests, hooks *envtest.WebhookInstallOptions) error {
 	var changed []*apiextensionsv1.CustomResourceDefinition
 	for _, crd := range installed.CRDs {

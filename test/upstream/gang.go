@@ -9,8 +9,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// PodGroups returns the CRDs that Trainer's plugins for gang scheduling need. The CRD for coscheduling comes from
-// scheduler-plugins. No Go module contains the CRD of Volcano, so PodGroups returns a replacement that accepts any object.
+// PodGroups returns two CRDs, each of which defines a kind PodGroup. Trainer's plugins for gang scheduling create objects
+// of these kinds. The CRD for coscheduling comes from scheduler-plugins. No Go module contains the CRD of Volcano, so
+// PodGroups returns a replacement that accepts any object.
 func (t Toolbox) PodGroups() (Manifests, error) {
 	var read Manifests
 	dir, err := t.Module("sigs.k8s.io/scheduler-plugins")

@@ -3,8 +3,8 @@
 // kubeconfig, so it can also run outside of a cluster.
 //
 // The command reads packets from a netfilter queue. The engine adds nftables rules that send packets to the netfilter
-// queue. If the kernel does not support the nftables rules, the engine continues without these rules. Without nftables
-// rules, the caller must send packets to the queue with iptables.
+// queue. If the kernel does not support these rules, the engine continues without them. The caller must then send the
+// packets to the queue with iptables.
 package main
 
 import (
@@ -42,8 +42,8 @@ func run(ctx context.Context, kubeconfig string, queue int) error {
 		return err
 	}
 	all := informers.NewSharedInformerFactory(client, 0)
-	// The configuration must not set NRIdisabled, because the engine would then fail with a nil pointer. NRI is the plugin
-	// interface of container runtimes. If no container runtime offers NRI, the engine uses only the API server.
+	// The configuration must not set NRIdisabled: with this setting, the engine fails with a nil pointer. NRI is the
+	// plugin interface of container runtimes. If no container runtime offers NRI, the engine uses only the API server.
 	engine, err := networkpolicy.NewController(client,
 		all.Networking().V1().NetworkPolicies(), all.Core().V1().Namespaces(), all.Core().V1().Pods(),
 		nil, nil, nil, nil, networkpolicy.Config{QueueID: queue, NodeName: "none"})

@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// references holds the metrics of an expression, each with the labels that the expression matches. The field Groups
-// holds the labels by which the expression groups and joins series.
+// references holds the names in an expression. The field Metrics maps each metric to the labels in its selectors.
+// The field Groups lists the labels by which the expression groups and joins series.
 type references struct {
 	Metrics map[string][]string `json:"metrics,omitempty"`
 	Groups  []string            `json:"groups,omitempty"`

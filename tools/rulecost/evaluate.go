@@ -42,9 +42,9 @@ func (in input) open() (*tsdb.DB, error) {
 	return db, nil
 }
 
-// prepare evaluates each recording rule once, and writes the result to a block. In the block, prepare repeats the
-// result for the whole time range that rules read. Rules that look back at recorded series then find values for the
-// whole range, as in a Prometheus that has run for a while.
+// prepare evaluates each recording rule once, and writes a block that repeats the result over the whole time range
+// that other rules read. These rules therefore find values for the whole range, as in a Prometheus that has run for
+// a while.
 func (in input) prepare(ctx context.Context, windows map[string]time.Duration) error {
 	left := map[string]string{} // the expressions of the recording rules that have no results yet, by name
 	for _, g := range in.Groups {
@@ -74,7 +74,8 @@ func (in input) prepare(ctx context.Context, windows map[string]time.Duration) e
 	return nil
 }
 
-// writeRecorded evaluates the named recording rules once, and writes a block in which their results are repeated.
+// writeRecorded evaluates the named recording rules once, and writes a block that repeats each result over the whole
+// time range that other rules read.
 func (in input) writeRecorded(ctx context.Context, names []string, expressions map[string]string, windows map[string]time.Duration) error {
 	db, err := in.open()
 	if err != nil {
@@ -106,8 +107,8 @@ func (in input) writeRecorded(ctx context.Context, names []string, expressions m
 }
 
 // measure evaluates all groups of rules in two ways, several times each. In the first rounds,
-// measure evaluates one group after the other. In the later rounds, measure evaluates all groups at
-// the same time.
+// measure evaluates one group after another. In the later rounds, it evaluates all groups at the
+// same time.
 func (in input) measure(ctx context.Context, out *output) error {
 	db, err := in.open()
 	if err != nil {

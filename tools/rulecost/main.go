@@ -50,17 +50,17 @@ type output struct {
 	Together []float64   `json:"together"` // elapsed seconds of each round that evaluates all groups at once
 }
 
-// groupCost holds the cost of a group in each round. The field CPU contains the CPU seconds of an evaluation of this group
-// alone. The field Together contains the elapsed seconds of the group's evaluation in rounds that evaluate all groups at
-// once.
+// groupCost holds the cost of a group in each round. The field CPU contains the CPU seconds of the group in each round
+// that evaluates one group after another. The field Together contains the elapsed seconds of the group in each round that
+// evaluates all groups at once.
 type groupCost struct {
 	Name     string    `json:"name"`
 	CPU      []float64 `json:"cpu"`
 	Together []float64 `json:"together"`
 }
 
-// ruleCost contains the seconds that the evaluation of a rule took in each round. In these rounds, the groups are
-// evaluated one after the other.
+// ruleCost contains the seconds that the evaluation of a rule took in each round that evaluates one group after
+// another.
 type ruleCost struct {
 	Group   string    `json:"group"`
 	Name    string    `json:"name"`

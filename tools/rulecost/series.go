@@ -41,8 +41,8 @@ func (in input) lookBackByMetric() (map[string]time.Duration, error) {
 	return all, nil
 }
 
-// lookBack adds up the ranges and the offsets of the expressions that enclose a selector. The sum is the additional
-// time that the selector looks back.
+// lookBack returns how far back a selector looks because of the expressions that enclose it: the sum of their
+// ranges and offsets. The selector's own offset is not included.
 func lookBack(above []parser.Node) (back time.Duration) {
 	for _, node := range above {
 		switch a := node.(type) {
@@ -55,9 +55,9 @@ func lookBack(above []parser.Node) (back time.Duration) {
 	return back
 }
 
-// writeSeries writes the series into a block, and returns the number of series. For each series, a block
-// needs less memory than Prometheus' head, the part of the storage in which a running Prometheus keeps the
-// latest samples.
+// writeSeries writes the series into a block, and returns the number of series. writeSeries does not use
+// Prometheus' head, the part of the storage with the latest samples, because the head needs more memory
+// for each series than a block.
 func (in input) writeSeries(ctx context.Context, windows map[string]time.Duration) (int, error) {
 	var all []series
 	for _, part := range []struct {
@@ -76,7 +76,7 @@ func (in input) writeSeries(ctx context.Context, windows map[string]time.Duratio
 }
 
 // multiply reads a line in promtool's notation, and returns one series for each tenant and job. All returned series
-// have the same values. If no rule reads the metric, multiply returns no series.
+// have the same values. If no rule reads the metric in the line, multiply returns no series.
 func multiply(line string, tenants, jobs int, windows map[string]time.Duration) ([]series, error) {
 	name, _, _ := strings.Cut(line, "{")
 	window, used := windows[name]
@@ -104,9 +104,9 @@ func multiply(line string, tenants, jobs int, windows map[string]time.Duration) 
 	return all, nil
 }
 
-// extend returns the requested number of values. The given values are the last values of the result. extend inserts
-// copies of the first value before the given values. If only one value is given, the function extend inserts zeros
-// instead of copies.
+// extend returns the requested number of values. If more values are given, extend returns the last
+// values. If fewer values are given, extend inserts copies of the first value before them. If only one
+// value is given, extend inserts zeros instead of copies.
 func extend(values []parser.SequenceValue, number int) []float64 {
 	all := make([]float64, number)
 	for i := range all {

@@ -23,8 +23,8 @@ const (
 	Symptom Level = "symptom"
 )
 
-// levels is the list of the levels of failures. Failures of an earlier level explain the state of a
-// TrainJob better than failures of a later level.
+// levels lists all levels. The first level explains the state of a TrainJob best, and the last
+// level explains it worst.
 var levels = []Level{Cause, General, Symptom}
 
 // Retry says whether the same TrainJob can succeed later.
@@ -45,8 +45,8 @@ type Failure struct {
 	// Code is a short, stable name, such as OutOfMemory.
 	Code  string `yaml:"code"`
 	Level Level  `yaml:"level"`
-	// Origin is the part of the system where the failure begins. The origin affects the order of causes and general
-	// failures that have the same level and the same time.
+	// Origin is the part of the system where the failure begins. If two causes or two general failures have the
+	// same time, Diagnose uses their origins to order them.
 	Origin Origin `yaml:"origin"`
 	Retry  Retry  `yaml:"retry"`
 	// Cause is a sentence that explains the failure, and Remedy says what to do about it.
@@ -57,8 +57,9 @@ type Failure struct {
 	// Patterns are regular expressions in the syntax of RE2. A line of a text shows the failure if one of the patterns
 	// matches the line.
 	Patterns []string `yaml:"patterns"`
-	// Traceback is true if the patterns match the first line of a Python traceback, or a single line about an exception.
-	// The evidence for a traceback is its last line, which names the exception.
+	// Traceback is true if the patterns match the first line of a Python traceback, or a line about an exception without
+	// a traceback. If a line begins a traceback, Diagnose returns the last line of the traceback as evidence, because
+	// the last line names the exception.
 	Traceback bool `yaml:"traceback"`
 
 	patterns []pattern
@@ -68,8 +69,8 @@ type Failure struct {
 // Origin is the part of a system in which a failure begins.
 type Origin string
 
-// origins is the list of all origins. A failure of one origin can cause failures of origins that
-// come later in the list.
+// origins lists all origins. A failure can cause other failures whose origin comes later in the
+// list.
 var origins = []Origin{"infrastructure", "preemption", "platform", "user", "gang", "capacity", "transient"}
 
 //go:embed catalogue.yaml
@@ -100,8 +101,8 @@ func readCatalogue(text []byte) ([]Failure, error) {
 	return all, nil
 }
 
-// compile sets the default level of a failure, and compiles the patterns of the
-// failure.
+// compile compiles the patterns of a failure. If the failure has no level, compile sets the level
+// to Cause.
 func (f *Failure) compile() error {
 	if f.Level == "" {
 		f.Level = Cause

@@ -30,8 +30,9 @@ func TestCatalogueIsComplete(t *testing.T) {
 	}
 }
 
-// TestRequiredWords compares the required words of patterns as text. Each line of the text is a pattern, "&" separates
-// the clauses of the pattern, and "|" separates the words of a clause.
+// TestRequiredWords checks that newPatterns finds the required words. The expected text has one line for each
+// pattern that newPatterns returns. In a line, "&" separates the clauses, and "|" separates the words of a
+// clause.
 func TestRequiredWords(t *testing.T) {
 	for expression, want := range map[string]string{
 		`exec format error`:               "exec format error",
@@ -64,8 +65,8 @@ func TestRequiredWords(t *testing.T) {
 	}
 }
 
-// TestPatternsAreFast checks that each pattern in the catalogue has required words: words that every matching text
-// contains. A pattern without required words is slow, because its expression is matched against every line of every log.
+// TestPatternsAreFast checks that each pattern in the catalogue has required words. A pattern without required words is
+// slow, because its expression is matched against every line of every log.
 func TestPatternsAreFast(t *testing.T) {
 	for _, f := range Catalogue() {
 		for _, p := range f.patterns {
@@ -76,8 +77,8 @@ func TestPatternsAreFast(t *testing.T) {
 	}
 }
 
-// TestOrder: Diagnose must return a cause before its symptom. If failures have the same level and time, Diagnose
-// must return a failure of the infrastructure first.
+// TestOrder: Diagnose must return a cause before its symptom. If two causes in different texts have the same
+// time, Diagnose must return the cause with the origin "infrastructure" first.
 func TestOrder(t *testing.T) {
 	log := func(lines ...string) Text { return Text{Source: Log, Message: strings.Join(lines, "\n")} }
 	for name, tc := range map[string]struct {
@@ -126,8 +127,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestLogBeforeExitCode: Diagnose must prefer the line of the log to the exit code as evidence, because only the line
-// names the rank that crashed.
+// TestLogBeforeExitCode: if a log line and an exit code show the same failure, the evidence must be the log line.
+// Only the log line names the rank that crashed.
 func TestLogBeforeExitCode(t *testing.T) {
 	const line = "rank 0 with PID 77 on node bert-node-0-0 exited on signal 11 (Segmentation fault)."
 	found := Diagnose([]Text{{Source: Cluster, Message: "Error: exit code 139"}, {Source: Log, Message: line}})

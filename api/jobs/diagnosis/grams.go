@@ -1,10 +1,10 @@
 package diagnosis
 
 // grams is the set of all byte sequences of the length gramSize that a log contains. mayContain uses the set to quickly
-// exclude words that the log does not contain. A search for each word would be slow, because a log can have a megabyte,
-// and the catalogue has more than a thousand words.
+// exclude words that the log does not contain. A search for each word would be slow, because a log can be a megabyte
+// long, and the catalogue has more than a thousand words.
 //
-// Several byte sequences share each bit of the set, so mayContain can return true although the log does
+// Several byte sequences share one bit of the set, so mayContain can return true although the log does
 // not contain the word.
 type grams [1 << (gramBits - 6)]uint64
 

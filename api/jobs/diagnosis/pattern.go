@@ -8,23 +8,23 @@ import (
 	"sync"
 )
 
-// pattern is a regular expression.
+// pattern is a regular expression, together with words that every matching text contains.
 type pattern struct {
 	// expression returns the compiled expression. The expression is compiled at the first call, because most texts need only
 	// a few of the patterns.
 	expression func() *regexp.Regexp
 	// required is a list of clauses, and a clause is a list of lower-case words. The expression can match a text only if
 	// the text, converted to lower case, contains at least one word of each clause. A search for these words is many
-	// times faster than matching the expression, so only lines that meet all clauses are matched against the expression.
-	// required is empty if no required words of the expression are known.
+	// times faster than matching the expression, so only lines with a word of each clause are matched against the
+	// expression. required is empty if newPatterns found no such words in the expression.
 	required []clause
 }
 
 type clause []string
 
 // newPatterns converts a regular expression to patterns. If the whole expression is a list of alternatives, each
-// alternative becomes a pattern, because the required words of one alternative exclude more texts than those of the
-// whole expression.
+// alternative becomes a pattern of its own. A search for the required words of one alternative excludes more texts
+// than a search for the required words of the whole expression.
 func newPatterns(text string) ([]pattern, error) {
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
@@ -54,9 +54,9 @@ func (p pattern) mayMatch(lower string) bool {
 }
 
 // Each item of p.required lists alternative words, and a matching text contains at least one word of each item.
-// narrow returns a copy of the pattern in which these lists contain only words of the given text. The second result
-// reports whether the text can contain a match. The argument "lower" is the text in lower case. The argument "g" is
-// the set of byte sequences (grams) in the text.
+// narrow returns a copy of the pattern in which these lists contain only words that occur in a text. The second
+// result reports whether the text can contain a match. The argument "lower" is the text in lower case, and the
+// argument "g" is the set of byte sequences (grams) in the text.
 func (p pattern) narrow(lower string, g *grams) (narrowed pattern, mayMatch bool) {
 	narrowed.expression = p.expression
 	for _, c := range p.required {
@@ -103,8 +103,9 @@ func requiredOf(e *syntax.Regexp) []clause {
 	return nil
 }
 
-// mostSelective returns the clause that probably excludes the most texts: the clause whose shortest word
-// is the longest. The result is nil if the list of clauses is empty.
+// mostSelective returns the clause that probably excludes the most texts. Short words occur in many
+// texts, so mostSelective returns the clause for which the function "shortest" returns the greatest
+// length. The result is nil if the list of clauses is empty.
 func mostSelective(clauses []clause) (best clause) {
 	for _, c := range clauses {
 		if best == nil || shortest(c) > shortest(best) {

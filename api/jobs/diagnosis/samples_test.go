@@ -79,8 +79,8 @@ func TestSymptomsComeLast(t *testing.T) {
 	}
 }
 
-// TestEvidence checks that evidence is one line of at most 300 characters and an ellipsis. The line must
-// contain neither control characters nor secrets.
+// TestEvidence checks that evidence is one line of at most 300 characters, plus an ellipsis. The line
+// must not contain control characters or secrets.
 func TestEvidence(t *testing.T) {
 	line := "\x1b[31mModuleNotFoundError: No module named 'a'\a HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz " + strings.Repeat("ü", 400)
 	found := Diagnose([]Text{{Source: Log, Message: "first\n" + line + "\nlast"}})
@@ -93,8 +93,8 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// TestCancelledDeletionIsNoFailure: Kubernetes uses the reason TaintManagerEviction also if it cancels the deletion of
-// a pod, because the cluster node has become ready again.
+// TestCancelledDeletionIsNoFailure: Diagnose must ignore an event that cancels the deletion of a pod. This event has
+// the same reason as the event about the deletion: TaintManagerEviction.
 func TestCancelledDeletionIsNoFailure(t *testing.T) {
 	event := func(message string) []string {
 		return codes(Diagnose([]Text{{Source: Cluster, Message: "TaintManagerEviction: " + message + " team/bert-node-0-0-abcde"}}))

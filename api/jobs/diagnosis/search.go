@@ -8,8 +8,8 @@ import (
 	"github.com/trainyard/trainyard/api/sanitize"
 )
 
-// search returns the failures in a text, and for each failure one line that shows it, usually the
-// first. search finds at most one failure in each line of the text.
+// search returns the failures in a text. For each failure, search returns one line that shows the
+// failure, usually the first such line. search finds at most one failure in each line of the text.
 func search(text Text) []Diagnosis {
 	if text.Source != Log {
 		text.Message = strings.Join(strings.Fields(text.Message), " ") // line breaks in a message of Kubernetes have no meaning
@@ -68,11 +68,12 @@ func (s *scan) readLine(i int) {
 	}
 }
 
-// addTraceback adds the failure f for the traceback that begins in lines[start]. If another failure matches the last line
-// of the traceback, addTraceback adds nothing, because the search reaches this line later. addTraceback also adds nothing
-// if the traceback is the consequence of an exception that the search has already found. Before addTraceback adds a
-// complete traceback, it removes the general failures and the tracebacks in earlier lines, because the program continued
-// after them. Warnings of NCCL are not removed.
+// addTraceback adds the failure f to the results. If lines[start] begins a traceback, the evidence is the last line of
+// the traceback. Otherwise the evidence is lines[start]. addTraceback adds nothing in three cases: the results already
+// contain this evidence, another failure matches the last line of the traceback (readLine adds the other failure when
+// it reads this line), or the traceback is the consequence of an exception that is already in the results. Before
+// addTraceback adds a traceback, it removes earlier general failures and tracebacks from the results, because the
+// program continued after them. Warnings of NCCL stay in the results.
 func (s *scan) addTraceback(f Failure, start int) {
 	end := start + endOfTraceback(s.lines[start:])
 	if end > start {
@@ -90,8 +91,8 @@ func (s *scan) addTraceback(f Failure, start int) {
 	s.found = append(s.found, Diagnosis{Failure: f, Text: s.text, Line: end + 1, Evidence: evidence(s.lines[end], 0), Count: 1})
 }
 
-// candidatesFor returns the failures that a text may show. Each returned failure contains only the patterns that may match
-// the text.
+// candidatesFor returns the failures of the catalogue that a text may show. Each returned failure contains only the
+// patterns that may match the text.
 func candidatesFor(text Text) []Failure {
 	var candidates []Failure
 	lower := strings.ToLower(text.Message)
@@ -119,7 +120,8 @@ func (t Text) lines() []string {
 	return strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(t.Message), "\n")
 }
 
-// harmless is a regular expression for lines that look like failures, but have no effect.
+// harmless is a regular expression for lines that look like error messages, although nothing has failed. The function
+// search skips these lines.
 var harmless = regexp.MustCompile(`\bulimit: |\(ignored\)|hostfile_replace_entries|add the host to the list of known|[Ii]gnoring corrupt|` +
 	`SHMEM allocation limit|tail: inotify|Setting TMPDIR|an expected, transient error|\bmodule: command not found`)
 
@@ -136,8 +138,8 @@ func isWarning(line string) bool { return warning.MatchString(line) && !isWarnin
 // warningOfNCCL matches the warnings of NCCL. Old versions of NCCL write "WARN" without "NCCL" before it.
 var warningOfNCCL = regexp.MustCompile(`NCCL WARN|\.(h|cc|cu):\d+ WARN `)
 
-// isWarningOfNCCL reports whether a line is a warning of NCCL. In most cases, an operation of NCCL
-// fails after the warning.
+// isWarningOfNCCL reports whether a line is a warning of NCCL. Such a warning can explain a
+// failure, because in most cases an operation of NCCL fails after the warning.
 func isWarningOfNCCL(line string) bool { return warningOfNCCL.MatchString(line) }
 
 // firstMatch returns the failure that a line shows, and the position of the match in the line, in bytes. If several
@@ -179,8 +181,8 @@ const (
 	// maxEvidence is the maximum length of evidence, in characters. At most maxBefore characters of the evidence
 	// come before the match.
 	maxEvidence, maxBefore = 300, 100
-	// maxContext is the maximum number of bytes before and after the match that are searched for secrets. The number
-	// is limited because a log line can be very long.
+	// maxContext is the maximum number of bytes before and after the match that are searched for secrets. Without
+	// this limit, the search would be slow if a log line is very long.
 	maxContext = 4096
 )
 

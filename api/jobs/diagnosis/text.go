@@ -2,19 +2,20 @@ package diagnosis
 
 import "time"
 
-// Source says where a text comes from: from Kubernetes, from a log, or from trainyard. Diagnose searches for a failure
-// only in texts of the sources that the failure lists. For example, a message of Kubernetes that is quoted in a log is
-// not mistaken for a message from Kubernetes itself.
+// Source says who wrote a text: Kubernetes, a program in a container, or trainyard. Diagnose searches for a failure
+// only in texts of the sources that the failure lists. For example, if a log quotes a message of Kubernetes, Diagnose
+// does not mistake this line for the message itself.
 type Source string
 
 const (
 	// Cluster is the source of texts that Kubernetes writes: messages of events, conditions and container states, and
 	// errors of the API server.
 	Cluster Source = "cluster"
-	// Log is the source of texts from the end of a container's log.
+	// Log is the source of texts that a program in a container writes: the end of the container's log, or its
+	// termination message.
 	Log Source = "log"
-	// State is the source of texts that trainyard itself writes. These texts describe problems about which the
-	// cluster contains no message.
+	// State is the source of texts that trainyard itself writes. These texts describe problems that no message
+	// of Kubernetes describes.
 	State Source = "state"
 )
 

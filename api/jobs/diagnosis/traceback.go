@@ -19,16 +19,16 @@ var digits = regexp.MustCompile(`\d+`)
 // message if it has one.
 var exception = regexp.MustCompile(`^[A-Za-z_][\w.]*(:|\s*$)`)
 
-// frame is a regular expression for a traceback line that names a source file. The next line of the traceback is
-// source code. codeLines uses this expression, because the first line of a traceback can be missing: only the end
-// of a log is read.
+// frame is a regular expression for a traceback line that names a source file. In most cases, the next line of
+// the traceback is source code. Only the end of a log is read, so the first line of a traceback can be
+// missing. Therefore codeLines uses frame to find source code without the first line.
 var frame = regexp.MustCompile(`File "[^"]+", line \d+, in `)
 
 // endOfTraceback returns the index of the last line of a traceback, which names the exception. The first line of the
 // traceback is lines[0]. mpirun, torchrun and loggers can write a prefix before each line, such as the number of the rank.
-// Between the lines of the traceback, the log can contain lines of other ranks. endOfTraceback skips lines whose prefix
-// differs in more than numbers, and lines that do not begin with the name of an exception. endOfTraceback returns 0 if the
-// end of the traceback is missing.
+// Between the lines of the traceback, the log can contain lines of other ranks. endOfTraceback skips lines that have
+// another prefix than lines[0], and lines without the name of an exception after the prefix. Prefixes count as equal if
+// they differ only in numbers (see cutPrefix). endOfTraceback returns 0 if the end of the traceback is missing.
 func endOfTraceback(lines []string) int {
 	prefix, _, found := strings.Cut(lines[0], tracebackStart)
 	if !found {
@@ -48,8 +48,9 @@ func isIncomplete(lines []string) bool {
 	return strings.Contains(lines[0], tracebackStart) && endOfTraceback(lines) == 0
 }
 
-// cutPrefix removes a prefix from a line. The prefix of the line may contain other numbers than the
-// argument "prefix", because prefixes can contain times.
+// cutPrefix removes a prefix from a line. The prefix of the line must be as long as the argument
+// "prefix". Its numbers may differ, because prefixes can contain times. If the line has no such
+// prefix, the result "found" is false.
 func cutPrefix(line, prefix string) (rest string, found bool) {
 	if len(line) < len(prefix) || digits.ReplaceAllString(line[:len(prefix)], "0") != digits.ReplaceAllString(prefix, "0") {
 		return "", false
@@ -57,7 +58,7 @@ func cutPrefix(line, prefix string) (rest string, found bool) {
 	return line[len(prefix):], true
 }
 
-// ignored holds the text that Python prints before the traceback of an ignored exception.
+// ignored is the text that Python prints before the traceback of an exception that it ignores.
 const ignored = "Exception ignored in"
 
 // codeLines returns the indexes of the traceback lines that the function "search" must skip. The lines with source code and

@@ -59,13 +59,13 @@ func failedFinding(pod jobs.Pod, detail, evidence string) finding {
 	return finding{status: Failed, detail: detail, pod: &pod, evidence: evidence}
 }
 
-// check is a Check together with the function that decides whether the check passes.
+// check is a Check, together with the function that computes its result.
 type check struct {
 	Check
 	run func(*observation) finding
-	// needsLog is true if the check can pass only after the launcher's log was read. Other checks
-	// also pass if a later check passes. For this check, that would be wrong: even if the TrainJob is
-	// Complete, some ranks may not have run.
+	// needsLog is true if the check can pass only after the launcher's log was read. All other
+	// checks also pass when the TrainJob has reached a later check. This does not suffice for a
+	// check with needsLog, because a TrainJob can be Complete although some ranks have not run.
 	needsLog bool
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // checkSSHD passes when every node is ready. checkSSHD fails if the container of a node ends with an error before
-// mpirun ends, because sshd normally runs until it is stopped.
+// mpirun has ended, because sshd should run until Kubernetes stops the container.
 func checkSSHD(o *observation) finding {
 	ready := 0
 	var missing []string
@@ -39,8 +39,8 @@ func isReady(pod jobs.Pod) bool {
 	})
 }
 
-// checkDNS, checkSSH and checkSlots read the verdict of preflight, which lists the hosts that the launcher cannot use.
-// Each of these checks looks for different causes of failure in the verdict.
+// checkDNS, checkSSH and checkSlots read the verdict of preflight. The verdict lists the hosts that the launcher
+// cannot use, with a cause for each host. Each of the three checks looks for different causes.
 func checkDNS(o *observation) finding {
 	return o.checkVerdict(func(cause string) bool { return cause == "unresolvable" }, func(v jobs.Verdict) string {
 		return countNoun(v.Hosts, "host")
@@ -65,9 +65,10 @@ func checkSlots(o *observation) finding {
 	})
 }
 
-// checkVerdict returns a failed finding if the function "concerns" returns true for the cause of a failure in
-// the verdict. Until all pods have started, the finding is open instead, because a pod that has not started
-// cannot be reached. If the check passes, Check.Detail is the result of the function "detail".
+// checkVerdict fails if the verdict reports a cause that the function "concerns" selects. If some pods have
+// not started yet, the check stays open instead, because preflight cannot reach these pods. checkVerdict
+// also fails if preflight reached too few hosts, but the verdict lists no failed host. If the check passes,
+// the function "detail" returns the text for Check.Detail.
 func (o *observation) checkVerdict(concerns func(cause string) bool, detail func(jobs.Verdict) string) finding {
 	launcher := o.launcherPod()
 	verdict, err := o.readVerdict()
@@ -116,7 +117,7 @@ func (o *observation) mpirunEnded() bool {
 	return mainStatus(o.launcherPod()).State.Terminated != nil
 }
 
-// If a program cannot start, a shell or the container runtime returns one of the following exit codes.
+// The following exit codes mean that a shell or the container runtime could not start a program.
 const (
 	notExecutable = 126
 	notFound      = 127
@@ -139,7 +140,7 @@ func checkMpirun(o *observation) finding {
 
 // checkRanks counts the lines that ranks printed to the launcher's log. checkRanks passes if mpirun succeeded,
 // at least one rank ran on every host, and the number of ranks equals the number of slots in the verdict.
-// Without a verdict, any number of ranks passes.
+// Without a verdict, checkRanks accepts any number of ranks.
 func checkRanks(o *observation) finding {
 	launcher, ended, found := o.findFinishedLauncher()
 	if !found {
@@ -171,8 +172,8 @@ func (o *observation) missingLog() finding {
 	return finding{status: Failed, detail: "the launcher's log could not be read, so the ranks are unknown", evidence: o.logError}
 }
 
-// wantedRanks returns the number of slots in the hostfile, according to the verdict. wantedRanks returns 0 if
-// there is no verdict.
+// wantedRanks returns the number of slots in the hostfile, as reported in the verdict. wantedRanks returns 0
+// if there is no verdict.
 func (o *observation) wantedRanks() int {
 	verdict, err := o.readVerdict()
 	if err != nil || verdict == nil {

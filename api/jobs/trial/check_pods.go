@@ -52,9 +52,9 @@ func schedulingMessage(pod jobs.Pod) string {
 	return ""
 }
 
-// waitsBefore returns the reason why pods are not created yet. If another pod must end first, such as an initializer,
-// the reason names this pod. If no other pod must end first, waitsBefore returns the latest event about a pod that
-// could not be created.
+// waitsBefore returns the reason why the launcher or nodes are not created yet. If another pod must end first, such
+// as an initializer, the reason names this pod. Otherwise the reason is the latest event about a pod that could not
+// be created.
 func (o *observation) waitsBefore() string {
 	if len(o.rankPods()) >= o.expectedPods() {
 		return ""
@@ -77,8 +77,8 @@ func (o *observation) waitsBefore() string {
 	return o.creationFailure
 }
 
-// checkMounted passes when every pod has a sandbox. The kubelet creates the sandbox of a pod after it has mounted all
-// volumes of the pod.
+// checkMounted passes when every pod has a sandbox, because the kubelet mounts all volumes of a pod before it creates
+// the sandbox.
 func checkMounted(o *observation) finding {
 	ready := 0
 	for _, pod := range o.rankPods() {
@@ -100,9 +100,9 @@ func isMounted(pod jobs.Pod) bool {
 	}) || slices.ContainsFunc(allStatuses(pod), hasStarted)
 }
 
-// permanentImageErrors are the kubelet's errors after which a trial stops waiting for the image. permanentImageErrors does
-// not contain ErrImagePull, because the kubelet retries soon after this error. permanentImageErrors contains
-// ImagePullBackOff, because the kubelet retries with growing delays after this error.
+// permanentImageErrors lists the kubelet's errors after which a trial stops waiting for the image. ErrImagePull is not in
+// the list, because the kubelet retries soon after this error. ImagePullBackOff is in the list, because the kubelet then
+// retries with growing delays.
 var permanentImageErrors = []string{"ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "ImagePullBackOff"}
 
 // checkImage passes when the image of the main container is present on the cluster node of every pod.

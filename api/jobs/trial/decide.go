@@ -9,12 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// responseTimeout is the time after which the API server counts as unavailable. If the trial times
-// out while the API server is unavailable, the detail of the failed check mentions this.
+// responseTimeout is the time after which the API server counts as unavailable if it does not
+// respond. If the API server is unavailable when the trial times out, the failed check mentions the
+// outage.
 const responseTimeout = 5 * time.Second
 
-// decide runs all checks, and reports whether the trial is over. An open check becomes Passed if the TrainJob has reached a
-// later check. A check that needs the log of the ranks stays Open, even if the TrainJob has reached a later check.
+// decide runs all checks, and reports whether the trial is over. When the TrainJob has reached a check, all earlier open
+// checks become Passed, except checks that need the launcher's log.
 func (t *trial) decide(o *observation) bool {
 	findings := make([]finding, len(t.checks))
 	for i, c := range t.checks {
@@ -41,8 +42,9 @@ func (t *trial) decide(o *observation) bool {
 }
 
 // lastReached returns the index of the last check that the TrainJob has reached. The TrainJob has reached a check if
-// the check passed, or if the check failed because of a pod. A TrainJob that has reached a check has passed all
-// earlier checks, even if their evidence is gone: pods are deleted when their TrainJob ends.
+// the check passed, or if the check failed because of a pod. When the TrainJob has reached a check, earlier checks
+// can pass without evidence of their own. This is necessary because pods, and with them the evidence, can be deleted
+// when their TrainJob ends.
 func lastReached(findings []finding) int {
 	last := -1
 	for i, f := range findings {
@@ -79,8 +81,7 @@ func (t *trial) reportWaiting(c check, detail string) {
 }
 
 // waitReason returns the reason why a check waits. If the TrainJob was suspended while it ran, waitReason returns a
-// text about the suspension. If the TrainJob was not suspended while it ran, waitReason returns the parameter
-// "detail".
+// text about the suspension. Otherwise waitReason returns the parameter "detail".
 func (o *observation) waitReason(detail string) string {
 	if len(o.pods) > 0 && meta.IsStatusConditionTrue(o.snapshot.Job.Status.Conditions, trainer.TrainJobSuspended) {
 		return "the TrainJob was suspended while it ran"
@@ -88,8 +89,9 @@ func (o *observation) waitReason(detail string) string {
 	return detail
 }
 
-// failWithoutFinding sets the check c to Failed if the TrainJob failed and no check has found the reason.
-// failWithoutFinding returns true if it sets the check to Failed.
+// failWithoutFinding is called if no check has found a failure. If the TrainJob failed
+// nevertheless, and its pods no longer change, failWithoutFinding sets the check c to Failed and
+// returns true.
 func (t *trial) failWithoutFinding(o *observation, c *check) bool {
 	outcome := o.snapshot.Outcome()
 	if outcome.Condition == "" || outcome.Condition == completeCondition || !o.isFinal() {
@@ -104,7 +106,7 @@ func (t *trial) failWithoutFinding(o *observation, c *check) bool {
 }
 
 // expire sets the first open check to Failed after the trial timed out. If mpirun still runs, the
-// parameter "found" contains its log.
+// parameter "found" contains the end of mpirun's log, or the error from reading this log.
 func (t *trial) expire(found finding) {
 	for i := range t.checks {
 		if t.checks[i].Status != Open {
@@ -123,7 +125,7 @@ func (t *trial) expire(found finding) {
 	}
 }
 
-// finalChecks returns the results of all checks when the trial ends. Checks that are still open become NotReached.
+// finalChecks returns the results of all checks at the end of the trial. Checks that are still open become NotReached.
 func (t *trial) finalChecks() []Check {
 	result := make([]Check, len(t.checks))
 	for i, c := range t.checks {

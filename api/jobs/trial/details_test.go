@@ -47,7 +47,7 @@ func TestRejectedPods(t *testing.T) {
 	}
 }
 
-// TestWaitingReasons: after a timeout, the detail of the failed check contains the reason why the trial waited.
+// TestWaitingReasons: after a timeout, the detail of the failed check must contain the reason why the trial waited.
 func TestWaitingReasons(t *testing.T) {
 	for name, tc := range map[string]struct {
 		act  func(s *fakeCluster, job string)

@@ -43,8 +43,8 @@ func newFakeCluster(t *testing.T) *fakeCluster {
 	return s
 }
 
-// transport is a function that can simulate a lost response: it sends a request to the API server through the
-// argument "next", or returns an error instead of the response.
+// transport is a function that sends a request to the API server through the argument "next", and returns the
+// response. To simulate a lost response, the function returns an error instead.
 type transport func(next http.RoundTripper, r *http.Request) (*http.Response, error)
 
 func (s *fakeCluster) connect(send transport) {
@@ -82,7 +82,7 @@ func (s *fakeCluster) serveLog(r *http.Request) *http.Response {
 	return response.Result()
 }
 
-// play runs a trial, calls the function "act" when the TrainJob exists, and returns the result.
+// play runs a trial, calls the function "act" as soon as the TrainJob exists, and returns the result of the trial.
 func (s *fakeCluster) play(act func(job string)) (trial.Result, error) {
 	s.Helper()
 	ctx, cancel := context.WithCancel(s.Context())
@@ -135,7 +135,7 @@ func (s *fakeCluster) createNodes(job string) {
 	}
 }
 
-// endJobSet sets a final condition of the JobSet, which Trainer copies to the TrainJob.
+// endJobSet sets a final condition in the status of the JobSet. Trainer copies this condition to the TrainJob.
 func (s *fakeCluster) endJobSet(job string, as jobset.JobSetConditionType) {
 	s.Helper()
 	set := &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{Namespace: s.options.Namespace, Name: job}}

@@ -13,14 +13,14 @@ import (
 	"github.com/trainyard/trainyard/api/jobs"
 )
 
-// observation is the observed state of the TrainJob. The observation also contains deleted pods: when one pod fails,
-// Kubernetes deletes the other pods, but the checks still need their status.
+// observation is the observed state of the TrainJob. An observation keeps deleted pods: when one pod fails,
+// Kubernetes deletes the other pods, but the checks still need the status of these pods.
 type observation struct {
 	*trial
 	snapshot jobs.Snapshot
 	pods     map[string]jobs.Pod // by UID
 	logs     map[string]string   // logs of ended containers, by pod UID and container name
-	// mountWarnings maps the UID of a pod to the latest mount error that was read for the pod.
+	// mountWarnings maps the UID of a pod to the latest event about a mount error of the pod.
 	mountWarnings map[string]string
 	// creationFailure is the latest event about a pod that could not be created.
 	creationFailure string
@@ -32,14 +32,14 @@ type observation struct {
 
 const (
 	// rankLines is the maximum number of lines to read from a launcher's log. The launcher's log contains one
-	// line for each rank. jobs.Log reads at most 1 MiB of a log, even if the requested lines have more bytes.
+	// line for each rank. If these lines are longer than 1 MiB, jobs.Log reads fewer lines.
 	rankLines = 10_000
 	// maxWarnings is the maximum number of pods whose events are read in one update.
 	maxWarnings = 3
 	// evidenceLines is the number of log lines in Check.Evidence.
 	evidenceLines = 5
-	// logGracePeriod is the time for which the pods of an ended TrainJob can still change: after the end of
-	// the TrainJob, the kubelet may still update the status of the pods.
+	// logGracePeriod is how long a trial waits for changes after the TrainJob has ended, because the
+	// kubelet may still update the status of the pods.
 	logGracePeriod = 3 * time.Second
 )
 
@@ -59,13 +59,14 @@ func (o *observation) update(ctx context.Context, snapshot jobs.Snapshot) error 
 	return nil
 }
 
-// isFinal reports whether the TrainJob ended so long ago that its pods do not change any more.
+// isFinal reports whether logGracePeriod has passed since the TrainJob ended, so that its pods no longer change.
 func (o *observation) isFinal() bool {
 	return !o.endedAt.IsZero() && time.Since(o.endedAt) > logGracePeriod
 }
 
-// readLogs reads the logs of containers as soon as they have ended, because their pod may be deleted before the next
-// update. After an error, readLogs retries at the next update, unless the user has no permission to read logs.
+// readLogs reads the logs of the ended containers of a pod. It does so at once, because the pod may be deleted
+// before the next update. After an error, readLogs retries at the next update, unless the user has no permission to
+// read logs.
 func (o *observation) readLogs(ctx context.Context, pod jobs.Pod) error {
 	for _, c := range allStatuses(pod) {
 		key := string(pod.UID) + c.Name
@@ -110,8 +111,8 @@ func (o *observation) runningMpirun(ctx context.Context) finding {
 }
 
 // needsLog reports whether the trial reads the log of a container. The trial reads the log of mpirun after mpirun has
-// ended, and the logs of containers that failed before mpirun ended. Later failures are ignored, because Kubernetes
-// stops the nodes when their TrainJob ends.
+// ended, and the logs of containers that failed before mpirun ended. Containers that fail after mpirun has ended are
+// ignored: Kubernetes stops the nodes at this time, so their containers can end with an error.
 func (o *observation) needsLog(pod jobs.Pod, c corev1.ContainerStatus) bool {
 	if pod.Role == jobs.Launcher && c.Name == jobs.MainContainer {
 		return c.State.Terminated != nil
@@ -123,8 +124,8 @@ func (o *observation) needsLog(pod jobs.Pod, c corev1.ContainerStatus) bool {
 // pod.
 var mountErrors = []string{"FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox"}
 
-// readMountWarnings reads the events of a few scheduled pods whose volumes are not mounted yet. Errors are ignored,
-// because the events do not change the result of a check: they only explain why the trial waits.
+// readMountWarnings reads the events of a few scheduled pods whose volumes are not mounted yet. The events only
+// explain why the trial waits, and do not change the result of a check, so readMountWarnings ignores errors.
 func (o *observation) readMountWarnings(ctx context.Context) {
 	requests := 0
 	for _, pod := range o.rankPods() {
@@ -146,7 +147,7 @@ func (o *observation) readMountWarnings(ctx context.Context) {
 	}
 }
 
-// readCreationFailure reads the event that explains why pods are missing.
+// readCreationFailure reads the latest event that explains why pods are missing.
 func (o *observation) readCreationFailure(ctx context.Context) {
 	if len(o.rankPods()) >= o.expectedPods() {
 		return

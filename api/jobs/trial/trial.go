@@ -38,7 +38,7 @@ type Result struct {
 	Job       string `json:"job"`
 	// Passed is true if every check of the runtime passed.
 	Passed bool `json:"passed"`
-	// TimedOut is true if the time Options.Timeout passed before all checks were decided.
+	// TimedOut is true if Options.Timeout passed before all checks were decided.
 	TimedOut bool `json:"timedOut"`
 	// Seconds is the duration of the trial, without cleanup.
 	Seconds float64 `json:"seconds"`
@@ -48,17 +48,17 @@ type Result struct {
 	Error string `json:"error,omitempty"`
 }
 
-// cleanUpTimeout is the maximum duration of the cleanup. If the trial is interrupted, the cleanup continues.
+// cleanUpTimeout is the maximum duration of the cleanup. The cleanup also runs if the trial was interrupted.
 const cleanUpTimeout = 30 * time.Second
 
 // cleanUpInterval is the time between attempts to delete the TrainJob.
 const cleanUpInterval = time.Second
 
-// Run tests a runtime. Run calls the function "report" when a check passes or fails, and when the reason for waiting
-// changes. Run returns an error if the TrainJob cannot be created, read or deleted, or if the context ends. A failed
-// check, or a timeout after the creation of the TrainJob, is not an error. If the runtime cannot be tested or a
-// permission is missing, Run creates no TrainJob. If the runtime cannot be tested, Run returns an
-// *UnsupportedRuntimeError. If a permission is missing, Run returns a Forbidden error.
+// Run tests a runtime. Run calls the function "report" when a check passes or fails, and when the reason why a check
+// waits changes. Run returns an error if the TrainJob cannot be created, read or deleted, or if the context ends. A
+// failed check, or a timeout after the creation of the TrainJob, is not an error. Run creates no TrainJob if the
+// runtime cannot be tested (the error is an *UnsupportedRuntimeError), or if the user lacks a permission (the error
+// is a Forbidden error).
 func Run(ctx context.Context, all jobs.Jobs, o Options, report func(Check)) (result Result, err error) {
 	job := newTrialJob(o)
 	key := keyOf(job)
@@ -101,8 +101,7 @@ type trial struct {
 	timedOut bool
 }
 
-// errTimeout is the cause with which the context of a trial is cancelled when the time
-// Options.Timeout has passed.
+// errTimeout is the cause with which a trial cancels its context when Options.Timeout has passed.
 var errTimeout = errors.New("the trial timed out")
 
 // follow observes the TrainJob until all checks are decided.

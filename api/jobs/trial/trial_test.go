@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
 // runtimeName is the name of the runtime in examples/minimal.
 const runtimeName = "mpi-openmpi-cpu"
 
-// start starts a control plane without a kubelet, so no pod starts.
+// start starts a control plane. The control plane has no kubelet, so no pod starts.
 func start(t *testing.T) (*controlplane.ControlPlane, jobs.Jobs, trial.Options) {
 	t.Helper()
 	cp := controlplane.Start(t)

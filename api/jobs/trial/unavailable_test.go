@@ -36,7 +36,7 @@ func TestShortOutage(t *testing.T) {
 }
 
 // TestLongOutage: if the API server is unavailable when the trial times out, the detail of the failed
-// check mentions the outage.
+// check must mention the outage.
 func TestLongOutage(t *testing.T) {
 	s := newFakeCluster(t)
 	s.options.Timeout = 8 * time.Second

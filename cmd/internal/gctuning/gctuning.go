@@ -9,8 +9,7 @@ import (
 	"runtime/metrics"
 )
 
-// The next garbage collection starts when the heap reaches the larger of two sizes: minHeap, and the
-// sum of extraGarbage and twice the live heap.
+// The next garbage collection starts when the heap reaches max(minHeap, 2 x live heap + extraGarbage).
 const (
 	minHeap      = 54 << 20 // bytes
 	extraGarbage = 16 << 20 // bytes
@@ -19,14 +18,14 @@ const (
 // nonHeap is the memory of the Go runtime outside the heap, such as stacks and tables, with a margin.
 const nonHeap = 24 << 20 // bytes
 
-// maxPercent is the largest useful GOGC value. With an empty live heap, Go starts a collection when the heap reaches 4 MiB x
-// GOGC/100. If GOGC is maxPercent, and the live heap is empty, Go starts a collection when the heap reaches minHeap.
+// maxPercent is the largest GOGC value that this package sets. Go starts no collection until the heap reaches 4 MiB
+// x GOGC/100. If GOGC is maxPercent, this minimum size equals minHeap.
 const maxPercent = 100 * minHeap / (4 << 20)
 
 // setsLimit reports whether Tune also sets a memory limit. After a collection, the old GC percentage applies until the
-// function "adjust" sets a new percentage. On a machine with one CPU, the function "adjust" runs late. Until the function
-// "adjust" has run, only the memory limit keeps the heap from growing too large. Without the memory limit, the workload W of
-// docs/benchmarks.md took 50 % more memory. If the environment sets GOMEMLIMIT, Tune sets no memory limit.
+// function "adjust" sets a new percentage. During this time, only the memory limit keeps the heap from growing too large.
+// On a machine with one CPU, the function "adjust" runs late. On such a machine, the workload W of docs/benchmarks.md
+// took 50 % more memory without the memory limit. If the environment sets GOMEMLIMIT, Tune sets no memory limit.
 var setsLimit = os.Getenv("GOMEMLIMIT") == ""
 
 // Tune tunes the garbage collector until the program ends, unless the environment sets GOGC.
@@ -53,9 +52,9 @@ func adjust(liveHeap []metrics.Sample) {
 	afterNextCollection(adjust)
 }
 
-// afterNextCollection runs the argument "call" after the next garbage collection. afterNextCollection allocates
-// an object whose cleanup is the argument "call". The next garbage collection frees the object, and so runs the
-// cleanup.
+// afterNextCollection calls the function "call" after the next garbage collection. For this purpose, it
+// allocates an unused object, and registers "call" as the cleanup of the object. The next garbage collection
+// frees the object and runs the cleanup.
 func afterNextCollection(call func([]metrics.Sample)) {
 	// Because of the pointer field, the allocator puts no other objects into the same block. If the block
 	// contained other objects, they could delay the cleanup of the new object.

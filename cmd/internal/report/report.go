@@ -19,7 +19,8 @@ type Report struct {
 	Failures []string     // other causes that ended the run, such as a missing file
 }
 
-// Need is a part of the cluster, such as a namespace, that the generated objects need but do not contain.
+// Need is a part of the cluster, such as a namespace, that the generated objects require. trainyard does not
+// generate this part.
 type Need struct {
 	Need         problem.Phrase `json:"need"`         // such as: namespace team-a
 	Reason       problem.Phrase `json:"reason"`       // the objects that need it, or the task of the admin

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// maxProblems is the maximum number of problems in a text report. A text report contains at most maxProblems
-// problems, because users fix only some problems before they run the command again. The first problems can also be
-// the cause of later problems.
+// maxProblems is the maximum number of problems in a text report. More problems would not help users, because
+// users fix only some problems before they run the command again. The first problems can also be the cause of
+// later problems.
 const maxProblems = 100
 
 // Text is the format for people. A text report contains one line for each note, problem, need and failure. A run can

@@ -111,9 +111,9 @@ func checkObject(object *unstructured.Unstructured, namespace string) error {
 	return nil
 }
 
-// checkTypes checks the types of the fields that the controller itself reads. If a field has a wrong type, the methods of
-// unstructured.Unstructured return an empty value. Without the check, the controller would create the TrainJob, but would
-// omit each field of a wrong type.
+// checkTypes checks the types of the fields that the controller itself reads. The controller reads most of these fields
+// with methods of unstructured.Unstructured, which return an empty value if a field has a wrong type. Without the
+// check, the controller could therefore create a TrainJob that lacks such a field, for example its labels.
 func checkTypes(fields, metadata map[string]any) error {
 	for _, field := range []string{"metadata", "spec"} {
 		if _, isMapping := fields[field].(map[string]any); fields[field] != nil && !isMapping {

@@ -30,8 +30,8 @@ type Limits struct {
 	Kustomization kustomization.Limits
 }
 
-// DefaultLimits allows folders that are far larger than folders that people write by hand. Even a folder that
-// reaches the limits needs only a small part of the controller's memory.
+// DefaultLimits allows folders that are far larger than hand-written folders. Even a folder that reaches the
+// limits needs only a small part of the controller's memory.
 var DefaultLimits = Limits{
 	Entries: 20_000, Files: 2000, FileBytes: 1 << 20, Bytes: 32 << 20, Jobs: 1000, Values: 500_000, Problems: 1000,
 	Kustomization: kustomization.DefaultLimits,
@@ -172,9 +172,11 @@ func listFiles(tree fs.FS, folder string, limits Limits) ([]string, error) {
 	return files, err
 }
 
-// checkPath refuses special files, and symbolic links, which can point to a file outside the folder. checkPath also
-// refuses names that a reviewer can mistake for another name: names with invisible characters, and names that differ only
-// in upper and lower case. The argument "folded" maps the lower-case form of each earlier path to the path itself.
+// checkPath refuses everything except regular files and folders. For example, it refuses symbolic links, because they
+// could point to files outside the folder. checkPath also refuses names that a reviewer can mistake for another name:
+// names with invisible characters or invalid UTF-8, and names that differ only in upper and lower case. The argument
+// "folded" contains the paths that were already checked. The key is the path in lower case, and the value is the path
+// itself.
 func checkPath(file string, entry fs.DirEntry, folded map[string]string) error {
 	if kind := entry.Type(); kind != 0 && kind != fs.ModeDir {
 		return fmt.Errorf("%q is a link or a special file: only regular files and folders are allowed", file)

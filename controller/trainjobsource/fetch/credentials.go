@@ -21,8 +21,8 @@ type credentials struct {
 	knownHosts         []byte
 }
 
-// maxValue is the maximum size of each value of a Secret, because some parsers of keys need much time
-// for large inputs.
+// maxValue is the maximum size of each value of a Secret, in bytes. Without this limit, large values
+// could keep some parsers of keys busy for a long time.
 const maxValue = 256 << 10
 
 // readCredentials checks the Secret of a repository, and returns the credentials in the Secret.

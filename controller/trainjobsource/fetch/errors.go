@@ -35,7 +35,7 @@ func verifyErrorf(format string, args ...any) error {
 }
 
 // maxMessage is the maximum length of a message in characters. Without a limit, a server could make messages very long,
-// because a message can contain text of the server.
+// because a message can contain text from the server.
 const maxMessage = 500
 
 // describe converts the error of a fetch into an error with a readable text. The text names the URL, has one line, and

@@ -56,7 +56,7 @@ type Options struct {
 	Network Network
 }
 
-// Fetcher fetches commits. A Fetcher keeps nothing between two fetches, and several fetches can run at the
+// Fetcher fetches commits. A Fetcher keeps no data between two fetches, and several fetches can run at the
 // same time.
 type Fetcher struct{ options Options }
 
@@ -186,8 +186,9 @@ func (f *Fetcher) download(ctx context.Context, server remote, list *packp.AdvRe
 	return d, err
 }
 
-// follow checks that the selected object is the selected commit, or an annotated tag that leads to this commit.
-// A tag can lead to the commit through other tags. If the object is a tag, the result "first" is this tag.
+// follow checks that selected.object is either the commit selected.commit itself, or an annotated tag. The
+// tag must point to this commit, directly or through other tags. If selected.object is a tag, the result
+// "first" is this tag.
 func (o objects) follow(selected target) (first *tag, err error) {
 	hash := selected.object
 	for o[hash].kind == plumbing.TagObject {

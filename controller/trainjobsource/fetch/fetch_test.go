@@ -192,7 +192,8 @@ func TestKnownCommitIsNotDownloaded(t *testing.T) {
 	}
 }
 
-// TestChanges checks that a fetch finds the new commit of a moved tag and of a forced push, and reports a deleted branch.
+// TestChanges checks that a fetch finds the new commit after a tag was moved, and after a forced push. A fetch of a
+// deleted branch must fail.
 func TestChanges(t *testing.T) {
 	s := gitserver.New(t)
 	r, first := newRepository(t, s)

@@ -44,7 +44,8 @@ func newHTTPRemote(a address, c credentials, d dialer, wait time.Duration) *http
 	}
 }
 
-// checkRedirect allows redirects only on the same server, because the request carries credentials.
+// checkRedirect allows redirects of GET requests to another address on the same server. Redirects to other servers are
+// not allowed, because these servers would get the credentials in the request.
 func checkRedirect(next *http.Request, earlier []*http.Request) error {
 	if earlier[0].Method != http.MethodGet {
 		return http.ErrUseLastResponse
@@ -100,8 +101,8 @@ func (h *httpRemote) exchange(ctx context.Context, message []byte) (io.Reader, e
 	return response.body, nil
 }
 
-// answer is a response with status 200. The method "close" of httpRemote closes the body of the
-// response.
+// answer is a response with status 200. Callers need not close the body, because the method "close"
+// of httpRemote closes it.
 type answer struct {
 	body        io.Reader
 	contentType string

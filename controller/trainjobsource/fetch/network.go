@@ -63,8 +63,8 @@ func (n Network) allows(a netip.Addr) bool {
 }
 
 // isOwn reports whether an address belongs to this machine or pod. By default, the controller does not connect to such
-// addresses, because a service that is meant only for the machine itself can listen at any of them. If the addresses of
-// the machine are unknown, isOwn returns true.
+// addresses, because a service that is meant only for the machine itself can listen at any of these addresses. If the
+// addresses of the machine are unknown, isOwn returns true.
 func isOwn(a netip.Addr) bool {
 	own, err := net.InterfaceAddrs()
 	if err != nil {

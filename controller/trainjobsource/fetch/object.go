@@ -11,8 +11,8 @@ import (
 )
 
 // commit is a parsed commit. The functions of this file accept a commit or a tag only in the form that Git
-// writes. Therefore every program reads the same values from it, and the signature covers exactly the values
-// that trainyard uses.
+// writes. Therefore every program reads the same values from a commit or tag, and the signature covers
+// exactly the values that trainyard uses.
 type commit struct {
 	tree      plumbing.Hash
 	parents   []plumbing.Hash
@@ -47,8 +47,8 @@ func splitHeaders(data []byte) (headers []header, message string, err error) {
 	return headers, message, nil
 }
 
-// commitOrder matches the keys of the first headers of a commit, if they are in Git's order. In the
-// matched text, a space follows each key.
+// commitOrder matches the list of a commit's header keys if the first keys are in Git's order. In
+// this list, a space follows each key.
 var commitOrder = regexp.MustCompile(`^tree (parent )*author committer `)
 
 // unique lists the keys that can occur only once in the headers of a commit.

@@ -22,7 +22,7 @@ type object struct {
 type objects map[plumbing.Hash]object
 
 // get returns the data of an object. The method "get" returns an error if the object is missing, or
-// has another kind.
+// is not of the given kind.
 func (o objects) get(hash plumbing.Hash, kind plumbing.ObjectType) ([]byte, error) {
 	found, exists := o[hash]
 	switch {

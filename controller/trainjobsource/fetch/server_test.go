@@ -207,7 +207,8 @@ func drip(conn net.Conn, start string) {
 	}
 }
 
-// TestCancel: callers must be able to recognize the error of a fetch whose context has ended.
+// TestCancel: if the context of a fetch ends, the fetch must end soon, and its error must wrap the error of the
+// context.
 func TestCancel(t *testing.T) {
 	url := liar{answer: silenceInTheMiddle}.start(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)

@@ -79,7 +79,7 @@ func handshake(conn net.Conn, a address, config *ssh.ClientConfig, answer time.D
 }
 
 // describeHandshake returns a ConfigError if somebody must fix the cause of the error. Otherwise, for example after
-// a problem of the network, describeHandshake returns an error that is not a ConfigError.
+// a network problem, describeHandshake returns an error that is not a ConfigError.
 func describeHandshake(err error, a address) error {
 	var revoked *xknownhosts.RevokedError
 	var wrongKey *xknownhosts.KeyError
@@ -167,8 +167,8 @@ func (s *sshRemote) close() {
 	_ = s.client.Close() // the answers were read as far as they are needed
 }
 
-// explainingReader reads the output of the program on the server. If the program fails, the error also contains what the
-// program wrote to stderr.
+// explainingReader reads the output of git-upload-pack on the server. If git-upload-pack fails, the error contains the
+// end of its output to stderr.
 type explainingReader struct{ session *sshSession }
 
 func (r explainingReader) Read(p []byte) (int, error) {

@@ -14,9 +14,10 @@ import (
 
 const beginSignature = "-----BEGIN PGP SIGNATURE-----"
 
-// verifySignature checks that one of the keys signed the commit, or the annotated tag that was selected. A
-// signed tag contains its own name. The signature counts only if the tag in Git has the same name. Otherwise,
-// somebody could publish an old signed tag under a new name.
+// verifySignature checks that one of the keys signed the commit or the selected annotated tag. The signed
+// text of a tag contains the tag's name. The signature of a tag counts only if this name equals the name
+// that the tag has on the server. Without this condition, somebody could publish an old signed tag under
+// a new name.
 func verifySignature(keys openpgp.EntityList, d download) error {
 	err := checkSignature(keys, d.commit.signed, d.commit.signature)
 	if err == nil {

@@ -20,7 +20,8 @@ import (
 	"github.com/trainyard/trainyard/test/gitserver"
 )
 
-// newSigner takes the age and the lifetime of the key in hours. A key with a lifetime of 0 never expires.
+// newSigner returns a new key for signatures. The arguments "age" and "life" are the age and the lifetime of the key in
+// hours. A key with a lifetime of 0 never expires.
 func newSigner(t *testing.T, age, life int) *openpgp.Entity {
 	t.Helper()
 	created := time.Now().Add(-time.Duration(age) * time.Hour)
@@ -234,7 +235,7 @@ func TestKeys(t *testing.T) {
 }
 
 // TestA27LinearHistory checks that a new commit is accepted only if it descends from the commit that was fetched last. In
-// the case "http", the server can send the history without files.
+// the test case "http", the server can send the history without files.
 func TestA27LinearHistory(t *testing.T) {
 	for protocol, filter := range map[string]string{"http": "true", "ssh": "false"} {
 		t.Run(protocol, func(t *testing.T) { testLinearHistory(t, protocol, filter) })

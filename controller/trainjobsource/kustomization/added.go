@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// added contains the names of objects in patches that have no target. The value of a name is the number of values that
-// these patches can add to an object with this name.
+// added counts the values of patches without a target. Such a patch contains the name of the object that it changes.
+// added maps each of these names to the number of values that the patches can add to an object with this name.
 //
 // Several of these names can belong to the same object: after namePrefix or nameSuffix has changed the name of the
-// object, later patches use the new name. The new name contains the former name. For each name, the method
-// "largest" therefore adds the values of all names that this name contains.
+// object, later patches use the new name. The new name contains the former name. The method "largest" therefore
+// computes a sum for each name: the sum of the values of all names that are part of this name.
 type added map[string]int64
 
 // plus returns a map that contains, for each name, the sum of the numbers of the two maps.

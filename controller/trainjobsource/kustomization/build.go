@@ -32,8 +32,8 @@ type Object struct {
 //   - T is the number of transformations. An item of "images" counts at least twice.
 //   - V is the number of values. A long value counts as several values.
 //   - N is the number of objects.
-//   - E is the largest number of transformations of one object so far. kustomize stores them in the object, and reads
-//     them again for each transformation.
+//   - E is the largest number of transformations of one object, including the transformations in used folders. kustomize
+//     records the transformations in the object, and reads these records again for each transformation.
 //   - M counts how often kustomize compares the names of all objects with each other: once for the folder, and once for each component,
 //     each patch with a target, and the field namespace.
 type Limits struct {
@@ -45,15 +45,15 @@ type Limits struct {
 	Work      int64
 	Depth     int64 // of a chain of folders, each of which uses the next one
 	// Components is the maximum length of a chain of components, in which each component uses the next one.
-	// kustomize quotes an error again for each component of the chain, so each component doubles the text of the
-	// error.
+	// kustomize quotes an error again for each component of the chain. Quoting adds escape characters, so each
+	// component can double the text of the error.
 	Components int64
 	Folders    int64 // uses of folders; a folder that is used twice counts twice, with all folders that it uses
 }
 
 // DefaultLimits allows larger kustomizations than people usually write. As far as is known, kustomize needs a few seconds
 // to build a kustomization that reaches DefaultLimits. The limits include a safety margin, because kustomize can be slow
-// in ways that Limits.Work does not include.
+// for reasons that Limits.Work does not take into account.
 var DefaultLimits = Limits{FileBytes: 512 << 10, Bytes: 2 << 20, Objects: 300, Values: 60_000, Added: 8 << 20, Work: 500_000, Depth: 10, Components: 2, Folders: 100}
 
 // building is the lock that each build holds. Only one build can run at a time, because kustomize

@@ -15,7 +15,7 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/safeyaml"
 )
 
-// allowedFields lists the fields of a kustomization that cannot do harm. The list does not contain the field
+// allowedFields lists the harmless fields of a kustomization. The list does not contain the field
 // "replacements", because each replacement can double the size of an object.
 var allowedFields = map[string]bool{
 	"apiVersion": true, "kind": true, "metadata": true,

@@ -35,7 +35,7 @@ type content struct {
 }
 
 // checkText checks the YAML of a file or a patch, and converts it to JSON for kustomize. The conversion drops comments,
-// because comments can contain instructions to kustomize. checkText calls the function "check" for each object or patch.
+// so that comments cannot give instructions to kustomize. checkText calls the function "check" for each object or patch.
 // If the function "mark" is not nil, it changes each object or patch before the conversion.
 func checkText(file string, text []byte, check checkFunc, mark markFunc) (found content, err error) {
 	reader := safeyaml.NewReader(text)
@@ -175,9 +175,10 @@ var (
 	metadataFields = []string{"name", "namespace", "labels", "annotations", "$patch"}
 )
 
-// checkFields returns an error if a field of an object or a patch is not in objectFields, or a field of its metadata is not
-// in metadataFields. Other fields are not allowed, because kustomize searches all fields very often, so many fields make
-// kustomize slow. checkFields also limits the lengths of the name and the namespace.
+// checkFields checks that an object or a patch has only the fields in objectFields, and that its metadata has only the
+// fields in metadataFields. kustomize searches all fields very often, so it would be slow for objects with many fields.
+// Other fields are allowed if they have no value (see checkFieldNames). checkFields also limits the number of fields,
+// and the lengths of the name and the namespace. It refuses a spec that is not a mapping.
 func checkFields(object *yaml.Node) error {
 	if err := checkFieldNames("", object, objectFields); err != nil {
 		return err
@@ -259,8 +260,8 @@ func checkPatch(patch *yaml.Node) error {
 	return checkFields(patch)
 }
 
-// checkSinglePatch checks a patch without a target. A patch without a target must contain the name
-// of the object that it changes, so it cannot be a JSON patch.
+// checkSinglePatch checks a patch without a target. Such a patch must contain the name of the
+// object that it changes. A JSON patch contains no name, so checkSinglePatch refuses JSON patches.
 func checkSinglePatch(patch *yaml.Node) error {
 	if patch.Kind == yaml.SequenceNode {
 		return errors.New("a JSON patch needs a target")

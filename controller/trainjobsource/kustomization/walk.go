@@ -36,8 +36,8 @@ type total struct {
 	own     own
 }
 
-// own holds totals of the transformations that a kustomization file defines itself, or uses from
-// patch files and components.
+// own holds totals of all transformations of a kustomization file, including those in its patch
+// files and in its components.
 type own struct {
 	transformations int64 // the number of transformations
 	values, bytes   int64 // values and bytes that the transformations can add to each object of the folder
@@ -84,7 +84,8 @@ func (t *total) add(used total) {
 }
 
 // The unit of Limits.Work is the time that one transformation needs for one short value. 50 bytes of a long value
-// take about as much time as one short value. 80 comparisons of two names take about as much time as one unit.
+// take about as much time as one short value. 80 comparisons of two names also take about as much time as one
+// short value.
 const bytesPerValue, comparisonsPerValue = 50, 80
 
 // transform adds the effects of the folder's own transformations to the totals.
@@ -131,8 +132,8 @@ func (t *total) check(limits Limits) error {
 	return nil
 }
 
-// folder copies the kustomization of a folder into the file system that kustomize reads, and also
-// all files and folders that the kustomization uses. The result is the total of the folder.
+// folder copies the kustomization of a folder, and all files and folders that the kustomization
+// uses, into the file system that kustomize reads. The result is the total of the folder.
 func (w *walk) folder(folder string) (total, error) {
 	if known, entered := w.folders[folder]; entered && known == nil {
 		return total{}, fmt.Errorf("%s: the kustomization includes itself", folder)
@@ -259,8 +260,8 @@ func (w *walk) file(from string, r reference, check checkFunc, mark markFunc) (s
 }
 
 // readFile reads a regular file. readFile refuses links, because they can lead to files outside the tree. readFile also
-// refuses files that are too large. They must be refused before they are parsed, because a parser can need a hundred times
-// as much memory as the file has bytes.
+// refuses files that are too large, before they are parsed: a parser can need a hundred times as much memory as the file
+// has bytes.
 func (w *walk) readFile(file string) ([]byte, error) {
 	info, err := fs.Lstat(w.tree, file)
 	if err != nil || !info.Mode().IsRegular() {

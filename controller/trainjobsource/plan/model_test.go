@@ -129,9 +129,10 @@ func (w *world) end(phase Phase) {
 	}
 }
 
-// deleteAsUser deletes a random TrainJob, but no TrainJob whose run is only reserved in the record. The test must
-// not report a known limitation: if the controller crashes right after it has created a TrainJob, and a user
-// deletes the TrainJob before the controller starts again, the controller creates the TrainJob a second time.
+// deleteAsUser deletes a random TrainJob. It leaves out TrainJobs that a plan has created, but that the
+// record does not yet mark as created. Deleting such a TrainJob would make the test fail because of a known
+// limitation: if the controller crashes right after it has created a TrainJob, and a user deletes the
+// TrainJob before the controller starts again, the controller creates the TrainJob a second time.
 func (w *world) deleteAsUser() {
 	name := w.pick(func(name string, _ TrainJob) bool { return w.byName[name] == nil || w.byName[name].recorded })
 	delete(w.cluster, name)
@@ -193,7 +194,8 @@ func (w *world) markRecorded() {
 }
 
 // readableJobs returns the jobs that a round can read from Git. While w.settling is false, about one call in eight
-// leaves out a job, as if its file had a problem, and about one call in eight marks a job as denied by the rules.
+// leaves out a job, as if its file had a problem. In addition, about one call in eight marks a job as denied by
+// the rules.
 func (w *world) readableJobs() (jobs map[string]Job, incomplete bool) {
 	jobs, w.denied = maps.Clone(w.git), ""
 	if !w.settling && w.random.IntN(8) == 0 {
@@ -286,9 +288,9 @@ func (w *world) checkQueue() {
 	}
 }
 
-// settle repeatedly ends all TrainJobs and carries out a new plan, until nothing changes. settle then checks that the
-// last run of each job has the spec that is in Git. With the policy Ignore, the last run can have any spec. settle
-// also checks that the record contains all TrainJobs of the jobs.
+// settle repeatedly marks all active TrainJobs as succeeded and carries out a new plan, until nothing changes. settle
+// then checks that each job in Git has run. The last run must have the spec that is in Git, unless the policy is
+// Ignore. settle also checks that the record lists the TrainJobs of all jobs, and marks them as created.
 func (w *world) settle() {
 	w.settling = true
 	defer func() { w.settling = false }()

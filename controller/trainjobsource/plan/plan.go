@@ -15,8 +15,8 @@ type Input struct {
 	Incomplete bool
 	Record     Record
 	// TrainJobs contains all TrainJobs of the namespace, by name. The caller must read the TrainJobs after it has
-	// read the record. Therefore, if a run is marked as created in the record, but is missing here, its TrainJob
-	// was deleted.
+	// read the record. Therefore, if the record marks a run as created, but TrainJobs does not contain it, its
+	// TrainJob was deleted.
 	TrainJobs map[string]TrainJob
 	// Taken contains the jobs that belong to other TrainJobSources in the namespace. The key is the name of the job,
 	// and the value is the name of its TrainJobSource.
@@ -24,9 +24,9 @@ type Input struct {
 	Now   int64 // the time, in seconds since 1970
 }
 
-// WithoutNewRuns returns a copy of the input in which all jobs are denied. If a plan is made for the returned input, the
-// plan starts no runs and replaces no runs. The plan still deletes two kinds of runs: the runs of removed jobs, and ended
-// runs beyond the history limits. The plan also updates labels and annotations.
+// WithoutNewRuns returns a copy of the input in which all jobs are denied. A plan for this copy starts no runs and
+// replaces no runs. It still deletes ended runs that exceed the history limits and, if the prune policy requires it,
+// the runs of removed jobs. It also updates labels and annotations.
 func (in Input) WithoutNewRuns() Input {
 	jobs := maps.Clone(in.Jobs)
 	for name, job := range jobs {
@@ -42,8 +42,8 @@ type Plan struct {
 	Record Record // the new record, which must be written before the cluster is changed
 	Create []Create
 	Delete []string // names of TrainJobs
-	// Replaced contains the names of the jobs whose active runs are deleted, because a new version replaces
-	// them. A later plan starts the new version.
+	// Replaced contains the names of the jobs whose active runs a new version replaces. This plan deletes
+	// the active runs, and a later plan starts the new version.
 	Replaced []string
 	Patch    []Patch
 	States   map[string]State // the state of each job in Git, by name
@@ -79,9 +79,10 @@ func Make(in Input) Plan {
 	for _, name := range jobNames(in) {
 		j := job{plan: &p, in: in, name: name, found: found[name], used: used, history: in.Record[name]}
 		j.git, j.inGit = in.Jobs[name]
-		// The plan changes nothing for a job that belongs to another TrainJobSource, with one exception. If this
-		// TrainJobSource no longer has the job in Git, and no file in Git has a problem, the prune policy
-		// decides whether the runs that this TrainJobSource still has are deleted.
+		// A job can belong to another TrainJobSource. The plan leaves such a job unchanged while the folder
+		// of the plan's own TrainJobSource also contains the job, or may contain it in a file with a
+		// problem. After the job was removed from this folder, the prune policy applies to the remaining
+		// runs.
 		if _, taken := in.Taken[name]; taken && (j.inGit || in.Incomplete) {
 			if j.inGit {
 				p.States[name] = Duplicated
@@ -193,11 +194,11 @@ func (j *job) make() {
 }
 
 // observe updates the runs of the record from the TrainJobs in the cluster:
-//   - A created run whose TrainJob is missing in the cluster leaves the record, because the TrainJob was deleted. The
-//     version of this run does not run again.
-//   - A reserved run whose TrainJob is missing leaves the record if Git no longer contains its version.
-//   - Each TrainJob in the cluster is recorded as a created run. The record may lack the run after it was restored from a
-//     backup. If the controller crashed, the record may still list the run as reserved.
+//   - A created run without a TrainJob in the cluster is removed from the record, because its TrainJob was deleted. The
+//     version of this run does not run again, unless a plan has deleted the TrainJob before the run ended.
+//   - A reserved run without a TrainJob is removed from the record if Git no longer contains the version of the run.
+//   - Each TrainJob in the cluster is recorded as a created run. The record can lack the run if somebody has restored the
+//     record from a backup, and can still list the run as reserved if the controller has crashed.
 func (j *job) observe() {
 	runs := slices.Clone(j.found)
 	for _, run := range j.history.Runs {
@@ -217,9 +218,10 @@ func (j *job) observe() {
 	}
 }
 
-// adopt updates the newest version in the record from a run that exists in the cluster. The version of the run
-// becomes the newest version in two cases: the run is newer, or an earlier plan wanted to delete the run, but the
-// deletion was never carried out.
+// adopt updates the record for a run that exists in the cluster. The version of the run becomes the newest
+// version in two cases. First, the version is newer than the newest version in the record. Second, the run
+// already has the newest version, and an earlier plan wanted to delete the run, but the deletion was never
+// carried out.
 func (j *job) adopt(run Run) {
 	newest := &j.history.Newest
 	stays := run.Generation == newest.Generation && newest.Spec == "" && !j.in.TrainJobs[run.Name].Deleting
@@ -229,8 +231,8 @@ func (j *job) adopt(run Run) {
 	j.history.Reserved = max(j.history.Reserved, run.Generation)
 }
 
-// reserveAgain returns a reserved run whose TrainJob was not created. If another TrainJob has got the reserved name in
-// the meantime, the returned run has a new name.
+// reserveAgain returns a reserved run whose TrainJob was not created. If another TrainJob has taken the reserved name
+// in the meantime, reserveAgain gives the run a new name.
 func (j *job) reserveAgain(run Run) Run {
 	if _, exists := j.in.TrainJobs[run.Name]; exists {
 		run.Name = j.freeName(run.Version)
@@ -288,8 +290,8 @@ func (j *job) reserved() bool {
 	return last >= 0 && !j.history.Runs[last].Created
 }
 
-// stateOf returns the state of a job whose newest version needs no new run: Running while a run of this version is
-// active, and Ended otherwise.
+// stateOf returns the state of a job whose newest version needs no new run. The state is Running while a run of
+// this version is active, and Ended otherwise.
 func stateOf(newest Version, active []Run) State {
 	if slices.ContainsFunc(active, func(run Run) bool { return run.Generation == newest.Generation }) {
 		return Running
@@ -330,8 +332,8 @@ func (j *job) freeName(version Version) string {
 	return name
 }
 
-// deleteAll plans the deletion of the TrainJobs of runs. If a TrainJob does not exist yet, because its run is only
-// reserved, a later plan deletes it.
+// deleteAll plans the deletion of the TrainJobs of the given runs. A reserved run may have no TrainJob yet. If its
+// TrainJob is created later, a later plan deletes it.
 func (j *job) deleteAll(runs []Run) {
 	for _, run := range runs {
 		t, exists := j.in.TrainJobs[run.Name]
@@ -345,8 +347,8 @@ func (j *job) deleteAll(runs []Run) {
 	}
 }
 
-// patch plans to copy the labels and annotations of the job in Git to the job's newest run, if they
-// differ. The run must have the same version as the job in Git.
+// patch plans to copy the labels and annotations of the job in Git to the TrainJob of the newest
+// version, if they differ. The TrainJob must have the same spec as the job in Git.
 func (j *job) patch() {
 	for _, run := range j.history.Runs {
 		t, exists := j.in.TrainJobs[run.Name]

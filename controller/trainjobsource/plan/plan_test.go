@@ -80,7 +80,8 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed: a run is confirmed if the record says that its TrainJob was created.
+// TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed: if the TrainJob of a run is missing, a plan must create it, unless the
+// run is confirmed. A run is confirmed if the record says that its TrainJob was created.
 func TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed(t *testing.T) {
 	git := map[string]Job{"bert": {Name: "bert", Spec: "A"}}
 	first := Make(Input{Jobs: git})
@@ -95,8 +96,8 @@ func TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed(t *testing.T) {
 	}
 }
 
-// TestConfirmedKeepsTheNewest confirms an old run after a newer run, and checks that the newer version stays the newest
-// version.
+// TestConfirmedKeepsTheNewest marks an old run as created, although a newer run is already marked. The version of the
+// newer run must stay the newest version.
 func TestConfirmedKeepsTheNewest(t *testing.T) {
 	earlier, later := Version{Generation: 1, Spec: "A"}, Version{Generation: 2, Spec: "A", Request: "r"}
 	record := Record{"bert": {Newest: later, Reserved: 2, Runs: []Run{{"bert", earlier, false}, {"bert-2", later, true}}}}
@@ -156,7 +157,7 @@ func TestJobsOfOtherSourcesStay(t *testing.T) {
 
 // TestEarlierRunsOfTakenJobsArePruned checks a job that was removed from the folder of one TrainJobSource, and now
 // belongs to another TrainJobSource. The prune policy must also apply to the earlier runs of this job. If the prune
-// policy ignored the earlier runs of the job, the deletion of their TrainJobSource would wait for the runs forever.
+// policy ignored these runs, a deletion of the first TrainJobSource would wait for them forever.
 func TestEarlierRunsOfTakenJobsArePruned(t *testing.T) {
 	in := Input{Record: ran(), TrainJobs: map[string]TrainJob{"bert": run(Succeeded, 1, "A")}, Taken: map[string]string{"bert": "other"}}
 	for prune, want := range map[Prune]string{Always: "delete bert", Finished: "delete bert", Never: ""} {
@@ -239,8 +240,8 @@ func TestQueuedVersionsWaitForDeletions(t *testing.T) {
 	}
 }
 
-// TestHistoryLimitsKeepTheNewest checks that a history limit deletes the run that ended first, even if its version is
-// newer than the version of the other run.
+// TestHistoryLimitsKeepTheNewest: if a history limit keeps only one of two runs, the run that ended first must be
+// deleted, even if its version is the newer one.
 func TestHistoryLimitsKeepTheNewest(t *testing.T) {
 	early, late := run(Failed, 2, "B"), run(Failed, 1, "A")
 	early.Ended, late.Ended = 1, 2

@@ -20,8 +20,8 @@ func (j *job) prune() {
 	j.limit(Failed, j.in.Policy.Failed)
 }
 
-// limit applies a history limit to the runs with the given final phase, Succeeded or Failed. The
-// method keeps the given number of newest runs, and deletes the older runs.
+// limit applies a history limit to the runs with the given final phase, Succeeded or Failed. It
+// keeps the runs that ended last, up to the given number, and deletes the other runs.
 func (j *job) limit(phase Phase, most int) {
 	var ended []Run
 	for _, run := range j.history.Runs {
@@ -35,12 +35,13 @@ func (j *job) limit(phase Phase, most int) {
 	j.deleteAll(ended[min(most, len(ended)):])
 }
 
-// removedJobs is the maximum number of jobs in the record that are neither in Git nor in the cluster. While a removed job is
-// in the record, its last version does not run again if somebody adds the job to Git again.
+// removedJobs is the maximum number of removed jobs in the record. A removed job is neither in Git nor in the cluster.
+// While a removed job is in the record, its last version does not run again if somebody adds the job to Git again.
 const removedJobs = 2000
 
-// forget removes entries from the record, so that the record fits into a ConfigMap. If the record
-// contains more than removedJobs removed jobs, forget keeps only the most recently removed jobs.
+// forget limits the number of removed jobs in the record to removedJobs, so that the record fits
+// into a ConfigMap. If the record contains more, forget drops the jobs whose removal from Git was
+// longest ago.
 func (r Record) forget() {
 	var removed []string
 	for name, history := range r {

@@ -42,8 +42,8 @@ type Job struct {
 	Spec     string // the digest of the spec, with defaults, without fields that can be changed later
 	Metadata string // the digest of the labels and annotations
 	// Retry is a text in an annotation of the TrainJob in Git, and Request is a text in an annotation of the
-	// TrainJobSource. If a user changes one of the texts, the job runs again, even if its spec is unchanged. A
-	// field is empty if the annotation is missing.
+	// TrainJobSource. If one of the texts gets a new value that is not empty, the job runs again, even if its
+	// spec is unchanged. A field is empty if the annotation is missing.
 	Retry, Request string
 	Denied         bool // the rules of the platform forbid the TrainJob, so no run of this version starts
 }
@@ -98,15 +98,15 @@ type Run struct {
 
 // History is the record of one job.
 type History struct {
-	// Newest is the newest version whose TrainJob was created. Newest.Spec is empty if a plan has deleted the
-	// TrainJob of the newest version before the TrainJob ended. If Newest.Spec is empty and the job is in
-	// Git, the job runs again.
+	// Newest is the newest version whose TrainJob was created. Newest.Spec is empty if a plan has decided to
+	// delete the TrainJob of the newest version while it was active. If Newest.Spec is empty and the job is
+	// in Git, the job runs again.
 	Newest Version `json:"newest"`
 	// Reserved is the highest generation that was ever reserved. No generation is used twice.
 	Reserved int   `json:"reserved"`
 	Runs     []Run `json:"runs,omitempty"` // runs that may exist in the cluster, oldest first
-	// Removed is the time at which a plan found that Git no longer contains the job, in seconds since 1970. The
-	// field Removed is 0 while Git contains the job.
+	// Removed is the time, in seconds since 1970, at which a plan found that Git no longer contains the job.
+	// The field Removed is 0 while Git contains the job.
 	Removed int64 `json:"removed,omitempty"`
 }
 

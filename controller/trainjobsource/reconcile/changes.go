@@ -30,7 +30,7 @@ type JobError struct {
 // if the two names differ.
 func (e *JobError) Error() string { return e.err.Error() }
 
-// Unwrap returns the answer of the API server.
+// Unwrap returns the wrapped error.
 func (e *JobError) Unwrap() error { return e.err }
 
 // newJobError returns a JobError for an error of a job, or nil if the error is nil.
@@ -116,10 +116,10 @@ func (c *changes) create(ctx context.Context, create plan.Create) error {
 	return nil
 }
 
-// IsOverQuota reports whether the API server refuses an object because of a quota of its namespace. The admission plugin
-// ResourceQuota returns the error Forbidden, like other admission plugins, so only the text of the error shows that a
-// quota is the reason. The text about the quota must come directly after "is forbidden: ", because other refusals can
-// quote any text of a user.
+// IsOverQuota reports whether an error means that the API server refused an object because of a quota of its namespace.
+// The admission plugin ResourceQuota returns the error Forbidden, like other admission plugins, so only the text of the
+// error shows that a quota is the reason. The text about the quota must directly follow the words "is forbidden",
+// because other refusals can quote any text of a user.
 func IsOverQuota(err error) bool {
 	if !apierrors.IsForbidden(err) {
 		return false

@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// maxPause is the longest time for which the process may be paused during a round, for example because its machine was
-	// suspended. Another replica becomes the leader after 15 seconds without a renewal of the lease, and carries out the
-	// rest of the round. When the paused process continues, its plan is out of date. For example, another replica may
-	// already have created a TrainJob of the plan, and a user may have deleted it. The paused process would then create the
-	// TrainJob again.
+	// maxPause is the longest pause of the process after which a round may continue. For example, the process is paused
+	// while its machine is suspended. Another replica becomes the leader after 15 seconds without a renewal of the lease,
+	// and carries out the rest of the round. When the paused process continues, its plan is out of date. For example,
+	// another replica may already have created a TrainJob of the plan, and a user may have deleted it. The paused process
+	// would then create the TrainJob again.
 	maxPause = 10 * time.Second
 	// beatInterval is the time between two beats of a pulse.
 	beatInterval = time.Second
 )
 
 // pulse detects pauses of the process. A pulse beats every second and at each request, so a long time between two beats
-// means that the process was paused. The pulse also beats during a slow request, so that later requests of the round can
-// still record the result of the slow request.
+// means that the process was paused. The pulse also beats during a slow request, so a slow request does not count as a
+// pause. After a slow request, the round can therefore still record the result of this request.
 type pulse struct {
 	lock  sync.Mutex
 	last  time.Time // when the last beat was

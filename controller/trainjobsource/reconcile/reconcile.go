@@ -31,8 +31,8 @@ type Source struct {
 	Account string
 	Policy  plan.Policy
 	// Retries maps the name of a job to the text of the retry annotation that the TrainJobSource
-	// has for this job. If the text changes, the job runs again. A job without this annotation is
-	// not in the map.
+	// has for this job. If the text gets a new value that is not empty, the job runs again. A job
+	// without this annotation is not in the map.
 	Retries map[string]string
 	// If DryRun is true, Reconcile makes a plan, but changes neither the record nor TrainJobs.
 	DryRun bool
@@ -61,7 +61,7 @@ type Result struct {
 	Taken     map[string]string        // the jobs of other TrainJobSources, with the names of these TrainJobSources
 	// Created and Deleted list the names of the TrainJobs that the round created and deleted.
 	Created, Deleted []string
-	Changed          bool // whether the round wrote anything, so that another round may be necessary
+	Changed          bool // whether the round wrote the record, or tried to change TrainJobs; if so, another round may be necessary
 }
 
 // TryLock reserves a namespace for a round, and returns the function that ends the reservation. TryLock returns nil at once

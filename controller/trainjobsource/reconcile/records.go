@@ -30,9 +30,9 @@ type records struct {
 // the ConfigMaps of different TrainJobSources have different names.
 func recordName(s Source) string { return "trainjobsource." + s.Namespace + "." + s.Name }
 
-// These constants limit the number and the total size of the records of a namespace. The limits also apply to the records
-// of deleted TrainJobSources, because these records stay. Without limits, a tenant could fill the cluster's storage and the
-// controller's memory by creating and deleting TrainJobSources.
+// These constants limit the number and the total size of the records of a namespace. Records of deleted TrainJobSources
+// stay, so they count too. Without limits, a tenant could fill the cluster's storage and the controller's memory by
+// creating and deleting TrainJobSources.
 const (
 	maxRecords     = 100
 	maxRecordBytes = 16 << 20
@@ -41,9 +41,9 @@ const (
 // runBytes is the largest size of a run in a record, in bytes.
 const runBytes = 500
 
-// checkRoom returns an error if a plan starts or replaces runs, and the records would then exceed a limit. The computed
+// checkRoom returns an error if a plan starts or replaces runs, and the new records would exceed a limit. The computed
 // size also includes the runs that the next plan starts for replaced jobs. After an error of checkRoom, the round neither
-// starts nor replaces runs. The round still deletes runs of removed jobs and old runs, so that the record can become
+// starts nor replaces runs. The round still deletes old runs, and the runs of removed jobs, so that the record can become
 // smaller.
 func (all records) checkRoom(namespace string, p plan.Plan) error {
 	if len(p.Create)+len(p.Replaced) == 0 {
@@ -95,10 +95,10 @@ func (r *Reconciler) readRecords(ctx context.Context, s Source) (records, error)
 	return all, nil
 }
 
-// findTaken returns a map from each job that belongs to another TrainJobSource to the name of that
-// TrainJobSource. If a job in Git belongs to a deleted TrainJobSource, findTaken marks all jobs of the
-// deleted TrainJobSource as removed in its record. The map contains a removed job only while a run of the
-// job is active.
+// findTaken returns the jobs that belong to other TrainJobSources. In the returned map, the key is the
+// name of a job, and the value is the name of its TrainJobSource. If a job in Git belongs to a deleted
+// TrainJobSource, findTaken first releases all jobs of the deleted TrainJobSource (see the method
+// "release"). The map contains a released job only while a run of the job is active.
 func (r *Reconciler) findTaken(ctx context.Context, s Source, all records, in plan.Input) (map[string]string, error) {
 	active := func(name string) bool { return in.TrainJobs[name].Phase == plan.Active }
 	owners := map[string]bool{}
@@ -122,8 +122,10 @@ func (r *Reconciler) findTaken(ctx context.Context, s Source, all records, in pl
 	return all.taken(active), nil
 }
 
-// release records that Git no longer contains any job of a deleted TrainJobSource. The record keeps the
-// runs of the deleted TrainJobSource, so that no version runs twice if the TrainJobSource is created again.
+// release marks all jobs of a deleted TrainJobSource as removed in its record, so that other
+// TrainJobSources can run them. The record keeps the runs of the deleted TrainJobSource, so that no
+// version runs twice if the TrainJobSource is created again. If s.DryRun is true, the record in the
+// cluster stays unchanged.
 func (r *Reconciler) release(ctx context.Context, s Source, all records, owner string) error {
 	for job, history := range all.others[owner] {
 		if history.Removed == 0 {
@@ -146,10 +148,10 @@ func (r *Reconciler) release(ctx context.Context, s Source, all records, owner s
 	return nil
 }
 
-// taken returns a map from the jobs of other TrainJobSources to the names of their TrainJobSources. A job
-// belongs to the first TrainJobSource that had the job in Git. The job stays with its TrainJobSource until
-// this TrainJobSource no longer has the job in Git, and all runs of the job have ended. The argument "active"
-// is a function that returns true if a TrainJob has not ended.
+// taken returns the jobs of other TrainJobSources. In the returned map, the value of a job is the name of
+// its TrainJobSource. A job belongs to the first TrainJobSource that had the job in Git. The job stays with
+// its TrainJobSource until this TrainJobSource no longer has the job in Git, and all runs of the job have
+// ended. The argument "active" is a function that returns true if a TrainJob has not ended.
 func (all records) taken(active func(name string) bool) map[string]string {
 	taken := map[string]string{}
 	for source, other := range all.others {

@@ -13,10 +13,11 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// maxBytes is the maximum size of the data of a record, because the API server accepts 1 MiB for the data of a ConfigMap.
-// If a plan starts runs, the size of the record must stay below maxBytes by at least the constant "reserve". These bytes
-// are only for changes that start no runs, such as marking jobs that were removed from Git. Without these bytes, the
-// controller could not change a full record, and could not even make it smaller.
+// maxBytes is the maximum size of the data of a record, because the API server accepts at most 1 MiB for the data of a
+// ConfigMap. If a plan starts or replaces runs, the record must leave at least "reserve" bytes of maxBytes free. The
+// free bytes are for later changes that start no runs, such as marking jobs that were removed from Git. Without free
+// bytes, the controller could not write these changes to a full record. The controller writes the record before it
+// deletes runs. It could therefore not delete runs either, and the record would stay full.
 const (
 	maxBytes = 1 << 20
 	reserve  = 100 << 10

@@ -10,14 +10,15 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// version returns a plan.Version. In the returned version, the digest of the spec is a little
-// longer than the digests that the controller writes.
+// version returns a plan.Version. The digest of its spec has 32 characters. The digests that the
+// controller writes have only 26 characters, so records in these tests are larger than real
+// records.
 func version(generation int) plan.Version {
 	return plan.Version{Generation: generation, Spec: strings.Repeat("x", 32)}
 }
 
-// full returns a record with the maximum number of jobs: all jobs that a folder can contain, each with the given number
-// of runs, and all removed jobs that a plan keeps.
+// full returns a record with the maximum number of jobs: as many jobs as a folder can contain, each with the given
+// number of runs, and as many removed jobs as a plan keeps.
 func full(runs int) plan.Record {
 	r := plan.Record{}
 	long := strings.Repeat("n", 58)

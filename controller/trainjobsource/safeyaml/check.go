@@ -8,7 +8,7 @@ import (
 
 // The following constants limit one YAML document.
 const (
-	maxDepth  = 100    // mappings and lists in each other
+	maxDepth  = 100    // nested mappings and lists
 	maxValues = 20_000 // mappings, lists and scalars; keys count too
 )
 
@@ -25,7 +25,8 @@ func mistake(node *yaml.Node, format string, args ...any) error {
 	return &MistakeError{max(node.Line, 1), fmt.Sprintf(format, args...)}
 }
 
-// Check returns the number of values in a YAML document, and the first mistake as a *MistakeError, or nil.
+// Check counts the values in a YAML document. If the document contains mistakes, the error is the first mistake, as a
+// *MistakeError.
 func Check(document *yaml.Node) (values int, err error) {
 	c := checker{}
 	err = c.check(document, 0)

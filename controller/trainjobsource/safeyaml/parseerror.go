@@ -12,7 +12,8 @@ import (
 var libraryError = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
 
 // parserError matches errors of the YAML library's parser, which counts lines from 0. parserError must not match errors of
-// the library's scanner, which counts lines from 1. Some errors of the scanner also begin with "did not find expected".
+// the library's scanner, which counts lines from 1. Some errors of the scanner also begin with "did not find expected", so
+// the pattern lists the words that follow in errors of the parser.
 var parserError = regexp.MustCompile(`^did not find expected (<stream-start>|<document start>|node content|key|'-' indicator|',' or '[\]}]')|^found (undefined tag handle|duplicate %|incompatible YAML)`)
 
 // parseError converts an error of the YAML library to a *MistakeError. The argument "text" is the

@@ -57,8 +57,8 @@ func Job(inGit *unstructured.Unstructured) (plan.Job, error) {
 // a JSON string.
 const maxText = 64
 
-// ShortText returns a short text unchanged, and the digest of a long text. The texts come from users, and are stored in a
-// plan.Record, which must fit into a ConfigMap.
+// ShortText returns a text of at most maxText bytes unchanged, and replaces a longer text by its digest. The texts come
+// from users, and are stored in a plan.Record, which must fit into a ConfigMap.
 func ShortText(text string) string {
 	if encoded, err := json.Marshal(text); err == nil && len(encoded) <= maxText {
 		return text
@@ -118,11 +118,11 @@ func digest(value any) (string, error) {
 // Object returns the TrainJob of a run. If the argument "live" is nil, the result is for a create request. If the
 // argument "live" is not nil, the result is for a server-side apply to the TrainJob "live" in the cluster.
 //
-// The object always has the whole spec. A server-side apply removes a field that the same field manager applied earlier,
-// but leaves out now. For a server-side apply, the fields suspend and managedBy get the values of the TrainJob in the
-// cluster. Kueue and users change the field suspend, and the apply must keep their value. The API server sets defaults for
-// both fields when it creates a TrainJob, and records the controller as the manager of these defaults. An apply without the
-// two fields would therefore remove the defaults.
+// The object always has the whole spec, because a server-side apply removes fields that the same field manager applied
+// earlier, but leaves out now. For a server-side apply, the fields suspend and managedBy get the values of the TrainJob in
+// the cluster. Kueue and users change the field suspend, and the apply must not undo these changes. The API server sets
+// defaults for both fields when it creates a TrainJob, and records the controller as the manager of these defaults. An
+// apply without the two fields would therefore remove the defaults.
 func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run plan.Run, live *trainer.TrainJob) (*unstructured.Unstructured, error) {
 	version, err := json.Marshal(plan.Run{Name: run.Name, Version: run.Version})
 	if err != nil {

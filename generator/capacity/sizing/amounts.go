@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Amounts maps resource names to amounts: CPU in thousandths of a core, memory in bytes, and any other resource as a
-// count.
+// Amounts maps resource names to amounts. The amount of CPU is in thousandths of a core, and the amount of memory is
+// in bytes. The amount of any other resource is a count.
 type Amounts map[string]int64
 
 // ParseAmounts parses the quantities of a document. If the argument "pods" is above 0, it becomes the amount of the

@@ -36,13 +36,13 @@ type Shortage struct {
 	Missing   bool // whether the queue has no quota for Resource or, if Resource is empty, no flavor for the pods
 }
 
-// Size describes the largest TrainJob that fits: its number of nodes, and the limit that prevents one more node.
+// Size describes the largest TrainJob that fits: its number of nodes, and the limit that prevents a larger TrainJob.
 type Size struct {
 	Nodes int      // the largest number of nodes; 0 if no TrainJob can run
 	Limit Shortage // the limit that prevents one more node; the zero value if the runtime's MaxNodes is the limit
 }
 
-// nodePods returns the number of pods in the ReplicatedJob "node" of a TrainJob with the given number of nodes. If
+// nodePods returns the number of pods in the ReplicatedJob "node" if a TrainJob has the given number of nodes. If
 // the launcher is a node, it counts as one of the nodes, so the ReplicatedJob needs one pod less. However, Trainer
 // always starts at least one pod.
 func (j Job) nodePods(nodes int) int64 {
@@ -88,9 +88,9 @@ func (j Job) SizeInQuota(quota Amounts) Size {
 	return j.largestSize(pods, func(nodes int) Shortage { return j.Shortages(quota, nodes)[0] })
 }
 
-// largestSize returns the size of the largest TrainJob that fits. The argument "pods" is the number of pods of the
-// ReplicatedJob "node" for which there are enough resources. The function "shortage" returns the first limit that
-// a TrainJob with too many nodes exceeds.
+// largestSize returns the size of the largest TrainJob that fits. The argument "pods" states for how many pods of
+// the ReplicatedJob "node" there are enough resources. The function "shortage" returns the first limit that a
+// TrainJob with too many nodes exceeds.
 func (j Job) largestSize(pods int64, shortage func(nodes int) Shortage) Size {
 	most := j.nodePods(j.MaxNodes)
 	if pods >= most {

@@ -14,7 +14,7 @@ type Queue []Group
 // lists them.
 type Group []Flavor
 
-// Flavor holds the resources of one ResourceFlavor that a ClusterQueue can use.
+// Flavor holds the resources that a ClusterQueue can use in one ResourceFlavor.
 type Flavor struct {
 	Name       string
 	NodeLabels map[string]string // labels of the Kubernetes nodes of the flavor
@@ -23,8 +23,8 @@ type Flavor struct {
 
 // SizeInQueue returns the size of the largest TrainJob that a queue could ever admit. A namespace's ResourceQuota counts
 // initializers only while they run, but a queue counts them during the whole TrainJob. Therefore, SizeInQueue first
-// subtracts the initializers' requests from the quota. Sources: Kueue's package "flavorassigner", and Kueue's function
-// potentialAvailable, which computes the maximum capacity.
+// subtracts the initializers' requests from the quota. SizeInQueue follows Kueue's package "flavorassigner", and Kueue's
+// function potentialAvailable, which computes the maximum capacity.
 func (j Job) SizeInQueue(q Queue) Size {
 	for _, requests := range []Amounts{j.Launcher, j.Node} {
 		if missing, ok := q.uncoveredResource(requests); ok {
@@ -84,9 +84,8 @@ func (q Queue) assign(requests Amounts) (Shortage, bool) {
 	return Shortage{}, true
 }
 
-// firstFlavor returns the index of the first flavor that the node selector allows and that has enough resources for a
-// pod. If there is no such flavor, firstFlavor returns -1, and the Shortage of the first flavor that the node selector
-// allows.
+// firstFlavor returns the index of the first flavor with enough resources for a pod, among the flavors that the node
+// selector allows. If there is no such flavor, firstFlavor returns -1 and the Shortage of the first allowed flavor.
 func (g Group) firstFlavor(requests Amounts, selector map[string]string) (int, Shortage) {
 	none := Shortage{Missing: true}
 	shortage := none
@@ -105,10 +104,10 @@ func (g Group) firstFlavor(requests Amounts, selector map[string]string) (int, S
 	return -1, shortage
 }
 
-// sizeInGroup returns the size of the largest TrainJob for which one resource group has enough quota. For
-// the nodes, sizeInGroup tries each flavor that the node selector allows, and returns the largest size.
-// The launcher uses the first flavor with enough resources or, if SameFlavor is set, the flavor of the
-// nodes.
+// sizeInGroup returns the size of the largest TrainJob for which the given resource group has enough
+// quota. For the nodes, sizeInGroup tries each flavor that the node selector allows, and returns the
+// largest size. The launcher uses the first flavor with enough resources or, if SameFlavor is set, the
+// flavor of the nodes.
 func (j Job) sizeInGroup(group Group) Size {
 	chosen, shortage := group.firstFlavor(j.Launcher, j.NodeSelector)
 	if chosen < 0 {
@@ -141,8 +140,8 @@ func (j Job) sizeInFlavor(f Flavor, withLauncher bool) Size {
 	})
 }
 
-// describeShortage returns the Shortage of the first resource, in alphabetical order, of which the flavor has too
-// little. If the flavor has enough of each resource, the second result is false.
+// describeShortage returns a Shortage for the first resource, in alphabetical order, for which the requests
+// exceed the amount of the flavor. If the flavor has enough of each resource, the second result is false.
 func (f Flavor) describeShortage(requests Amounts) (Shortage, bool) {
 	for _, name := range slices.Sorted(maps.Keys(f.Available)) {
 		if requests[name] > f.Available[name] {

@@ -11,7 +11,7 @@ import (
 // cache stores built shapes or components, and reuses them for inputs that differ only in parameters.
 type cache[T any] struct{ groups []*group[T] }
 
-// group contains the results for inputs that have the same set of parameters.
+// group contains the cached results whose parameters depend on the same input fields.
 type group[T any] struct {
 	sources    [][]string   // paths of the input fields from which parameters get their values
 	dependents [][]string   // paths of the input fields that affect only parameters

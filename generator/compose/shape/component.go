@@ -80,7 +80,8 @@ func (c *Components) find(by builder, input map[string]any) (*component, bool) {
 	return known.find(input)
 }
 
-// add adds a component to the cache. If another composer has added the same component in the meantime, add replaces it.
+// add adds a component to the cache. If another composer has already added the same component, the new component
+// replaces it.
 func (c *Components) add(by builder, input map[string]any, built *component) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -130,8 +131,8 @@ func (c *component) include(path []any, inner *component) {
 }
 
 // getComponent returns the component that a builder makes from an input. If the builder has a field mask,
-// getComponent builds a component only if the cache does not contain it. Inputs share one cached component if
-// they differ only in parameters, and in fields that the builder does not read.
+// getComponent uses the cache of components. Inputs share one cached component if they differ only in
+// parameters, or in fields that the builder does not read.
 func (c *Composer) getComponent(by builder, input map[string]any) (*component, error) {
 	m, err := maskOf(c.evaluator, by)
 	if err != nil {

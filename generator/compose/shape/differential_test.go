@@ -25,7 +25,8 @@ import (
 )
 
 // wideValues lists several values for many fields of a runtime. The list includes values that a faulty cache
-// could confuse: explicit defaults, equal amounts in different units, and names that trainyard uses itself.
+// could confuse: explicit defaults, equal amounts in different units, and names that trainyard itself uses
+// in objects or in the input of builders.
 var wideValues = map[string][]string{
 	"image":             {"a/b:1", "a/b:2", "quay.io/acme/rt@sha256:" + strings.Repeat("a", 64)},
 	"scope":             {"namespace", "cluster"},
@@ -185,7 +186,7 @@ func cacheGroups(plans []*plan.Plan) map[string][]planned {
 }
 
 // compareShapes composes the requests of all environments once with caches and once without, and reports each difference
-// between the objects. It returns the number of requests, and the number of shapes that the caches built.
+// between the objects. It returns the number of requests, and the number of shapes that were built for them with caches.
 func compareShapes(t *testing.T, e *evaluate.Evaluator, plans []*plan.Plan) (requests, shapes int) {
 	t.Helper()
 	alone, err := evaluate.New(trainyard.CUE)
@@ -228,7 +229,7 @@ func contents(objects []object.Object) []any {
 	return all
 }
 
-// randomRuntimes mostly returns copies of earlier random runtimes, in which a few settings are changed.
+// randomRuntimes returns random runtimes. Most of them are copies of earlier runtimes with a few changed settings.
 func randomRuntimes(random *rand.Rand, n int) map[string]string {
 	var drafts []map[string]string
 	texts := map[string]string{}

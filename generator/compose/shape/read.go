@@ -37,9 +37,9 @@ func parameterOf(v cue.Value, path []any) (p parameter, ok bool) {
 	return parameter{}, false
 }
 
-// mirroredParameter is a scalar of an object that repeats a field of the document, and therefore equals a parameter of
-// another object. CUE marks the scalar with @mirror(SECTION). If the key of the scalar is NAME.KEY, it repeats the
-// field SECTION.NAME.KEY.
+// mirroredParameter is a scalar with the mark @mirror(SECTION). The scalar always equals a parameter of another
+// object, because both are copies of the same field of the document. If the key of the scalar is NAME.KEY, this field
+// is SECTION.NAME.KEY.
 type mirroredParameter struct {
 	path []any
 	from []string
@@ -124,9 +124,10 @@ func scalarSize(scalar any) int {
 	return len(text) + len(`""`)
 }
 
-// addParameter adds a CUE value to the list of parameters if it has the mark @param or @fill, and returns true
-// if it has added the value. A mark with "$name" counts only if the input contains the field to which the mark
-// refers.
+// addParameter adds a CUE value to the list of parameters if the value has the mark @param or @fill, and
+// reports whether it has added the value. In a mark, "$name" stands for the value of the field "name" in the
+// mapping that contains the marked value. A mark with "$name" is ignored if the input does not contain the
+// field to which the mark refers.
 func (r *reader) addParameter(v cue.Value, path []any, siblings map[string]any) bool {
 	p, ok := parameterOf(v, path)
 	if !ok {

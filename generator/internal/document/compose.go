@@ -14,8 +14,8 @@ func Compose(first, second *Node) *Node {
 		return mergeLists(first, second, Compose)
 	}
 	replacement := *second
-	// The second value replaces the first value, unless both are null. If both are null, the second
-	// null does the same as the first, so the flag of the first null is kept.
+	// If both values are null, the second null has no effect, so the field "replaces" is the same
+	// as in the first null. Otherwise the second value replaces the first value.
 	replacement.replaces = first.replaces || !first.Empty() || !second.Empty()
 	return &replacement
 }

@@ -23,8 +23,8 @@ func Encode(w io.Writer, n *Node, problems problem.List) error {
 	return gob.NewEncoder(w).Encode(result{n, problems})
 }
 
-// Decode reads the output of Encode, and sets the given file name in all positions of the document. The error is a
-// problem.List with the encoded problems, unless the output is unreadable.
+// Decode reads the output of Encode, and sets the given file name in all positions of the document. If the output
+// contains problems, the error is a problem.List. If the output is unreadable, the error has another type.
 func Decode(file string, text []byte) (*Node, error) {
 	var m result
 	if err := gob.NewDecoder(bytes.NewReader(text)).Decode(&m); err != nil {

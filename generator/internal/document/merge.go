@@ -62,8 +62,7 @@ func (m *merger) mapping(base, over *Node) *Node {
 }
 
 // mergeFields merges the values of a key in two layers. If both values are mappings, the result has the position of
-// the value in the lower layer. If at least one of the values is not a mapping, the result has the position of the
-// value in the upper layer.
+// the key in the lower layer. Otherwise it has the position of the key in the upper layer.
 func mergeFields(base, over Field, merge func(base, over *Node) *Node) Field {
 	position := over.Position
 	if base.Value.Kind == Mapping && over.Value.Kind == Mapping {

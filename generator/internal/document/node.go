@@ -22,11 +22,11 @@ type Node struct {
 	removed map[string]problem.Position // keys that a null in a later layer removed, and the positions of the nulls
 	idle    []Field                     // nulls of later layers that removed nothing
 
-	// replaces is set in a patch that Compose made from two patches: it is true if the node comes from the second patch,
-	// and replaces a value or a null of the first patch. A mapping or list with this flag replaces the value of the base
-	// instead of being merged with it. If the two patches were applied one after the other, the first patch would
-	// already have replaced or removed the value of the base. If the node is a null, it has removed a value of the first
-	// patch, so it is not reported as a null without effect.
+	// replaces is a flag that Compose sets when it makes one patch from two patches. The flag is true if the node comes
+	// from the second patch, and replaces a value or a null of the first patch. A mapping or list with this flag
+	// replaces the value of the base instead of being merged with it, because the first patch already replaces or
+	// removes this value. If the node is a null, it has removed a value of the first patch, so it is not reported as a
+	// null without effect.
 	replaces bool
 }
 

@@ -19,7 +19,7 @@ import (
 const maxMarks = 250_000
 
 // checkMarks refuses texts with more than maxMarks brackets and commas. Even a document with MaxNodes keys and
-// values does not need so many.
+// values needs fewer.
 func checkMarks(name string, text []byte) error {
 	marks := 0
 	for offset, b := range text {

@@ -21,7 +21,7 @@ type syntaxError struct {
 }
 
 // syntaxMessage is trainyard's message for an error of the parser. In the message, {found} stands for the character
-// at the error, and {line} for the line of syntaxError.start.
+// at the error, and {line} for the line in which the list, mapping, key or text with the error begins.
 type syntaxMessage struct {
 	text    string
 	atEnd   string // if not empty, replaces the message for an error at the end of the text

@@ -62,8 +62,8 @@ func isValid(name string) bool {
 	return len(validation.IsQualifiedName(inQuota)) == 0 && !strings.HasPrefix(name, "requests.")
 }
 
-// suggest returns the likely correction of a resource name without a domain, such as nvidia.com/gpu
-// for gpu, or "" if there is none.
+// suggest returns the likely correction of a resource name, such as nvidia.com/gpu for gpu. It
+// returns "" if the name has a domain, or if there is no likely correction.
 func suggest(name string) string {
 	if strings.Contains(name, "/") {
 		return ""

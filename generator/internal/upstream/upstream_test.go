@@ -10,8 +10,9 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/upstream"
 )
 
-// openshiftDocument describes a platform on OpenShift that Argo CD delivers. The test needs OpenShift, because on
-// other clusters, the kinds that Argo CD may apply do not include the kinds of OpenShift.
+// openshiftDocument describes a platform that Argo CD delivers to OpenShift. The test in this file compares
+// all kinds that trainyard generates with the kinds that Argo CD may apply. The platform needs OpenShift,
+// because Argo CD may apply the kinds of OpenShift only there.
 const openshiftDocument = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform

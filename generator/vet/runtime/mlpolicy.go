@@ -33,9 +33,8 @@ func unsupportedMPI(p *pass) {
 }
 
 // launcherNotANode finds runtimes in which the variables and resources of a TrainJob do not reach the nodes. Trainer
-// adds the variables and resources of a TrainJob to the ReplicatedJob that has the label trainjob-ancestor-step:
-// trainer. If the launcher is also a node, Trainer adds the variables and resources of a TrainJob to all other nodes
-// as well.
+// adds these variables and resources to the ReplicatedJob with the label trainjob-ancestor-step: trainer, which is
+// the launcher. Trainer adds them to the ReplicatedJob "node" only if the launcher is also a node.
 func launcherNotANode(p *pass) {
 	v := p.mpi.get("runLauncherAsNode")
 	if v.isSet() && !v.isFalse() || !p.launcher.isSet() || !p.node.isSet() || p.isGenerated() {
@@ -45,9 +44,9 @@ func launcherNotANode(p *pass) {
 		"write true, or put everything that nodes need into the runtime")
 }
 
-// rootSSHKeys finds runtimes in which root runs ssh, or in which the SSH keys are in the home folder of root. If root
-// runs ssh, ssh refuses key files that other users can read. Trainer mounts the key files so that other users can read
-// them, whatever the mount path is.
+// rootSSHKeys finds runtimes in which root runs ssh, or in which the SSH keys are in the home folder of root. Trainer
+// mounts the private key with a mode that lets the group read it, at every mount path. If root runs ssh, ssh refuses
+// a key with such a mode.
 func rootSSHKeys(p *pass) {
 	v := p.mpi.get("sshAuthMountPath")
 	shown := message.Quote(v.text())

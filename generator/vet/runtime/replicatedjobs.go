@@ -76,8 +76,9 @@ func wrongReplicaCount(p *pass) {
 	}
 }
 
-// endsEarly returns the name of a ReplicatedJob that completes before the launcher, such as an initializer, and that is among
-// the given names. An empty list contains all ReplicatedJobs. endsEarly returns an empty string if there is none.
+// endsEarly returns the name of a ReplicatedJob that completes before the launcher, such as an initializer. It
+// assumes that all ReplicatedJobs except launcher and node complete before the launcher. If names are given,
+// endsEarly considers only ReplicatedJobs with these names. If it finds no ReplicatedJob, it returns an empty string.
 func (p *pass) endsEarly(names []string) string {
 	for _, job := range p.jobs.listItems() {
 		name := job.name()
@@ -88,9 +89,10 @@ func (p *pass) endsEarly(names []string) string {
 	return ""
 }
 
-// wrongSuccessPolicy checks that a TrainJob succeeds when the launcher completes. With the operator Any, the list of
-// targets may be empty: one completed ReplicatedJob is then enough, and in a runtime without initializers, only the
-// launcher completes.
+// wrongSuccessPolicy checks that a TrainJob succeeds when the launcher completes. If the success policy lists no
+// targets, all ReplicatedJobs are targets. With the operator Any, the TrainJob succeeds when one target completes.
+// With this operator, an empty list is correct for a runtime that consists only of launcher and nodes: the nodes
+// never complete, so the launcher completes first.
 func wrongSuccessPolicy(p *pass) {
 	if !p.launcher.isSet() {
 		return

@@ -66,7 +66,7 @@ func (r runtime) mpiJobs() []value {
 	return jobs
 }
 
-// otherJobs returns the ReplicatedJobs that are neither launcher, node nor initializer.
+// otherJobs returns all ReplicatedJobs except the launcher, the node and initializers.
 func (r runtime) otherJobs() []value {
 	var jobs []value
 	for _, job := range r.jobs.listItems() {

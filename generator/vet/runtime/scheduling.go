@@ -11,9 +11,9 @@ func gangSchedulers(r runtime) []value {
 	return schedulers
 }
 
-// gangDeadlock finds settings that delay the creation of pods until other pods are ready or complete. The PodGroup
-// also counts pods that do not exist yet, so the scheduler starts no pod until all pods exist. Therefore no pod
-// ever starts.
+// gangDeadlock finds settings that delay the creation of pods until other pods are ready or complete. The
+// scheduler starts no pod until all pods of the PodGroup exist, and the delayed pods are created only after other
+// pods have started. Therefore no pod ever starts.
 func gangDeadlock(p *pass) {
 	if len(gangSchedulers(p.runtime)) == 0 {
 		return

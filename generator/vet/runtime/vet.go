@@ -1,7 +1,7 @@
 // Package runtimevet checks the text of training runtimes that trainyard did not generate. The package finds traps,
-// which are mistakes in the use of MPI on Kubeflow Trainer. Most traps pass every check of the cluster, and only
-// become visible when a TrainJob hangs, runs on one node, or runs twice. The package checks nothing outside the file,
-// such as an image's content.
+// which are mistakes in the use of MPI on Kubeflow Trainer. The cluster accepts most traps without an error, so users
+// notice them only when a TrainJob hangs, runs on only one node, or runs twice. The package reads only the text of
+// the file. For example, it does not inspect images.
 package runtimevet
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Report is the result for a file of runtimes. Problems and Notes are sorted by their positions in
+// Report holds the findings of Vet in one text. Problems and Notes are sorted by their positions in
 // the text.
 type Report struct {
 	Runtimes int          // number of runtimes in the file
@@ -134,8 +134,8 @@ func (p *pass) add(list *problem.List, v value, message string) {
 	})
 }
 
-// hasWrongType reports whether the value at a path has a wrong type, or is inside a value with a wrong type. No
-// rule reports another mistake in such a value.
+// hasWrongType reports whether the value at a path has a wrong type, or is inside a value with a wrong type.
+// The rules do not report other mistakes in such a value.
 func (p *pass) hasWrongType(path []string) bool {
 	for end := range path {
 		if p.wrongTypes[pathKey(path[:end+1])] {

@@ -74,7 +74,7 @@ spec:
                   resources: {limits: {memory: 4Gi}}
 `
 
-// plainGood is a runtime without problems, notes or MPI.
+// plainGood is a runtime that does not use MPI. It has no problems and no notes.
 const plainGood = `apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainingRuntime
 metadata: {name: torch, labels: {trainer.kubeflow.org/framework: torch}}
@@ -206,8 +206,8 @@ func TestVetFindsTraps(t *testing.T) {
 	}
 }
 
-// TestMPIRulesNeedMPI replaces the MPI policy of each case with another policy. Rules about MPI must then report
-// nothing.
+// TestMPIRulesNeedMPI renames the field "mpi" of each case to "flux". Without MPI, the rules about MPI must
+// report nothing.
 func TestMPIRulesNeedMPI(t *testing.T) {
 	general := []string{"wrong-type", "unknown-field", "impossible-dependency", "gang-deadlock", "missing-scheduler-name", "two-gang-schedulers", "invalid-name", "invalid-resource-name", "unknown-device-limit", "missing-framework-label"}
 	policy := regexp.MustCompile(`\bmpi:`)

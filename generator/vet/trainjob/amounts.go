@@ -43,11 +43,10 @@ func findMissingUnits(job guard.Job) []violation {
 // of the same resource. If the resource is a device or huge pages, the request must equal the limit. Source:
 // Kubernetes, ValidateContainerResourceRequirements.
 //
-// With Trainer 2.3, the runtime supplies each amount that the TrainJob does not set. For example, a TrainJob that sets only
-// a limit keeps the request of the runtime. The argument "runtime" contains only the runtime's amounts of CPU, memory and
-// GPUs. The argument "pods" contains all limits of the pods to which Trainer applies the amounts of the TrainJob. Without
-// "pods", findRefusedAmounts could not find other devices, such as RDMA devices, for which a pod has no limit. The argument
-// "pods" is empty if the platform does not contain the runtime.
+// Since Trainer 2.3, the runtime supplies each amount that the TrainJob does not set. For example, a TrainJob that sets
+// only a limit keeps the request of the runtime. The argument "runtime" contains only the runtime's amounts of CPU, memory
+// and GPUs. The argument "pods" is the result of adjustedPods, or is empty if the platform does not contain the runtime.
+// It contains the limits of all resources, for example also of RDMA devices.
 func findRefusedAmounts(job guard.Job, runtime guard.Runtime, pods []map[string]resource.Quantity) []violation {
 	if job.UnknownAmounts {
 		return nil
@@ -71,7 +70,8 @@ func findRefusedAmounts(job guard.Job, runtime guard.Runtime, pods []map[string]
 	return found
 }
 
-// lacksLimit reports whether a TrainJob requests a device or huge pages for which at least one pod would have no limit.
+// lacksLimit reports whether a TrainJob requests a device or huge pages, although at least one pod would have no limit
+// for this resource.
 func lacksLimit(job guard.Job, name string, pods []map[string]resource.Quantity) bool {
 	_, requested := job.Requests[name]
 	_, limited := job.Limits[name]
@@ -82,8 +82,8 @@ func lacksLimit(job guard.Job, name string, pods []map[string]resource.Quantity)
 	return job.Replaces != "" || slices.ContainsFunc(pods, isMissing)
 }
 
-// describeRemedy returns the field, "limits" or "requests", at which findRefusedAmounts reports a resource, and a text
-// that tells the user what to change.
+// describeRemedy returns a text that tells the user how to correct the amounts of a resource. The result "field" is
+// the field that findRefusedAmounts reports: "limits" or "requests".
 func describeRemedy(job guard.Job, name string) (field, remedy string) {
 	if _, set := job.Requests[name]; !set {
 		return "limits", "write requests too, because Trainer keeps the request of the runtime otherwise"
@@ -104,7 +104,7 @@ func resourcesOf(job guard.Job) []string {
 	return slices.Compact(names)
 }
 
-// amountsIn returns the limits or the requests of a TrainJob.
+// amountsIn returns the amounts in the given field of a TrainJob, which is "limits" or "requests".
 func amountsIn(job guard.Job, field string) map[string]resource.Quantity {
 	if field == "limits" {
 		return job.Limits
@@ -113,9 +113,9 @@ func amountsIn(job guard.Job, field string) map[string]resource.Quantity {
 }
 
 // effectiveAmount returns the limit or the request of a resource in a pod of the TrainJob. The argument "own" holds the
-// TrainJob's limits or requests. If "own" does not contain the resource, the result is the runtime's amount, which is both
-// its limit and its request. If job.Replaces is set, Trainer ignores the amounts of the runtime. The result "ok" is false
-// if the pod gets no amount.
+// TrainJob's limits or requests. If "own" does not contain the resource, the result is the amount in the runtime, where
+// the limit and the request of a resource are equal. However, if job.Replaces is set, Trainer ignores the amounts of
+// the runtime. The result "ok" is false if neither "own" nor the runtime contains an amount that applies to the pod.
 func effectiveAmount(own map[string]resource.Quantity, job guard.Job, runtime guard.Runtime, name string) (amount resource.Quantity, ok bool) {
 	if amount, ok = own[name]; ok || job.Replaces != "" {
 		return amount, ok

@@ -70,8 +70,9 @@ func (r *caseReader) checkName(at problem.Position, what, name string, known []s
 	r.add(at, "unknown %s %s: %s", what, message.Quote(name), hint)
 }
 
-// readCase reads one case. If a field is invalid or unknown, readCase does not report missing fields, because an
-// unknown key can be a misspelled required key.
+// readCase reads one case. If a key is unknown or a value is invalid, readCase skips checkComplete and
+// checkAddress, because they could report the same mistake again. For example, checkComplete would
+// report a misspelled key as missing.
 func (r *caseReader) readCase(n *document.Node) {
 	before := len(r.problems)
 	r.checkKeys(n, caseKeys)
@@ -104,8 +105,9 @@ func (r *caseReader) checkComplete(n *document.Node, c cases.Case) {
 	}
 }
 
-// checkAddress reports the apiVersion, kind or namespace of a TrainJob if the tenant's rules do not
-// apply to TrainJobs with this value.
+// checkAddress checks the apiVersion, kind and namespace of a TrainJob. A case can omit these
+// fields. The rules of the tenant would not apply to an object with a wrong value in one of the
+// fields.
 func (r *caseReader) checkAddress(job *document.Node, tenant string) {
 	for _, field := range []struct {
 		value     *document.Node

@@ -46,8 +46,8 @@ func ReadCases(folder string) (map[string][]Case, error) {
 	return files, problems.Err()
 }
 
-// readFile reads the cases in a file. In a file that is too large, readFile stops one byte after the parser's limit.
-// This byte is enough for the parser to report the file.
+// readFile reads the cases in a file. readFile reads at most document.MaxBytes+1 bytes of a file. If a file is
+// longer than document.MaxBytes, these bytes are enough for the parser to report the file as too long.
 func readFile(path string) ([]Case, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -72,8 +72,8 @@ func readFile(path string) ([]Case, error) {
 	return r.cases, r.problems.Err()
 }
 
-// TypeErrors lists the values of a case's TrainJobs that the API server refuses before it evaluates the rules,
-// such as values with a wrong type.
+// TypeErrors reports invalid values in a case's TrainJobs, such as values with a wrong type. The API server
+// refuses these values before it evaluates the rules.
 func (c Case) TypeErrors(p Platform) problem.List {
 	rules, ok := p.tenants[c.Tenant]
 	if !ok {
@@ -98,8 +98,9 @@ func (c Case) TypeErrors(p Platform) problem.List {
 // Position returns the position of a field of the case, such as admitted or refused.
 func (c Case) Position(field string) problem.Position { return c.node.Locate(field) }
 
-// Mismatch describes how an outcome differs from the outcome that the case expects. The position of the problem is the
-// position of the field that contains the expected outcome. The result "ok" is false if the two outcomes are equal.
+// Mismatch compares an outcome with the result that the case expects, and describes the difference. The problem
+// has the position of the case's field that does not match, such as admitted. The result "ok" is false if there
+// is no difference.
 func (c Case) Mismatch(o cases.Outcome) (p problem.Problem, ok bool) {
 	located := o
 	located.Messages = nil
@@ -110,8 +111,8 @@ func (c Case) Mismatch(o cases.Outcome) (p problem.Problem, ok bool) {
 	return problem.Problem{Position: c.Position(field), Rule: failedTest, Message: c.Name + ": " + difference}, difference != ""
 }
 
-// withPosition puts the position of a value in front of a message about this value. The message
-// must begin with the path of the value in the TrainJob. Other messages stay unchanged.
+// withPosition puts the position of a value in front of a message that begins with the value's path
+// in the TrainJob. Other messages stay unchanged.
 func (c Case) withPosition(message string) string {
 	path, _, _ := strings.Cut(message, ":")
 	if !strings.HasPrefix(path, "spec") && !strings.HasPrefix(path, "metadata") {

@@ -46,9 +46,8 @@ func findWrongResources(job guard.Job) []violation {
 	return found
 }
 
-// findFraction returns the limit of a device if the limit is not an integer. Otherwise, findFraction returns the request
-// if the request is not an integer. The result "field" is empty if both are integers, or if the resource is not a
-// device.
+// findFraction returns the limit or the request of a device, whichever is not an integer. If neither is an integer, it
+// returns the limit. The result "field" is empty if both are integers, or if the resource is not a device.
 func findFraction(job guard.Job, name string) (field string, amount resource.Quantity) {
 	for _, field := range []string{"limits", "requests"} {
 		amount := amountsIn(job, field)[name]
@@ -60,9 +59,9 @@ func findFraction(job guard.Job, name string) (field string, amount resource.Qua
 	return "", amount
 }
 
-// findLostDevices reports each device that only the launcher would get, although ranks run only on the nodes.
-// findLostDevices ignores a device that the runtime already gives to the launcher, because the TrainJob only changes
-// the amount of this device. Source: Trainer, jobset/builder.go.
+// findLostDevices reports each device that only the launcher would get, although ranks run only on the nodes. If
+// the launcher already has a device in the runtime, findLostDevices does not report the device, because the
+// TrainJob only changes its amount. Source: Trainer, jobset/builder.go.
 func findLostDevices(job guard.Job, r runtimeObject) []violation {
 	var found []violation
 	for _, name := range devicesOf(job) {

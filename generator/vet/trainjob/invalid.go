@@ -93,9 +93,8 @@ func nodeAt(n *document.Node, path string) *document.Node {
 	return n
 }
 
-// invalidValues returns the values of a TrainJob that the API server refuses, and the consequences of these values. If
-// an unknown field is probably a misspelling of a missing field, the result contains a problem of the unknown field,
-// and no problem of the missing field.
+// invalidValues reports the values that the API server refuses in a TrainJob, and also returns their consequences. If
+// an unknown field is probably a misspelling of a missing field, invalidValues reports only the unknown field.
 func invalidValues(job *document.Node, read guard.Job, errs field.ErrorList) (found problem.List, c consequences) {
 	c = newConsequences(errs)
 	for _, err := range errs {
@@ -109,8 +108,9 @@ func invalidValues(job *document.Node, read guard.Job, errs field.ErrorList) (fo
 	return found, c
 }
 
-// misspellingOf returns the path of an unknown field that is probably a misspelling of the missing field in the error.
-// misspellingOf returns "" if no unknown field is probably a misspelling.
+// misspellingOf returns the path of an unknown field that is probably a misspelling of a missing field. The error
+// "err" reports the missing field. If "err" reports another mistake, or no unknown field is similar, the result
+// is empty.
 func misspellingOf(err *field.Error, unknown []guard.DisallowedField) string {
 	if err.Type != field.ErrorTypeRequired {
 		return ""

@@ -19,8 +19,8 @@ var overCapacity = problem.Rule{Name: "trainjob-over-capacity", Doc: "A TrainJob
 const defaultQueue = "default"
 
 // describeShortage describes the first limit of the tenant that a TrainJob would exceed even if no other job ran. The
-// result is empty if the TrainJob fits, or if demandOf does not know its requests. The argument "unlimited" is true if the
-// cluster does not enforce the maximum number of nodes.
+// result is empty if the TrainJob exceeds no limit, or if demandOf cannot determine its requests. The argument "unlimited"
+// is true if the cluster does not enforce the maximum number of nodes.
 func describeShortage(tenant string, c *capacity.Result, job guard.Job, unlimited bool) string {
 	demand, nodes, known := demandOf(c, job, unlimited)
 	if !known {
@@ -86,8 +86,8 @@ func demandOf(c *capacity.Result, job guard.Job, unlimited bool) (demand sizing.
 }
 
 // requestsOf returns the requests that a TrainJob sets. If the TrainJob's resources replace all resources of the runtime,
-// a limit without a request also counts as the request, as in Kubernetes. Otherwise, the pod keeps the request of the
-// runtime, even if the TrainJob sets a limit.
+// a limit without a request also counts as the request, as in Kubernetes. If Trainer merges the resources instead, such a
+// limit does not count, because Trainer does not change the request of the runtime.
 func requestsOf(job guard.Job) map[string]resource.Quantity {
 	requests := map[string]resource.Quantity{}
 	if job.Replaces != "" {

@@ -54,8 +54,8 @@ func listObjects(n *document.Node) []*document.Node {
 	return found
 }
 
-// findUnrecognized reports documents that are probably mistakes, but that vet would skip. These documents are not
-// objects, have no kind, or have a misspelled kind or apiVersion of a TrainJob.
+// findUnrecognized reports documents that vet would skip, although they are probably mistakes. These documents
+// are not objects, have no kind, or have a misspelled kind or apiVersion of a TrainJob.
 func findUnrecognized(n *document.Node) problem.List {
 	var found problem.List
 	for _, object := range listObjects(n) {

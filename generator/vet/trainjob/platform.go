@@ -31,7 +31,7 @@ type tenantRules struct {
 	reader guard.Reader
 }
 
-// Platforms generates the objects of a document. For each environment, it returns the rules that WithRules reads.
+// Platforms generates the objects of a document, and returns the rules of each environment (see WithRules).
 func Platforms(ctx context.Context, p *generator.Pipeline, r generator.Request) ([]Platform, error) {
 	generated, err := p.Generate(ctx, r)
 	if err != nil {
@@ -40,9 +40,8 @@ func Platforms(ctx context.Context, p *generator.Pipeline, r generator.Request) 
 	return WithRules(ctx, p, r, generated)
 }
 
-// WithRules reads the rules of each generated platform. If spec.admission.enforce is none, a platform has no rules.
-// For a platform without rules, WithRules generates the rules that the platform would have with
-// spec.admission.enforce: audit.
+// WithRules reads the rules of each generated platform. A platform has no rules if spec.admission.enforce is none.
+// For such a platform, WithRules generates the rules as if spec.admission.enforce were audit.
 func WithRules(ctx context.Context, p *generator.Pipeline, r generator.Request, generated []generator.Platform) ([]Platform, error) {
 	platforms, err := readAll(generated)
 	if err != nil || !slices.ContainsFunc(platforms, Platform.hasNoRules) {

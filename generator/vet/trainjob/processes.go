@@ -13,8 +13,8 @@ import (
 	"github.com/trainyard/trainyard/policies/guard"
 )
 
-// Rules about the processes of a TrainJob. Two rules about the runtimes of platform documents have
-// the same names.
+// Rules about the number of processes of a TrainJob. Two other rules have the same names, but check
+// the runtimes in platform documents.
 var (
 	moreThanCPUs = problem.Rule{Name: "more-processes-than-cpus", Doc: "Each process of a TrainJob without GPUs has a CPU of its own"}
 	moreThanGPUs = problem.Rule{Name: "more-processes-than-gpus", Doc: "Each process of a TrainJob with GPUs has a GPU of its own"}
@@ -45,9 +45,8 @@ func (p Platform) findResourceProblems(job guard.Job, runtime guard.Runtime) (de
 	return devices, others
 }
 
-// adjustedPods returns the runtime's limits for each pod to which Trainer applies the amounts of a
-// TrainJob. Trainer always applies them to the launcher. Trainer applies them to the nodes only if
-// the launcher is also a node.
+// adjustedPods returns the limits that the runtime sets for the launcher and, if the launcher is
+// also a node, for the nodes. Trainer applies the amounts of a TrainJob only to these pods.
 func (r runtimeObject) adjustedPods() []map[string]resource.Quantity {
 	if r.launcherIsNode {
 		return []map[string]resource.Quantity{r.launcher, r.node}
@@ -55,11 +54,12 @@ func (r runtimeObject) adjustedPods() []map[string]resource.Quantity {
 	return []map[string]resource.Quantity{r.launcher}
 }
 
-// findTooManyProcesses reports a TrainJob that starts more processes on a host than the host has GPUs. If the preflight
-// check of the runtime counts CPUs, findTooManyProcesses also compares the number of processes with the number of CPUs.
-// With too many processes on a node, the preflight check fails. With too many processes in the launcher, several
-// processes share a GPU or a CPU, because the preflight check does not count the GPUs and CPUs of the launcher.
-// findTooManyProcesses reports nothing if the preflight check of the runtime accepts more processes than GPUs or CPUs.
+// findTooManyProcesses reports a TrainJob that starts more processes on a host with GPUs than the host has GPUs. If the
+// preflight check of the runtime counts CPUs, findTooManyProcesses also compares the number of processes with the
+// number of CPUs. If a node gets too many processes, the preflight check fails. The preflight check does not count the
+// GPUs and CPUs of the launcher. Therefore, a TrainJob with too many processes in the launcher starts, but several
+// processes share a GPU or a CPU. findTooManyProcesses reports nothing if the preflight check of the runtime accepts
+// more processes than GPUs or CPUs.
 func findTooManyProcesses(job guard.Job, runtime guard.Runtime, r runtimeObject) []violation {
 	processes := processesOf(job, runtime)
 	if r.oversubscribes || job.UnknownAmounts || processes > runtime.MaxProcPerNode { // another rule checks MaxProcPerNode
@@ -82,8 +82,8 @@ func findTooManyProcesses(job guard.Job, runtime guard.Runtime, r runtimeObject)
 }
 
 // processesOf returns the number of processes on each host, or 0 if the number is unknown. The result is also
-// 0 if the number is 1, because one process is never too many. Trainer can replace 1 with one process for each
-// GPU, which is never too many either.
+// 0 if the number is 1. With the number 1, Trainer starts one process, or one process for each GPU, so no host
+// gets too many processes.
 func processesOf(job guard.Job, runtime guard.Runtime) int64 {
 	n := runtime.NumProcPerNode
 	if job.Processes != nil {

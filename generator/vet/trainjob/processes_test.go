@@ -18,8 +18,8 @@ func amountsOf(pairs ...string) map[string]resource.Quantity {
 	return amounts
 }
 
-// platformWith returns a platform with one runtime. The second result describes the same runtime in the form in which a
-// tenant's parameters contain it.
+// platformWith returns a platform with one runtime. The second result is the entry for this runtime in the
+// parameters of a tenant.
 func platformWith(r runtimeObject, processes int64) (Platform, guard.Runtime) {
 	r.kind = "ClusterTrainingRuntime"
 	return Platform{runtimes: map[string]runtimeObject{"mpi": r}}, guard.Runtime{Kind: r.kind, NumProcPerNode: processes, MaxProcPerNode: 8}

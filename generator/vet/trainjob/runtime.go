@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// runtimeObject holds the properties that vet reads from the Kubernetes object of a runtime. The parameters
-// of a tenant contain only one of these properties, the kind.
+// runtimeObject holds the properties that vet reads from the Kubernetes object of a runtime. A tenant's
+// parameters contain the kind, but not the other properties.
 type runtimeObject struct {
 	kind           string
 	launcherIsNode bool                         // whether ranks run in the launcher
@@ -22,8 +22,8 @@ type runtimeObject struct {
 	launcher, node map[string]resource.Quantity // the limits of the containers that run ranks
 }
 
-// readRuntime reads a runtime. The result "ok" is false if the object is not a runtime with the label that trainyard
-// gives to MPI runtimes, or has no launcher.
+// readRuntime reads a runtime. The result "ok" is true only if the object is a runtime, has the label that trainyard
+// gives to MPI runtimes, and has a launcher.
 func readRuntime(o object.Object) (r runtimeObject, ok bool) {
 	r.kind = o.ID().Kind
 	if o.Label(v1alpha1.MPILabel) == "" || !strings.HasSuffix(r.kind, "TrainingRuntime") {
@@ -39,8 +39,8 @@ func readRuntime(o object.Object) (r runtimeObject, ok bool) {
 			r.node = limitsIn(job)
 		}
 	}
-	// Without a preflight check, oversubscribes is true: MPI starts all processes, because nothing compares their number
-	// with the number of CPUs or GPUs.
+	// If the launcher has no preflight check, oversubscribes is true. In this case, nothing compares the number of
+	// processes with the number of CPUs or GPUs, and MPI starts all processes.
 	r.oversubscribes = preflightVariable(launcher, "PREFLIGHT_OVERSUBSCRIBE") != "false"
 	r.countsCPUs = strings.Contains(preflightVariable(launcher, "PREFLIGHT_SLOTS_COMMAND"), "/cpus")
 	return r, launcher != nil

@@ -14,7 +14,7 @@ import (
 	"github.com/trainyard/trainyard/policies/guard"
 )
 
-// Report is the result for a file of TrainJobs. Each list in a Report is sorted by position in the
+// Report holds the findings of Vet in one text. Each list in a Report is sorted by position in the
 // text.
 type Report struct {
 	TrainJobs  int          // number of TrainJobs in the file
@@ -33,13 +33,12 @@ var (
 
 const namespacePath = "metadata.namespace"
 
-// Vet checks every TrainJob in a text. For each platform that has the tenant of the TrainJob, Vet checks the TrainJob
-// against the rules of the tenant. The text is a YAML stream, a JSON file, or a List from kubectl get, and can contain
-// other objects. The argument "tenant" names the tenant whose rules Vet checks. If the argument "tenant" is empty, the
-// namespace of each TrainJob names its tenant. The error is a problem.List if the text cannot be read, or if the text has
-// problems but contains no TrainJobs. The error is a *TenantError if no tenant has rules, or if the argument "tenant"
-// names a tenant without rules. If the argument is empty, the error is also a *TenantError if no TrainJob names a
-// namespace.
+// Vet checks every TrainJob in a text against the rules of its tenant, on each platform that has this tenant. The text is
+// a YAML stream, a JSON file, or a List from kubectl get, and can contain other objects. The argument "tenant" names the
+// tenant of all TrainJobs. If it is empty, the tenant of each TrainJob is the namespace of the TrainJob. The error is a
+// problem.List if the text cannot be read, or if the text has problems but contains no TrainJobs. The error is a
+// *TenantError in three cases: no tenant has rules, the argument "tenant" names a tenant without rules, or the argument
+// is empty and no TrainJob names a namespace.
 func Vet(name string, text []byte, tenant string, platforms []Platform) (Report, error) {
 	documents, err := document.ParseStream(name, text)
 	if err != nil {
@@ -177,9 +176,10 @@ func (p Platform) vet(job *document.Node, tenant string, rules tenantRules, foun
 	}
 }
 
-// findViolations reports values because of which Kubernetes would refuse the pods of a TrainJob, or the TrainJob would
-// wait forever or not run as intended. These values are problems even if spec.admission.enforce is none. Violations of
-// the rules of package "guard" are then only notes, except for the rules in failsAnyway.
+// findViolations reports values with which a TrainJob would not run as intended. For example, Kubernetes would
+// refuse the pods, or the TrainJob would wait forever. These values are problems even if spec.admission.enforce is
+// none. With this setting, violations of the rules of package "guard" are only notes, except for the rules in
+// failsAnyway.
 func (p Platform) findViolations(read guard.Job, tenant string, rules tenantRules) []violation {
 	devices, found := p.findResourceProblems(read, rules.Runtimes[read.Runtime.Name])
 	found = slices.Concat(devices, found)

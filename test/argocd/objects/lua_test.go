@@ -57,8 +57,8 @@ func jobSet(status string) string {
 	return "{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: a, namespace: b}, status: " + status + "}"
 }
 
-// TestHealth runs the bundle's health checks with Argo CD's own program. Each health check runs with and without
-// Lua's standard libraries, because admins can enable these libraries.
+// TestHealth runs the bundle's health checks with the command-line program of Argo CD. Each health check runs
+// with and without Lua's standard libraries, because admins can enable these libraries.
 func TestHealth(t *testing.T) {
 	for libraries, more := range map[string]string{"without libraries": "", "with libraries": withLibraries} {
 		for name, tc := range healthCases {

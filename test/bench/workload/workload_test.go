@@ -36,8 +36,8 @@ func generateFrom(t *testing.T, text []byte) []generator.Platform {
 }
 
 // expectedNotes lists the rules that the workload breaks on purpose. For example, the workload has no queues and no
-// quota for GPUs. If the workload were changed to follow the rules, its objects would change too, and new figures
-// could not be compared with earlier figures.
+// quota for GPUs. If the workload were changed to follow the rules, its objects would change too, and new
+// measurements could not be compared with earlier measurements.
 var expectedNotes = []string{"kueue-without-queues", "unlimited-device", "setting-without-effect"}
 
 func TestWorkloadDocument(t *testing.T) {
@@ -81,8 +81,8 @@ func TestWorkloadDocument(t *testing.T) {
 	})
 }
 
-// TestTypicalDocument checks that the document of workload W2 has no problems, and generates each kind of object that W2
-// should measure.
+// TestTypicalDocument checks that trainyard accepts the document of workload W2, and generates each kind of object that
+// the workload is meant to contain.
 func TestTypicalDocument(t *testing.T) {
 	text, err := Size{Runtimes: 20, Tenants: 2}.TypicalDocument()
 	if err != nil {

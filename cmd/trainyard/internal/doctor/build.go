@@ -70,7 +70,8 @@ func checkBuilds(ctx context.Context, dir string) []Check {
 }
 
 // checkSkipped checks whether a kustomize build fails if it has no permission to run the function. If the
-// build skips the function without an error, checkSkipped also checks whether replacements prevent this.
+// build skips the function without an error, checkSkipped also builds a kustomization with replacements,
+// and checks whether this build fails.
 func checkSkipped(ctx context.Context, dir, name string, flags ...string) Check {
 	if _, err := output(ctx, "kustomize", append([]string{"build", plainFolder(dir)}, flags...)...); err != nil {
 		return Check{name, OK, "kustomize refuses to build"}

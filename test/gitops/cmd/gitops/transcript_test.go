@@ -25,8 +25,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestMain runs the command gitops instead of the tests if the test program is started under the name gitops. The
-// test program can therefore run in place of the command gitops on documentation pages.
+// TestMain runs the command gitops, and no tests, if the test program is started under the name gitops. Therefore
+// the test program can replace the command gitops when the tests run the commands of documentation pages.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "gitops" {
 		main()
@@ -103,8 +103,9 @@ func newReader(t *testing.T, dir string, level cluster.Level) reader {
 	return r
 }
 
-// usePrograms sets the replacements of `go run` in commands. The new commands contain environment variables
-// instead of the paths of compiled programs, because doctest.Reader would replace /tmp in a path inside a command.
+// usePrograms prepares replacements, so that commands run compiled programs instead of `go run`. The new commands
+// contain environment variables instead of the paths of the programs. doctest.Reader would change these paths,
+// because it replaces /tmp in each command.
 func (r *reader) usePrograms(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()

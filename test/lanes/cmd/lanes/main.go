@@ -1,4 +1,4 @@
-// Command lanes lists the lanes of tests, and records the results of runs.
+// Command lanes lists the lanes, which are make targets that run tests, and records when each lane last passed.
 //
 //	lanes list [-o json]    list all lanes with their last results
 //	lanes stale             print the lanes whose inputs have changed since they last passed
