@@ -47,7 +47,10 @@ func (s Snapshot) Phase() Phase {
 		return Pending
 	case s.hasStarted(pods):
 		return Running
-	case s.missingPods() > 0 || slices.ContainsFunc(pods, func(p Pod) bool { return !p.isScheduled() }):
+	case slices.ContainsFunc(pods, func(p Pod) bool { return !p.isScheduled() }):
+		return GangScheduling
+	case s.missingPods() > 0 && !slices.ContainsFunc(pods, Pod.hasFailed):
+		// If a pod has failed, Job and JobSet delete the other pods, which therefore do not wait for cluster nodes.
 		return GangScheduling
 	}
 	return Initializing
@@ -68,14 +71,13 @@ func (s Snapshot) hasStarted(pods []Pod) bool {
 }
 
 // wantedNodes returns the number of nodes that the JobSet requests. If this number is unknown, wantedNodes returns the
-// number that the TrainJob requests, or 1 if the TrainJob does not set the number. A JobSet that has ended deletes the nodes
-// that still run, so wantedNodes then returns 1.
+// number that the TrainJob requests, or 1 if the TrainJob does not set the number.
 func (s Snapshot) wantedNodes() int {
-	switch wanted, known := s.Wanted[Node]; {
-	case known && wanted.Ended, !known && s.Job.Spec.Trainer == nil:
-		return 1
-	case known:
+	if wanted, known := s.Wanted[Node]; known {
 		return wanted.Pods
+	}
+	if s.Job.Spec.Trainer == nil {
+		return 1
 	}
 	return int(ptr.Deref(s.Job.Spec.Trainer.NumNodes, 1))
 }
@@ -84,6 +86,11 @@ func (s Snapshot) wantedNodes() int {
 func (s Snapshot) hasLauncher() bool {
 	return len(s.PodsOf(Launcher)) > 0 ||
 		slices.ContainsFunc(s.Job.Status.JobsStatus, func(s trainer.JobStatus) bool { return s.Name == string(Launcher) })
+}
+
+// hasFailed reports whether the pod has failed, and is not being deleted. JobSet deletes failed pods if it restarts a TrainJob.
+func (p Pod) hasFailed() bool {
+	return p.Status.Phase == corev1.PodFailed && p.DeletionTimestamp == nil
 }
 
 // isScheduled reports whether the pod is assigned to a cluster node.

@@ -12,8 +12,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TestFailuresOfReplacedPods: if the Job has replaced a failed pod, the failure must be reported only if the TrainJob
-// failed because of this pod. Failures of an earlier run must never be reported.
+// TestFailuresOfReplacedPods: if the Job has replaced a failed pod, and the new pod has started, the failure of the
+// old pod must be reported only if it can be the cause of the failure of the TrainJob. Failures of an earlier run
+// must never be reported.
 func TestFailuresOfReplacedPods(t *testing.T) {
 	const name = "bert-node-0-0-bbbbb"
 	old := podAt(11, Node, "bert-node-0-0-aaaaa", endedAt(500, "OOMKilled"))
@@ -82,16 +83,14 @@ func TestPodsOfEarlierRuns(t *testing.T) {
 		"the launcher saves its work":       {later(newSnapshot(nil, old), 150), nil, Running, "Running on 1 pod"},
 		"the launcher is on a dead node":    {later(newSnapshot(nil, old), 161), WantedPods{Launcher: {Pods: 1}}, GangScheduling, "Waiting for cluster nodes: 0 of 1 pod are scheduled, 1 missing; Waiting until old pods have ended: 1 pod"},
 		"no launcher, and a pod is missing": {newSnapshot(nil, podAt(11, Node, "bert-node-0-0-aaaaa", runningSince(20))), ofNodes, GangScheduling, "Waiting for cluster nodes: 1 of 2 pods are scheduled, 1 missing"},
-		"preflight failed, and the JobSet has ended": {
+		"preflight failed, so JobSet deletes the nodes": {
 			newSnapshot(setRoles("launcher", "node"), podAt(11, Launcher, "bert-launcher-0-0-aaaaa", waiting).withPhase(corev1.PodFailed), oldNode),
-			WantedPods{Node: {Pods: 2, Ended: true}, Launcher: {Pods: 1, Ended: true}}, Initializing, "Starting: 0 of 2 pods are ready",
+			WantedPods{Node: {Pods: 2}, Launcher: {Pods: 1}}, Initializing, "Starting: 0 of 2 pods are ready",
 		},
-		"no launcher, and the JobSet has ended": {
-			newSnapshot(nil, podAt(11, Node, "bert-node-0-0-aaaaa", endedAt(30, "Error")).withPhase(corev1.PodFailed)), WantedPods{Node: {Pods: 2, Ended: true}}, Running, "Running on 1 pod",
-		},
-		"an initializer failed, and the JobSet has ended": {
-			newSnapshot(nil, podAt(11, "dataset-initializer", "bert-dataset-initializer-0-0-aaaaa", endedAt(30, "Error")).withPhase(corev1.PodFailed)),
-			WantedPods{"dataset-initializer": {Pods: 1, Ended: true}, Node: {Pods: 2, Later: true, Ended: true}}, Initializing, "Starting: 0 of 1 pod are ready",
+		"JobSet restarts the TrainJob after a failure": {
+			newSnapshot(setRoles("launcher", "node"), podAt(11, Launcher, "bert-launcher-0-0-aaaaa", waiting).withPhase(corev1.PodFailed).ending(100), oldNode),
+			WantedPods{Node: {Pods: 2}, Launcher: {Pods: 1}}, GangScheduling,
+			"Waiting for cluster nodes: 0 of 3 pods are scheduled, 3 missing; Waiting until old pods have ended: 2 pods",
 		},
 		"an unknown number of pods": {
 			newSnapshot(setRoles("launcher", "node"), oldNode, secondNode("", waiting)), nil, GangScheduling, "Waiting for cluster nodes: 0 of 2 pods are scheduled",

@@ -193,11 +193,5 @@ func StripJobSet(set *jobset.JobSet) {
 		job.Template.Spec.Parallelism = r.Template.Spec.Parallelism
 		kept = append(kept, job)
 	}
-	var ends []metav1.Condition
-	for _, c := range set.Status.Conditions {
-		if isEnd(c) {
-			ends = append(ends, metav1.Condition{Type: c.Type, Status: c.Status})
-		}
-	}
-	set.ManagedFields, set.Spec, set.Status = nil, jobset.JobSetSpec{ReplicatedJobs: kept}, jobset.JobSetStatus{Conditions: ends}
+	set.ManagedFields, set.Spec, set.Status = nil, jobset.JobSetSpec{ReplicatedJobs: kept}, jobset.JobSetStatus{}
 }

@@ -9,7 +9,6 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -23,23 +22,16 @@ type Wanted struct {
 	Pods int
 	// Later is true if JobSet creates the pods only after the pods of another role have started or ended.
 	Later bool
-	// Ended is true if the JobSet has ended. It then creates no more pods, and deletes the pods that still run.
-	Ended bool
 }
 
 // CountWanted returns the numbers of pods that a JobSet requests.
 func CountWanted(set *jobset.JobSet) WantedPods {
-	wanted, ended := WantedPods{}, slices.ContainsFunc(set.Status.Conditions, isEnd)
+	wanted := WantedPods{}
 	for _, r := range set.Spec.ReplicatedJobs {
 		pods := r.Replicas * ptr.Deref(r.Template.Spec.Parallelism, 1)
-		wanted[Role(r.Name)] = Wanted{Pods: int(pods), Later: len(r.DependsOn) > 0, Ended: ended}
+		wanted[Role(r.Name)] = Wanted{Pods: int(pods), Later: len(r.DependsOn) > 0}
 	}
 	return wanted
-}
-
-// isEnd reports whether a condition of a JobSet says that the JobSet has ended.
-func isEnd(c metav1.Condition) bool {
-	return (c.Type == string(jobset.JobSetCompleted) || c.Type == string(jobset.JobSetFailed)) && c.Status == metav1.ConditionTrue
 }
 
 // missingPods returns the number of missing pods. A pod is missing if JobSet should have created it by now, but it
@@ -57,7 +49,7 @@ func (s Snapshot) missingPods() int {
 	}
 	missing := 0
 	for role, wanted := range s.Wanted {
-		if (existed[role] || !wanted.Later) && !wanted.Ended && !s.hasSucceeded(role) {
+		if (existed[role] || !wanted.Later) && !s.hasSucceeded(role) {
 			missing += max(0, wanted.Pods-exist[role])
 		}
 	}
