@@ -6,9 +6,10 @@ import (
 	"io"
 )
 
-// Content is the content of a file, split into pieces. Objects of the same shape differ only in the values of
-// parameters. In memory, the files of these objects share the other pieces, so a bundle needs far less memory than the
-// total size of its files. Callers must not modify the pieces of a Content.
+// Content is the content of a file, split into pieces. In the file of an object, a piece is the value of a parameter,
+// or the text between two such values. In memory, the files of objects with the same shape share the text between the
+// values, so a bundle needs far less memory than the total size of its files. Callers must not modify the pieces of a
+// Content.
 type Content [][]byte
 
 // Text returns a Content that consists of one piece.

@@ -13,8 +13,9 @@ import (
 // atomically.
 func exchangeNames(from *os.File, name string, to *os.File, other string) error {
 	err := unix.Renameat2(int(from.Fd()), name, int(to.Fd()), other, unix.RENAME_EXCHANGE)
-	// EINVAL means that the file system does not support the flag RENAME_EXCHANGE. Examples are network file systems
-	// and most FUSE file systems. ENOSYS means that the kernel or the sandbox does not have the system call.
+	// EINVAL means that the file system does not support the flag RENAME_EXCHANGE. Examples of such file systems are
+	// network file systems and most FUSE file systems. ENOSYS means that the kernel or the sandbox does not have the
+	// system call.
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
 		return fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}

@@ -32,8 +32,8 @@ func (e entry) pathLabel(path string) string {
 	return path
 }
 
-// read compares the present folder with its manifest, and records the content of the folder in the
-// plan. If the folder does not exist, the method "read" leaves the plan unchanged.
+// read compares the present folder with its manifest, and records the state of each file and folder
+// in the plan. If the folder does not exist, the method "read" leaves the plan unchanged.
 func (p *Plan) read(ctx context.Context) error {
 	info, err := p.parent.root.Lstat(p.name)
 	switch {

@@ -16,11 +16,11 @@ type boundCheck struct {
 }
 
 // addBounds adds checks of bounds to the chart. A bound has a limit, and none of its sums may exceed this limit.
-// Each sum is checked by the schema or by a template. If the limit is a constant, and the sum is a single value of
-// the chart that must be a whole number, the schema sets the limit as the maximum of this value. If the sum is a
-// single constant, and the limit is a value of the chart that must be a whole number, the schema sets the constant
-// as the minimum of the limit. The file templates/bounds.yaml checks all other sums for which the sum or the limit
-// depends on values of the chart.
+// If neither the sum nor the limit depends on values of the chart, the chart does not check the sum. If the limit
+// is a constant, and the sum is a single value of the chart that must be a whole number, the schema sets the limit
+// as the maximum of this value. If the sum is a single constant, and the limit is a value of the chart that must
+// be a whole number, the schema sets the constant as the minimum of the limit. The file templates/bounds.yaml
+// checks all other sums.
 func (c *helmChart) addBounds(bounds []object.Bound) {
 	for _, bound := range bounds {
 		limit, check := c.values.valueAt(bound.Limit.Path), boundCheck{limit: bound.Limit}

@@ -16,7 +16,7 @@ import (
 
 // Entry describes one object on which TrainJobs or tenants depend. All entries together are the
 // inventory of a bundle. The inventory is part of the manifest, because every format has a
-// manifest. The other files are no reliable source for the inventory, because users can edit or
+// manifest. The other files are not a reliable source of the inventory, because users can edit or
 // lose them.
 type Entry struct {
 	Object  string            // kind and name, such as ClusterTrainingRuntime/mpi
@@ -25,8 +25,9 @@ type Entry struct {
 	Fixed   map[string]string // digests of the immutable fields, by the path of the field
 }
 
-// Parts returns the queue, the runtime and the tenant to which the object belongs. For example, a
-// LocalQueue can belong to queue/team-a/default and tenant/team-a.
+// Parts returns the runtime and the tenant to which the object belongs. If the object is a queue,
+// the result also contains the queue itself. For example, the result for a LocalQueue can be
+// queue/team-a/default and tenant/team-a.
 func (e Entry) Parts() []string {
 	var parts []string
 	if queue := e.queueName(); queue != "" {
@@ -111,8 +112,8 @@ func mappingAt(fields map[string]any, keys ...string) map[string]any {
 	return fields
 }
 
-// formatEntry formats an entry as a comment in the manifest. Users can pass the manifest to sha256sum -c, which ignores
-// comments.
+// formatEntry formats an entry as a comment in the manifest, so that users can pass the manifest to sha256sum -c, which
+// ignores comments.
 func (e Entry) formatEntry() string {
 	words := []string{"#", e.Object}
 	if e.Runtime != "" {

@@ -56,8 +56,9 @@ func (c Change) next() map[string]Entry {
 	return next
 }
 
-// removalMessage returns the message about an object that would be removed. The message is empty, unless the
-// object's tenant is also removed, the object is a queue, or the object belongs to a runtime.
+// removalMessage returns the message about an object that would be removed. It returns messages only about
+// queues, objects of runtimes, and objects of tenants that are also removed. For other objects, the message
+// is empty.
 func (c Change) removalMessage(old Entry) string {
 	switch tenant := "tenant/" + old.Tenant; {
 	case old.Tenant != "" && !slices.Contains(c.Document, tenant):

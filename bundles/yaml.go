@@ -66,7 +66,7 @@ func (b blockCache) of(text string, indent int) []byte {
 	return block
 }
 
-// layout is the YAML text of a shape, cut into pieces at the positions of the parameters' values.
+// layout is YAML text that was cut into pieces at the positions of some values, such as the values of parameters.
 type layout struct {
 	texts  [][]byte // the pieces; their number is the number of values plus one
 	values []int    // for each piece except the last: the index of the value that follows the piece
@@ -86,12 +86,12 @@ func (r *renderer) append(to Content, o object.Object) Content {
 
 func (r *renderer) text(o object.Object) Content { return r.append(nil, o) }
 
-// placeholder stands for the value of a parameter while layOut writes the text of a shape. The number of a
-// placeholder is the index of the parameter.
+// placeholder stands for a value at which layOut cuts the text. The number of a placeholder is the index
+// of the value's path in the argument "paths" of layOut.
 type placeholder int
 
-// layOut writes the fields as YAML text, and cuts the text at the values of the parameters. The
-// argument "paths" contains the paths of these values.
+// layOut writes the fields as YAML text, and cuts the text at some values. The argument "paths"
+// contains the paths of these values.
 func (r *renderer) layOut(fields map[string]any, paths [][]any) *layout {
 	placeholders := make([]any, len(paths))
 	for i := range paths {
@@ -272,8 +272,8 @@ func appendString(to []byte, text string) []byte {
 	return appendQuoted(to, text)
 }
 
-// isPlain reports whether a string is written without quotes. Every version of YAML must read such a text as a string.
-// Texts of more than 200 bytes are always quoted.
+// isPlain reports whether a string is written on one line without quotes. Every version of YAML must read such a text
+// as a string. For texts of more than 200 bytes, isPlain returns false.
 func isPlain(text string) bool {
 	if len(text) > 200 || !plainText.MatchString(text) || reservedWords[strings.ToLower(text)] {
 		return false

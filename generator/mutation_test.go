@@ -155,8 +155,8 @@ func pick(random *rand.Rand, weights []int) int {
 // isReported reports whether one of the problems refers to the change. If a change replaces a value or renames a key,
 // the author can correct the mistake only in the changed line. After such a change, at least one problem must be in
 // the changed line, or in the line of the enclosing mapping or list. isStopped, isCompared and isReference describe
-// the only exceptions. After any other change, isNamed requires less: a problem can also name a changed line or word,
-// or be a problem that lostValue accepts.
+// the only exceptions. After any other change, isNamed also accepts three types of problems: the message names the
+// changed line, the problem's line, path or message contains one of m.words, or lostValue accepts the problem.
 func (m mutant) isReported(kind, file string, problems problem.List) bool {
 	isException := func(problem.Problem) bool { return false }
 	switch kind {
@@ -226,8 +226,8 @@ func (m mutant) isNamed(file string, problems problem.List) bool {
 	return false
 }
 
-// lostValue reports whether a problem is about a value whose key also occurs in the removed part of a truncated
-// document. For example, the ceiling and the limit of an environment are lower than those of spec, and the
+// In a truncated document, lostValue reports whether the key of the refused value also occurs in the removed
+// part. For example, the ceiling and the limit of an environment are lower than those of spec, and the
 // truncation removes only the environment's limit. The limit of spec then applies to the environment, and
 // exceeds the environment's ceiling.
 func (m mutant) lostValue(p problem.Problem) bool {

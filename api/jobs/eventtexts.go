@@ -17,8 +17,8 @@ import (
 // events can have the type Normal, so the function "failures" selects them by reason, and not by type.
 var stopReasons = []string{"Stopped", "Preempted", "EvictedDueToPreempted", "EvictedDueToPodsReadyTimeout", "TaintManagerEviction"}
 
-// EventReporter is the name under which trainyard-controller writes its events about TrainJobs. Diagnoses leave out
-// these events, because they repeat an earlier diagnosis.
+// EventReporter is the name under which trainyard-controller writes its events about TrainJobs. The function
+// "failures" leaves out these events, because the warnings among them repeat an earlier diagnosis.
 const EventReporter = "trainjob"
 
 // eventTexts returns the messages of events that can explain a failure of the TrainJob.
@@ -71,8 +71,8 @@ func (s Snapshot) failures(events []corev1.Event) []corev1.Event {
 }
 
 // concerns returns true if an event is about the TrainJob, or about an object that belongs to the TrainJob. Events remain
-// for some time after their object is deleted, so there can be events about an earlier TrainJob with the same name. For
-// these events, concerns returns false.
+// for some time after their object is deleted, so there can be events about an earlier TrainJob with the same name.
+// concerns returns false for events that are older than the TrainJob, and for events about a TrainJob with another UID.
 func (s Snapshot) concerns(e corev1.Event) bool {
 	if lastSeen(e).Before(s.Job.CreationTimestamp.Time) {
 		return false
@@ -132,8 +132,9 @@ func (s Snapshot) jobOf(e corev1.Event) string {
 }
 
 // lostLauncher reports whether the TrainJob failed because somebody deleted the launcher's pod. lostLauncher returns true
-// if the Job of the launcher failed, the kubelet stopped the main container, and the Job did not delete the pod itself. If
-// the main container failed before the pod was deleted, the kubelet did not stop it, so lostLauncher returns false.
+// if the TrainJob and the Job of the launcher failed, no pod of the launcher exists, the kubelet stopped the main
+// container of the last pod, and the Job did not delete this pod itself. If the main container failed before the pod was
+// deleted, the kubelet did not stop it, so lostLauncher returns false.
 func (s Snapshot) lostLauncher(events []corev1.Event) bool {
 	failed := slices.ContainsFunc(s.Job.Status.JobsStatus, func(j trainer.JobStatus) bool {
 		return j.Name == string(Launcher) && ptr.Deref(j.Failed, 0) > 0

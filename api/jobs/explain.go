@@ -37,8 +37,8 @@ type Explanation struct {
 	// Excerpts is set if the TrainJob has failed, and Explain recognized no failure or only symptoms. Excerpts contains the
 	// end of the log of the container that failed first. If there is no log, Excerpts contains messages of Kubernetes.
 	Excerpts []Excerpt `json:"excerpts,omitempty"`
-	// Missing lists the errors from reading logs, events and Workloads. For example, logs cannot be read
-	// if the user lacks the permission to read logs.
+	// Missing lists the errors from reading logs, events and Workloads. For example, the user may lack
+	// the permission to read logs.
 	Missing []string `json:"missing,omitempty"`
 }
 
@@ -61,7 +61,8 @@ type Cause struct {
 	Pod    string `json:"pod,omitempty"`
 	Source string `json:"source"`
 	// Line is the number of the line that shows the failure, counted from the first line that trainyard read.
-	// This first line can be in the middle of a log. Evidence is the text of the line that shows the failure.
+	// This first line can be in the middle of a log. Evidence is the text of the line that shows the failure
+	// or, if this line is long, a part of it.
 	Line     int    `json:"line"`
 	Evidence string `json:"evidence"`
 	// Count is the number of texts in which the failure was recognized.

@@ -133,8 +133,8 @@ func TestLatestEventOfASubjectCounts(t *testing.T) {
 	}
 }
 
-// TestOwnEventsAreLeftOut: the diagnosis must ignore the events of trainyard-controller. These events repeat an
-// earlier diagnosis, which can be outdated.
+// TestOwnEventsAreLeftOut: the diagnosis must ignore the events of trainyard-controller. The warnings among
+// these events repeat an earlier diagnosis, which can be outdated.
 func TestOwnEventsAreLeftOut(t *testing.T) {
 	own := corev1.Event{
 		Type: corev1.EventTypeWarning, Reason: "TrainingFailed", ReportingController: EventReporter, LastTimestamp: metav1.NewTime(created.Add(time.Minute)),

@@ -32,9 +32,9 @@ type candidate struct {
 	previous  bool      // whether the container was restarted, so that the log before the restart is needed
 }
 
-// logTexts reads the logs of the containers from the function "candidates", in the same order. The result "missing"
-// contains an error for each log that cannot be read, or one error for all logs if the user lacks the permission to read
-// logs.
+// logTexts returns the ends of the logs of the containers that the function "candidates" returns, in the same order. The
+// result "missing" contains an error for each log that cannot be read, or one error for all logs if the user lacks the
+// permission to read logs.
 func (s Snapshot) logTexts(ctx context.Context, reader Reader) (texts []diagnosis.Text, missing []error) {
 	candidates := s.candidates()
 	logs, failures := make([]string, len(candidates)), make([]error, len(candidates))

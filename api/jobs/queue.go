@@ -137,9 +137,9 @@ func (w *Workload) isActive() bool   { return w != nil && !w.Inactive }
 func (w *Workload) isInactive() bool { return w != nil && w.Inactive }
 
 // obstacles returns the conditions that say why a TrainJob is not admitted, or why the TrainJob was stopped. obstacles
-// leaves out two conditions that can be outdated, because Kueue does not remove them. An inactive Workload can still
-// have the condition about missing quota, and an active Workload can still have the condition about an earlier
-// deactivation.
+// leaves out conditions that can be outdated, because Kueue does not remove them. An inactive Workload can still have
+// conditions about missing quota or an earlier eviction. An active Workload can still have the condition about an
+// earlier deactivation.
 func (w *Workload) obstacles() []metav1.Condition {
 	if w == nil {
 		return nil

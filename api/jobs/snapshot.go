@@ -23,7 +23,7 @@ import (
 type Role string
 
 const (
-	// Launcher runs mpirun, and also ranks if the runtime sets runLauncherAsNode.
+	// Launcher runs mpirun. If the runtime sets runLauncherAsNode, the launcher also runs ranks.
 	Launcher Role = "launcher"
 	// Node runs sshd, through which mpirun starts ranks.
 	Node Role = "node"
@@ -104,7 +104,7 @@ func MakeSnapshot(job trainer.TrainJob, pods []corev1.Pod) Snapshot {
 	snapshot := Snapshot{Job: job}
 	for _, pod := range pods {
 		// Pods that are older than the TrainJob are left out. They belong to a deleted TrainJob
-		// with the same name, and have not ended yet.
+		// with the same name, and are not deleted yet.
 		if !pod.CreationTimestamp.Before(&job.CreationTimestamp) {
 			snapshot.Pods = append(snapshot.Pods, podOf(pod))
 		}
@@ -171,7 +171,7 @@ func (s Snapshot) isLeftOver(p Pod) bool {
 		return true
 	}
 	// A pod belongs to an earlier run if its deletion was requested before the TrainJob was resumed. The
-	// deletion timestamp is the end of the grace period, so the request was made earlier.
+	// deletion timestamp is the time of this request plus the grace period.
 	grace := time.Duration(ptr.Deref(p.DeletionGracePeriodSeconds, 0)) * time.Second
 	resumed := s.resumedAt()
 	return p.CreationTimestamp.Time.Before(resumed) && !p.DeletionTimestamp.Add(-grace).After(resumed)

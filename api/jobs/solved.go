@@ -16,7 +16,7 @@ type progress struct {
 	training time.Time
 	// failure is the time at which the TrainJob began to fail, or zero if it has not failed.
 	failure time.Time
-	// placed is the time of the latest event about the scheduling of a pod or the start of a container.
+	// placed is the time of the latest event which says that a pod was scheduled or a container started.
 	placed time.Time
 	// The field "attempt" is the result of attemptedAt, and the field "relevant" is the result of relevantPods.
 	attempt  time.Time
@@ -230,9 +230,9 @@ func (p progress) hasMounted(e corev1.Event) bool {
 	return hasStarted || unknown > 0 && unknown == strings.Count(e.Message, "object \"")
 }
 
-// isReplaced reports whether a new pod has replaced the deleted pod that an event is about: the new pod has the same
-// role and index. If the TrainJob has ended, isReplaced returns false, because the loss of the deleted pod can be the
-// cause of a failure.
+// isReplaced reports whether a new pod has replaced the deleted pod that an event is about. The new pod has the same
+// role and index, and is not older than the event. If the TrainJob has ended, isReplaced returns false, because the
+// loss of the deleted pod can be the cause of a failure.
 func (s Snapshot) isReplaced(e corev1.Event) bool {
 	name := s.podNameOf(e)
 	prefix := name[:strings.LastIndex(name, "-")+1] // without the random characters
@@ -255,8 +255,8 @@ func (s Snapshot) hasRecovered(e corev1.Event, p progress) bool {
 	if at, found := p.latest[subject{podKind, e.InvolvedObject.Name, cancelled}]; found && isInTime(at) {
 		// A cancelled eviction alone does not show that the cluster node is ready: Kubernetes also cancels a planned
 		// eviction when it evicts the pod at once, or when the pod is deleted. Therefore the cancellation counts
-		// only if no event about an eviction follows. For a deleted pod, an event Killing must also show that the
-		// kubelet works.
+		// only if no event about an eviction follows. For a deleted pod, an event Killing must also follow, because
+		// it shows that the kubelet works.
 		isEvicted := !p.latest[subject{podKind, e.InvolvedObject.Name, evicted}].Before(at)
 		isStopped := !p.latest[subject{podKind, e.InvolvedObject.Name, "Killing"}].Before(at)
 		if p.follows(e, cancelled) && !isEvicted && (exists || isStopped) {

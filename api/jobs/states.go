@@ -172,8 +172,8 @@ func (s Snapshot) mainImages() []string {
 	return found
 }
 
-// sidecar returns the name of a container that still runs after the main container of the pod has ended. The
-// TrainJob cannot end while this container runs. The result is empty if there is no such container.
+// sidecar returns the name of a container that still runs after the main container of the pod has ended.
+// Such a container can prevent the TrainJob from ending. The result is empty if there is no such container.
 func (p Pod) sidecar() string {
 	if !p.mainHasEnded() {
 		return ""

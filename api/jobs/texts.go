@@ -109,8 +109,9 @@ func endTexts(pod Pod, container string, ended corev1.ContainerStateTerminated) 
 	return []diagnosis.Text{text, left}
 }
 
-// runtimeReasons lists the reasons that are reported for a container that did not start. With these reasons, the
-// container runtime wrote the termination message. With all other reasons, the program in the container wrote it.
+// runtimeReasons lists the reasons that are reported for a container that did not start. For these reasons, the
+// termination message comes from the container runtime. For all other reasons, endTexts assumes that the message
+// comes from the program in the container.
 var runtimeReasons = []string{"StartError", "ContainerCannotRun", "CreateContainerError"}
 
 // stoppedAt returns the time at which Kubernetes stopped the pod. If this time is unknown, stoppedAt returns the time at

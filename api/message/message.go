@@ -16,7 +16,8 @@ const maxLength = 60
 // Quote returns text as a quoted string on one line, shortened to 60 characters. Control characters are escaped.
 func Quote(text string) string { return strconv.Quote(Shorten(text, maxLength)) }
 
-// Shorten cuts a text that is longer than the given number of characters, and adds an ellipsis.
+// Shorten cuts a text after the given number of characters, and adds an ellipsis. Texts that are not longer stay
+// unchanged.
 func Shorten(text string, length int) string {
 	if runes := []rune(text); len(runes) > length {
 		return string(runes[:length]) + "…"

@@ -1,6 +1,6 @@
 // Package metrics declares the names of the metrics that trainyard emits, and the names of their labels. The files
-// grafana/metrics*.cue describe each metric. A test checks that these files and package metrics contain the same
-// names.
+// grafana/metrics*.cue describe each metric. A test checks that package metrics contains exactly the metrics of
+// the controller in these files, and their labels.
 package metrics
 
 // Each of the following metrics describes one TrainJob, and is exported while the TrainJob exists.

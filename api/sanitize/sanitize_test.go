@@ -16,8 +16,8 @@ const (
 	punctuation      = lettersAndDigits + "!#$%^*_+-.~,;&@()"
 )
 
-// secretKinds lists log lines that contain a secret. In each line, %s stands for the secret. The test creates each
-// secret from the prefix and random characters of the alphabet.
+// secretKinds lists log lines that contain a secret. In each line, %s stands for the secret.
+// TestSecretsAreReplaced creates each secret from the prefix and random characters of the alphabet.
 var secretKinds = []struct {
 	line, prefix, alphabet string
 	length                 int
@@ -65,7 +65,8 @@ var secretKinds = []struct {
 }
 
 // TestSecretsAreReplaced tests each line in secretKinds in five formats of log lines, such as lines with a
-// timestamp. After the replacement, a line must not contain eight consecutive characters of its secret.
+// timestamp. After the replacement, a line must not contain eight consecutive characters of its secret,
+// apart from the secret's prefix.
 func TestSecretsAreReplaced(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	decorations := []string{"%s", "2026-11-27T10:00:00Z stderr F %s", "\x1b[31m%s\x1b[0m", "[1,3]<stderr>:%s", "INFO trainer.py:12 - %s (step 3)"}

@@ -43,8 +43,8 @@ const (
 	// edge matches the text before a token with a known prefix, such as "ghp_". edge matches the start of the text, a
 	// character other than a letter or digit, an escape such as \n, or a percent-encoded character such as %3D.
 	edge = `(?:^|[^A-Za-z0-9]|\\[nrt]|%[0-9A-Fa-f]{2})`
-	// linePrefix matches the text between two lines of a private key: line breaks, and the prefix with the number of the
-	// rank that mpirun writes before each line.
+	// linePrefix matches the text between two lines of a private key: line breaks, and the prefix that mpirun writes
+	// before each line, such as "[1,3]<stderr>:".
 	linePrefix = `(?:\\n|\s|\[[^\]\s]*\](?:<\w+>)?:?)*`
 )
 

@@ -30,8 +30,8 @@ type Overview struct {
 	Created time.Time `json:"created"`
 }
 
-// IsReady reports whether the controller has applied the newest commit (or planned it, in a dry run), according to the
-// newest spec.
+// IsReady reports whether the controller has applied the newest commit (or planned it, in a dry run), and the status
+// describes the newest spec.
 func (o Overview) IsReady() bool { return o.Ready == metav1.ConditionTrue && o.Current }
 
 // View is the state of a TrainJobSource.

@@ -35,11 +35,11 @@ const (
 	// changed in Git.
 	RetryAnnotationPrefix = "retry." + Group + "/"
 	// HostsAnnotation is an annotation on a Secret. Its value is a comma-separated list of the hosts to which the
-	// Secret's credentials may be sent. If a host does not use the default port of the protocol, its entry in the
-	// list must contain the port.
+	// Secret's credentials may be sent. An entry must contain the port if the protocol is http, or if the host
+	// does not use the default port of the protocol.
 	HostsAnnotation = Group + "/hosts"
-	// WebhookKey is a key in the Secret of a TrainJobSource. The value of this key is the secret of the
-	// webhook. The Git server must be configured with the same secret.
+	// WebhookKey is a key in the Secret of a TrainJobSource. The value of this key authenticates calls
+	// of the webhook. The Git server must be configured with the same value.
 	WebhookKey = "webhook"
 	// ShardLabel is a label on a TrainJobSource. If several controllers share the work, each controller
 	// handles the TrainJobSources whose ShardLabel equals the controller's shard.

@@ -70,8 +70,8 @@ const (
 	TimedOutAnnotation = Group + "/timed-out"
 	// LeftOutAnnotation lists the panels and features that a generated Grafana dashboard leaves out, with the reasons.
 	LeftOutAnnotation = Group + "/left-out"
-	// EnvironmentKey is the key of two fields: an annotation in a KRM function's configuration, and a label on OLM
-	// payloads. The value of both is the name of an environment in the platform document.
+	// EnvironmentKey is the key of an annotation in a KRM function's configuration, and also the key of a label on
+	// OLM payloads. The annotation and the label hold the name of an environment in the platform document.
 	EnvironmentKey = Group + "/environment"
 	// FunctionAnnotation is an annotation in the configuration of trainyard-fn. It holds the name of the function to
 	// run, such as "validate".

@@ -130,8 +130,8 @@ func readGauges(snapshot jobs.Snapshot, mpi string, current state) gaugeValues {
 	if current.elsewhere && isEarly(current.Phase) {
 		v.phase = "" // the pods are in the other cluster
 	}
-	// If a TrainJob has ended, is suspended or is being deleted, JobSet deletes the pods of the TrainJob, so they do
-	// not count as missing.
+	// When a TrainJob ends, is suspended or is deleted, its running pods are deleted, so its pods do not count as
+	// missing.
 	if !current.isFinal() && current.Phase != jobs.Suspended && job.DeletionTimestamp.IsZero() {
 		v.placed, v.missing = snapshot.CountScheduled()
 	}

@@ -68,9 +68,10 @@ func suspendsOnce(snapshot jobs.Snapshot) bool {
 	return isAppliedFromGit(&snapshot.Job) && snapshot.Queue() == ""
 }
 
-// stillWaits reports whether pods of a TrainJob have waited at least since the given time. stillWaits reads the
-// TrainJob and its pods from the API server, because outdated caches could lead to the suspension of a TrainJob whose
-// training has just started.
+// stillWaits reports whether pods of a TrainJob have waited at least since the given time. If no existing pod waits,
+// but pods are missing, the result is also true, unless old pods have not ended yet. stillWaits reads the TrainJob
+// and its pods from the API server, because outdated caches could lead to the suspension of a TrainJob whose training
+// has just started.
 func (c *Controller) stillWaits(ctx context.Context, job *trainer.TrainJob, since time.Time) (bool, error) {
 	live := &trainer.TrainJob{}
 	if err := c.Live.Get(ctx, client.ObjectKeyFromObject(job), live); err != nil {

@@ -47,7 +47,7 @@ const (
 	maxRefused = 20
 	// maxSilent is the maximum number of dry runs without an answer in a round. After maxSilent dry runs without an
 	// answer, the round sends no more dry runs. If any dry run of a round gets no answer, the controller sends no dry
-	// runs for the time silentPause, unless a user requests a fetch.
+	// runs for the time silentPause after this round, unless a user requests a fetch.
 	maxSilent   = 3
 	silentPause = 5 * time.Minute
 	// maxAsked is the maximum number of dry runs in a round, and maxAskedInHour is the maximum number in an hour.
@@ -62,9 +62,9 @@ const (
 // the job for another reason, this reason replaces the message in r.denied. If a dry run gets no answer, for example
 // because a webhook is not available, dropWarnings uses the previous answer, unless the job has changed in Git. The
 // previous answer may be outdated. However, if the limit maxRefused is reached, an outdated answer cannot admit a job.
-// Without a previous answer, the job stays denied in this round. After a dry run without an answer, the controller sends
-// no dry runs for some time (see silentPause). Then the controller continues with the next job, and repeats the dry run
-// without an answer later.
+// Without a previous answer, the job stays denied in this round. After a round in which a dry run got no answer, the
+// controller sends no dry runs for some time (see silentPause). After this pause, the controller continues with the job
+// that follows the unanswered dry run. It repeats the unanswered dry run later.
 func (r *round) dropWarnings(ctx context.Context) {
 	a := &r.state.answers
 	maps.DeleteFunc(a.jobs, func(name string, _ answer) bool { return r.denied[name] == "" })

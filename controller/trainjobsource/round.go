@@ -108,8 +108,9 @@ func (r *round) reserve(context.Context) bool {
 	return true
 }
 
-// waitFor returns false, which ends the round, because other rounds must complete first. If a change of the
-// TrainJobSource, or a request for a fetch, has been waiting for longer than quietWait, the status says why.
+// waitFor returns false, which ends the round, because the round would have to wait for other rounds. If a
+// change of the TrainJobSource, or a request for a fetch, has been waiting for longer than quietWait, the
+// status says why.
 func (r *round) waitFor(others string) bool {
 	r.busy = true
 	status := r.source.Status

@@ -38,9 +38,9 @@ func (r *round) skipIfSettled(context.Context) bool {
 }
 
 // rememberSettled remembers a complete round that found nothing to do. If a complete round had something to do, or if a
-// round failed, the next round is complete too. The caller must write the status before it calls rememberSettled.
-// Otherwise, if writing the status failed, the status would stay out of date: the next rounds could end after the
-// fetch, and would then not compute the status of the jobs again.
+// round failed, the next round is complete too. The caller must write the status before it calls rememberSettled. If
+// the caller wrote the status later and the write failed, the status would stay out of date: the next rounds could end
+// after the fetch, without computing the status of the jobs again.
 func (r *round) rememberSettled() {
 	switch {
 	case r.busy: // nothing was compared

@@ -41,10 +41,11 @@ const (
 	MaxItems = 64  // items of a list
 )
 
-// checkValue checks a node, and returns its value as plain data without refused values. The result "ok" is false if
-// the value itself is refused. For a mapping, "ok" is also false if a required key is missing or has a refused
-// value. For a list, "ok" is also false if it is false for one of the items. The argument "key" is the position of
-// problems about missing keys. If a null removed a missing key, the problem has the position of the null instead.
+// checkValue checks a node of the document, and returns its value as plain data. The data lacks the parts that the
+// schema refuses. The result "ok" is false if the value itself is refused. For a mapping, "ok" is also false if a
+// required key is missing or has a refused value. For a list, "ok" is also false if it is false for one of the
+// items. The argument "key" is the position of problems about missing keys and empty mappings. If a null removed
+// the key, or the last key of the mapping, the problem has the position of the null instead.
 func (c *checker) checkValue(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid any, ok bool) {
 	kind := schema.IncompleteKind()
 	switch {
@@ -258,8 +259,8 @@ func (c *checker) listFields(schema cue.Value, n *document.Node) []cue.Value {
 
 // checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN).
 // If the author of the document chooses the keys of the mapping, such as names of runtimes, the
-// attribute contains a NOUN. In messages, NOUN is the word for a key. Without NOUN, messages list the
-// keys of the schema.
+// attribute contains NOUN, which is the word for a key in messages. Without NOUN, messages list the keys
+// of the schema.
 func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.Position, path []string) {
 	mark := schema.Attribute("nonempty")
 	nulls := n.Removals()

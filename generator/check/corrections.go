@@ -39,10 +39,11 @@ func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value
 	return respelled, corrected
 }
 
-// correctKey returns the key of the schema that the author probably meant by an unknown key. It ignores keys of the schema
-// that the mapping already contains. It returns "" if no key of the schema is a likely correction, or if several keys are
-// likely corrections. If the schema contains the unknown key one level deeper, the author probably wrote the right key in
-// the wrong place. In this case, correctKey also returns "", unless the schema defines the unknown key as an alias.
+// correctKey guesses which key of the schema the author meant, if the document contains an unknown key. It ignores keys of
+// the schema that the mapping already contains. It returns "" if no key of the schema is a likely correction, or if
+// several keys are likely corrections. If the schema contains the unknown key one level deeper, the author probably wrote
+// the right key in the wrong place. In this case, correctKey also returns "", unless the schema defines the unknown key as
+// an alias.
 func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) string {
 	var free []string
 	for known := range c.schemas.keysOf(schema).known {
@@ -96,8 +97,8 @@ func (c *checker) checkIdleNulls(schema cue.Value, n *document.Node, path []stri
 	}
 }
 
-// describeUnknown returns the message about an unknown key. The schema does not list an unknown key, and the key
-// does not match the schema's pattern for keys, if there is one.
+// describeUnknown returns the message about an unknown key. A key is unknown if the schema does not list it, and
+// has no pattern for keys that the key matches.
 func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	var known []string
 	for fields := evaluate.Fields(schema); fields.Next(); {

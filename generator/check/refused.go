@@ -37,10 +37,10 @@ func (r refusedPaths) filter(found []finding) []finding {
 
 // relatedPath returns the paths of those parts of the document for which rules can report a consequence of a refused
 // value. The first path is the beginning of the value's own path. It leads to a section of spec, to a tenant, to an
-// entry in spec.queues, or at most two levels into a runtime. The other paths lead to the parts with which rules
-// compare the value. Rules compare values in spec.delivery and spec.controller with spec.tenants, and the whole
-// field "storage" of a runtime with its field "initializers". Rules compare values in the resources, launcher and
-// preflight of a runtime with its numProcPerNode, resources and fabric.
+// entry of a mapping in spec.queues, or at most two levels into a runtime. The other paths lead to the parts with
+// which rules compare the value. Rules compare values in spec.delivery and spec.controller with spec.tenants, and
+// the whole field "storage" of a runtime with its field "initializers". Rules compare values in the resources,
+// launcher and preflight of a runtime with its numProcPerNode, resources and fabric.
 func relatedPath(path []string) [][]string {
 	depth := map[string]int{"runtimes": 5, "tenants": 3, "queues": 4}[path[1]]
 	scope := path[:min(len(path), max(depth, 2))]

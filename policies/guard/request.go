@@ -80,8 +80,8 @@ func (r Request) changesField(rule Rule, before, job Job) bool {
 	return !r.keepsSpec()
 }
 
-// keepsSize reports whether an update changes none of the parts whose size RuleOversizedJob limits: the spec
-// (except the field "suspend"), labels, annotations and owners.
+// keepsSize reports whether an update keeps the spec (except the field "suspend"), the labels, the
+// annotations and the owners. RuleOversizedJob limits the size of these parts.
 func (r Request) keepsSize() bool {
 	if r.Before == nil || !r.keepsSpec() {
 		return false

@@ -57,7 +57,7 @@ func unknownPatchTarget(job Job, p Parameters) field.ErrorList {
 }
 
 // runtimeVolumeMount denies mounts of the runtime's volumes. The runtime can mount a volume read-only, or mount
-// only one folder of the volume. A TrainJob that mounts the volume itself would bypass these limits.
+// only one folder of the volume. A TrainJob that mounts the volume itself would bypass these restrictions.
 func runtimeVolumeMount(job Job, _ Parameters) field.ErrorList {
 	return forbidEach(job.Mounts, isRuntimeVolume, "%s is a volume of the runtime, which already mounts the part that jobs may use: leave this mount out, or mount another volume")
 }

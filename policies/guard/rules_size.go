@@ -17,7 +17,7 @@ const (
 
 // Size is the size of a part of a TrainJob.
 type Size struct {
-	Bytes  int // an estimate of the number of bytes that the API server stores; it can be a little too high
+	Bytes  int // an estimate of the number of bytes that the API server stores; usually a little too high
 	Fields int // the number of fields at all levels, plus the number of empty mappings
 }
 

@@ -51,8 +51,8 @@ func TestFunctionIsComparedWithCommittedFiles(t *testing.T) {
 	}
 }
 
-// TestSingleEnvironmentsAreCompared checks the rows of the report about one environment of examples/acme, and the rows
-// about workload W2.
+// TestSingleEnvironmentsAreCompared checks two groups of rows in the report: the rows about one environment of
+// examples/acme, and the rows about workload W2.
 func TestSingleEnvironmentsAreCompared(t *testing.T) {
 	const target = "divided by the CPU of `kustomize build` | at most 1 | "
 	for name, test := range map[string]struct {

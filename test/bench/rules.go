@@ -54,7 +54,7 @@ func (s RulesSize) totalTime() time.Duration {
 	return all
 }
 
-// medianSeconds returns the median of several times. The argument contains the times in seconds.
+// medianSeconds returns the median of durations. The argument contains the durations in seconds.
 func medianSeconds(seconds []float64) time.Duration {
 	var samples []Sample
 	for _, each := range seconds {

@@ -13,8 +13,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// objectFiles is a glob for the folder of a kustomization that trainyard wrote. It matches the
-// files that contain objects.
+// objectFiles is a glob for a kustomization that trainyard wrote for an environment of workload W.
+// It matches all files with objects, because each object of workload W belongs to the namespace of
+// a tenant.
 const objectFiles = "namespaces/*/*.yaml"
 
 // hasObjects checks that the YAML streams in a folder contain the wanted number of objects.

@@ -55,8 +55,8 @@ const (
 	invalid  = "invalid"
 )
 
-// expectAgreement submits a TrainJob with the spec of a sample. It checks that all evaluators agree on the
-// TrainJob, and returns the API server's verdict.
+// expectAgreement submits a TrainJob whose spec contains all fields of a sample. It checks that all
+// evaluators agree on the TrainJob, and returns the API server's verdict.
 func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 	t.Helper()
 	job := trainJob("field", "team-vision", "mpi-openmpi-cpu")

@@ -59,7 +59,7 @@ func TestTrainJobsAreAdmittedOrRefused(t *testing.T) {
 }
 
 // listCases returns the cases for version v of Trainer: the cases without patches, and the cases with patches in the
-// field that version v supports.
+// field that version v supports. It omits cases that set labels of namespaces.
 func listCases(t *testing.T, v version) []cases.Case {
 	t.Helper()
 	const folder = "../../policies/testdata"

@@ -208,9 +208,10 @@ func (s *sandbox) measurePairs(b *testing.B, mpi string) []bench.MPIPair {
 // Intel MPI sets the second variable.
 const yieldVariables = "OMPI_MCA_mpi_yield_when_idle=1 I_MPI_THREAD_YIELD=2 "
 
-// measureSteps runs stepsProgram in several TrainJobs at the same time, each with the given number of ranks. It
-// returns the duration in seconds of the slowest TrainJob. If the argument "plain" is not empty, the TrainJobs
-// run the mpirun command in "plain", without the environment variables of the runtime.
+// measureSteps creates one TrainJob for each of the given names, with the given number of ranks. All TrainJobs
+// run stepsProgram at the same time. measureSteps returns the duration in seconds of the slowest TrainJob. If
+// the argument "plain" is not empty, the TrainJobs run the mpirun command in "plain", without the environment
+// variables of the runtime.
 func (s *sandbox) measureSteps(b *testing.B, runtime, plain string, ranks int, names ...string) float64 {
 	b.Helper()
 	namespace := s.makeNamespace(b)

@@ -147,9 +147,9 @@ func (i Image) build(ctx context.Context, archive string) error {
 	return i.assemble(ctx, root, archive)
 }
 
-// rootArchive returns the path of a tar archive: a root file system with the image's Debian packages. If the archive
-// does not exist yet, rootArchive creates it. Creating the archive takes most of the build time, so images with the
-// same packages share one archive.
+// rootArchive returns the path of a tar archive, which contains a root file system with the image's Debian packages.
+// If the archive does not exist yet, rootArchive creates it. Creating the archive takes most of the build time, so
+// images with the same packages share one archive.
 func (i Image) rootArchive(ctx context.Context, dir string) (string, error) {
 	sum := sha256.Sum256([]byte(strings.Join(append(i.packages, debootstrapArgs...), " ")))
 	root := filepath.Join(dir, fmt.Sprintf("root-%x.tar", sum[:4]))

@@ -26,8 +26,9 @@ var objects = []string{"runtimes", "policies", "schemas", "generator/objects", "
 // the tests of these lanes use the package api/jobs to read the states of TrainJobs.
 var pods = append([]string{"api", "test/cluster", "test/images"}, objects...)
 
-// cue lists the file embed.go, and the folders from which embed.go embeds CUE files. The folders generator and
-// policies are missing from this list, because every lane that uses the list names these two folders itself.
+// cue lists the file embed.go, and some of the folders from which embed.go embeds CUE files. The list does not
+// contain generator and policies, because every lane that uses the list names these two folders itself. The
+// list does not contain cue.mod either.
 var cue = []string{"embed.go", "runtimes", "schemas", "grafana"}
 
 // productFolders lists folders with packages of the product. Only the lanes in productLanes run the tests in these

@@ -78,9 +78,9 @@ func readPatterns(t *testing.T, cell string) []pattern {
 	return all
 }
 
-// The architecture page lists the functions that the command "generate" calls. maxTraced and maxTracedFiles limit
-// the number of functions and files in this list, so that a new contributor can read all listed functions in an
-// hour.
+// The architecture page lists the main functions that run during the command "generate". maxTraced and
+// maxTracedFiles limit the number of functions and files in this list, so that a new contributor can read all
+// listed functions in an hour.
 const (
 	maxTraced      = 40 // functions
 	maxTracedFiles = 20

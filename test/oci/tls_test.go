@@ -17,8 +17,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// useProxy starts a proxy, and makes the program use it. The proxy connects the program to the server if the program
-// requests the host example.com. The certificates of httptest are valid for this host name.
+// useProxy starts a proxy, and makes the program use it. The proxy connects every request of the program to the
+// server. useProxy also sets w.host to example.com, because the certificates of httptest are valid for this host
+// name.
 func useProxy(t *testing.T, w *world, server *httptest.Server) {
 	t.Helper()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

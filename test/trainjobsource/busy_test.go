@@ -43,10 +43,10 @@ func reserve(t *testing.T, rounds *reconcile.Reconciler) (free func()) {
 
 // TestReservedNamespaceDoesNotStopOthers reserves one of two namespaces, as a long round of the controller does. The
 // controller's only worker must apply the TrainJobSource in the other namespace. The TrainJobSource in the reserved
-// namespace must wait until the namespace is free. An annotation requests a fetch, which the status must not report
-// before the commit is applied. The controller must fetch this commit only once. If the TrainJobSource waits for
-// more than a minute, its status must say what it waits for. If it is deleted while the namespace is reserved, the
-// deletion must also wait.
+// namespace must wait until the namespace is free. An annotation of this TrainJobSource requests a fetch. The status
+// must not report the fetch before the fetched commit is applied, and the controller must fetch the commit only
+// once. If this TrainJobSource waits for more than a minute, its status must say what it waits for. If it is deleted
+// while the namespace is reserved, the deletion must also wait.
 func TestReservedNamespaceDoesNotStopOthers(t *testing.T) {
 	l := newLive(t)
 	commit := l.push("bert", "numNodes: 2")

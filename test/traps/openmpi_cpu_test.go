@@ -1,6 +1,6 @@
 // Package traps has a test for each trap of Kubeflow Trainer's MPI plugin. A trap is a setting that Trainer
-// accepts although it makes jobs fail. Generated runtimes must avoid all traps. Each test is named after
-// the property with which generated runtimes avoid the trap.
+// accepts although it makes jobs fail. Generated runtimes must avoid all traps. The test for a trap is
+// named after the property with which generated runtimes avoid the trap.
 package traps
 
 import (

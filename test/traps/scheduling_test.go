@@ -106,7 +106,7 @@ func TestPlacementIsForRanks(t *testing.T) {
 	}
 }
 
-// TestLauncherCanHaveItsOwnResources: Trainer derives the number of slots of all hosts from the launcher's
+// TestLauncherCanHaveItsOwnResources: Trainer derives the number of slots of each host from the launcher's
 // resources. This number can be wrong, for example if only the nodes have GPUs. The runtime must then set
 // the number of slots itself.
 func TestLauncherCanHaveItsOwnResources(t *testing.T) {

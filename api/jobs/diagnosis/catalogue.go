@@ -23,8 +23,8 @@ const (
 	Symptom Level = "symptom"
 )
 
-// levels lists all levels. The first level explains the state of a TrainJob best, and the last
-// level explains it worst.
+// levels lists all levels. Failures of the first level explain the state of a TrainJob best, and
+// failures of the last level explain it worst.
 var levels = []Level{Cause, General, Symptom}
 
 // Retry says whether the same TrainJob can succeed later.
@@ -45,8 +45,8 @@ type Failure struct {
 	// Code is a short, stable name, such as OutOfMemory.
 	Code  string `yaml:"code"`
 	Level Level  `yaml:"level"`
-	// Origin is the part of the system where the failure begins. If two causes or two general failures have the
-	// same time, Diagnose uses their origins to order them.
+	// Origin is the part of the system where the failure begins. If two causes, or two general failures, are
+	// found in different texts with the same time, Diagnose uses their origins to order them.
 	Origin Origin `yaml:"origin"`
 	Retry  Retry  `yaml:"retry"`
 	// Cause is a sentence that explains the failure, and Remedy says what to do about it.
@@ -58,8 +58,8 @@ type Failure struct {
 	// matches the line.
 	Patterns []string `yaml:"patterns"`
 	// Traceback is true if the patterns match the first line of a Python traceback, or a line about an exception without
-	// a traceback. If a line begins a traceback, Diagnose returns the last line of the traceback as evidence, because
-	// the last line names the exception.
+	// a traceback. If the line begins a complete traceback, Diagnose returns the last line of the traceback as evidence,
+	// because the last line names the exception.
 	Traceback bool `yaml:"traceback"`
 
 	patterns []pattern
@@ -101,8 +101,8 @@ func readCatalogue(text []byte) ([]Failure, error) {
 	return all, nil
 }
 
-// compile compiles the patterns of a failure. If the failure has no level, compile sets the level
-// to Cause.
+// compile converts the regular expressions of a failure with newPatterns. If the failure has no
+// level, compile sets the level to Cause.
 func (f *Failure) compile() error {
 	if f.Level == "" {
 		f.Level = Cause

@@ -9,12 +9,13 @@ import (
 // Diagnosis is a failure that was recognized in a text.
 type Diagnosis struct {
 	Failure
-	// Text is the first text in which the failure was recognized. If the first text is a message of Kubernetes about a
-	// pod, and the log of this pod shows the same failure, Text is this log.
+	// Text is the text in which the failure was recognized. If several texts show the failure, Text is the first of
+	// them in the order of the function "compare". If this first text is a message of Kubernetes about a pod, and the
+	// log of this pod shows the same failure, Text is the log.
 	Text Text
 	// Line is the number of the line in Text that shows the failure, counted from 1. Evidence is the text of this line
 	// or, if the line is long, the part around the match. Evidence has at most 300 characters, plus an ellipsis if it
-	// was shortened. It is safe to print.
+	// was shortened. Evidence is safe to print.
 	Line     int
 	Evidence string
 	// Count is the number of texts in which the failure was recognized.
@@ -75,11 +76,11 @@ func rank(text int, found []Diagnosis) []ranked {
 }
 
 // compare orders diagnoses so that the most probable cause comes first. Diagnoses are compared first by their levels.
-// Causes and general failures are then compared by the times of their texts, then by the field origin, and then by the
-// positions of their texts in the argument of Diagnose. Causes in the same text are in the order of their lines, and
-// general failures in the same text are in the order of the catalogue. Symptoms are compared by their positions in the
-// catalogue before they are compared by time, because the catalogue lists symptoms that explain more before symptoms
-// that explain less. A Python exception that is not in the catalogue comes before all other symptoms.
+// Causes and general failures are then compared by the times of their texts, then by the field ranked.origin, and then
+// by the positions of their texts in the argument of Diagnose. Causes in the same text are in the order of their
+// lines, and general failures in the same text are in the order of the catalogue. Symptoms are compared by their
+// positions in the catalogue before they are compared by time, because the catalogue lists symptoms that explain more
+// before symptoms that explain less. A Python exception that is not in the catalogue comes before all other symptoms.
 func compare(a, b ranked) int {
 	inText := cmp.Compare(a.Line, b.Line)
 	if a.Level != Cause {

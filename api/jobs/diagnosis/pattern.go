@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// pattern is a regular expression, together with words that every matching text contains.
+// pattern is a regular expression, together with words that quickly exclude most texts without a match.
 type pattern struct {
 	// expression returns the compiled expression. The expression is compiled at the first call, because most texts need only
 	// a few of the patterns.
@@ -53,10 +53,9 @@ func (p pattern) mayMatch(lower string) bool {
 	return true
 }
 
-// Each item of p.required lists alternative words, and a matching text contains at least one word of each item.
-// narrow returns a copy of the pattern in which these lists contain only words that occur in a text. The second
-// result reports whether the text can contain a match. The argument "lower" is the text in lower case, and the
-// argument "g" is the set of byte sequences (grams) in the text.
+// narrow returns a copy of the pattern for the lines of one text. In the copy, the clauses contain only the
+// words that occur in the text. The second result reports whether the text can contain a match. The argument
+// "lower" is the text in lower case, and the argument "g" is the set of byte sequences (grams) in "lower".
 func (p pattern) narrow(lower string, g *grams) (narrowed pattern, mayMatch bool) {
 	narrowed.expression = p.expression
 	for _, c := range p.required {

@@ -8,8 +8,8 @@ import (
 	"github.com/trainyard/trainyard/api/sanitize"
 )
 
-// search returns the failures in a text. For each failure, search returns one line that shows the
-// failure, usually the first such line. search finds at most one failure in each line of the text.
+// search returns the failures in a text, each with one line that shows the failure. This is usually
+// the first such line. search finds at most one failure in each line of the text.
 func search(text Text) []Diagnosis {
 	if text.Source != Log {
 		text.Message = strings.Join(strings.Fields(text.Message), " ") // line breaks in a message of Kubernetes have no meaning
@@ -71,9 +71,9 @@ func (s *scan) readLine(i int) {
 // addTraceback adds the failure f to the results. If lines[start] begins a traceback, the evidence is the last line of
 // the traceback. Otherwise the evidence is lines[start]. addTraceback adds nothing in three cases: the results already
 // contain this evidence, another failure matches the last line of the traceback (readLine adds the other failure when
-// it reads this line), or the traceback is the consequence of an exception that is already in the results. Before
-// addTraceback adds a traceback, it removes earlier general failures and tracebacks from the results, because the
-// program continued after them. Warnings of NCCL stay in the results.
+// it reads this line), or the results are not empty and the traceback is the consequence of an earlier exception.
+// Before addTraceback adds a traceback, it removes earlier general failures and tracebacks from the results, because
+// the program continued after them. Warnings of NCCL stay in the results.
 func (s *scan) addTraceback(f Failure, start int) {
 	end := start + endOfTraceback(s.lines[start:])
 	if end > start {
@@ -182,7 +182,7 @@ const (
 	// come before the match.
 	maxEvidence, maxBefore = 300, 100
 	// maxContext is the maximum number of bytes before and after the match that are searched for secrets. Without
-	// this limit, the search would be slow if a log line is very long.
+	// this limit, the search for secrets would be slow in a very long line.
 	maxContext = 4096
 )
 

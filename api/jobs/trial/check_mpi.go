@@ -67,8 +67,8 @@ func checkSlots(o *observation) finding {
 
 // checkVerdict fails if the verdict reports a cause that the function "concerns" selects. If some pods have
 // not started yet, the check stays open instead, because preflight cannot reach these pods. checkVerdict
-// also fails if preflight reached too few hosts, but the verdict lists no failed host. If the check passes,
-// the function "detail" returns the text for Check.Detail.
+// also fails if preflight did not reach all hosts, but the verdict lists no failed host. If the check
+// passes, the function "detail" returns the text for Check.Detail.
 func (o *observation) checkVerdict(concerns func(cause string) bool, detail func(jobs.Verdict) string) finding {
 	launcher := o.launcherPod()
 	verdict, err := o.readVerdict()

@@ -10,8 +10,8 @@ import (
 )
 
 // responseTimeout is the time after which the API server counts as unavailable if it does not
-// respond. If the API server is unavailable when the trial times out, the failed check mentions the
-// outage.
+// respond. If the API server is unavailable when the trial times out, the detail of the failed
+// check mentions this.
 const responseTimeout = 5 * time.Second
 
 // decide runs all checks, and reports whether the trial is over. When the TrainJob has reached a check, all earlier open
@@ -89,9 +89,9 @@ func (o *observation) waitReason(detail string) string {
 	return detail
 }
 
-// failWithoutFinding is called if no check has found a failure. If the TrainJob failed
-// nevertheless, and its pods no longer change, failWithoutFinding sets the check c to Failed and
-// returns true.
+// failWithoutFinding is called for the first open check, if no earlier check has failed. If the
+// TrainJob has failed nevertheless, and its pods no longer change, failWithoutFinding sets the
+// check c to Failed and returns true.
 func (t *trial) failWithoutFinding(o *observation, c *check) bool {
 	outcome := o.snapshot.Outcome()
 	if outcome.Condition == "" || outcome.Condition == completeCondition || !o.isFinal() {

@@ -20,7 +20,7 @@ type observation struct {
 	snapshot jobs.Snapshot
 	pods     map[string]jobs.Pod // by UID
 	logs     map[string]string   // logs of ended containers, by pod UID and container name
-	// mountWarnings maps the UID of a pod to the latest event about a mount error of the pod.
+	// mountWarnings maps the UID of a pod to the text of its latest event that has a reason in mountErrors.
 	mountWarnings map[string]string
 	// creationFailure is the latest event about a pod that could not be created.
 	creationFailure string
@@ -32,7 +32,7 @@ type observation struct {
 
 const (
 	// rankLines is the maximum number of lines to read from a launcher's log. The launcher's log contains one
-	// line for each rank. If these lines are longer than 1 MiB, jobs.Log reads fewer lines.
+	// line for each rank. If the last rankLines lines are longer than 1 MiB, jobs.Log reads fewer lines.
 	rankLines = 10_000
 	// maxWarnings is the maximum number of pods whose events are read in one update.
 	maxWarnings = 3
@@ -59,14 +59,15 @@ func (o *observation) update(ctx context.Context, snapshot jobs.Snapshot) error 
 	return nil
 }
 
-// isFinal reports whether logGracePeriod has passed since the TrainJob ended, so that its pods no longer change.
+// isFinal reports whether logGracePeriod has passed since the trial noticed the end of the TrainJob. The trial assumes
+// that the pods no longer change after this time.
 func (o *observation) isFinal() bool {
 	return !o.endedAt.IsZero() && time.Since(o.endedAt) > logGracePeriod
 }
 
-// readLogs reads the logs of the ended containers of a pod. It does so at once, because the pod may be deleted
-// before the next update. After an error, readLogs retries at the next update, unless the user has no permission to
-// read logs.
+// readLogs reads the logs of the ended containers for which needsLog returns true. It reads each log at once,
+// because the pod may be deleted before the next update. After an error, readLogs retries at the next update,
+// unless the user has no permission to read logs.
 func (o *observation) readLogs(ctx context.Context, pod jobs.Pod) error {
 	for _, c := range allStatuses(pod) {
 		key := string(pod.UID) + c.Name
@@ -147,7 +148,7 @@ func (o *observation) readMountWarnings(ctx context.Context) {
 	}
 }
 
-// readCreationFailure reads the latest event that explains why pods are missing.
+// readCreationFailure reads the latest event that explains why pods are missing. If all pods exist, it reads nothing.
 func (o *observation) readCreationFailure(ctx context.Context) {
 	if len(o.rankPods()) >= o.expectedPods() {
 		return

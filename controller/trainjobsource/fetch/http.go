@@ -45,7 +45,7 @@ func newHTTPRemote(a address, c credentials, d dialer, wait time.Duration) *http
 }
 
 // checkRedirect allows redirects of GET requests to another address on the same server. Redirects to other servers are
-// not allowed, because these servers would get the credentials in the request.
+// not allowed, because these servers could get the credentials in the request.
 func checkRedirect(next *http.Request, earlier []*http.Request) error {
 	if earlier[0].Method != http.MethodGet {
 		return http.ErrUseLastResponse

@@ -321,7 +321,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestOnePatchPerJob checks that Build accepts a kustomization with 60 TrainJobs and a patch for each of them.
+// TestOnePatchPerJob checks that the limits allow a kustomization with 60 TrainJobs and a patch for each of them.
 func TestOnePatchPerJob(t *testing.T) {
 	var jobs, patches strings.Builder
 	for i := range 60 {

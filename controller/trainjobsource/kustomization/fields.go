@@ -15,8 +15,9 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/safeyaml"
 )
 
-// allowedFields lists the harmless fields of a kustomization. The list does not contain the field
-// "replacements", because each replacement can double the size of an object.
+// allowedFields lists the allowed fields of a kustomization. Fields that can do harm are not
+// allowed. For example, the list does not contain the field "replacements", because each
+// replacement can double the size of an object.
 var allowedFields = map[string]bool{
 	"apiVersion": true, "kind": true, "metadata": true,
 	"resources": true, "components": true, "patches": true,

@@ -176,8 +176,8 @@ var (
 )
 
 // checkFields checks that an object or a patch has only the fields in objectFields, and that its metadata has only the
-// fields in metadataFields. kustomize searches all fields very often, so it would be slow for objects with many fields.
-// Other fields are allowed if they have no value (see checkFieldNames). checkFields also limits the number of fields,
+// fields in metadataFields. Other fields are allowed only without a value (see checkFieldNames). kustomize searches all
+// fields very often, so it would be slow for objects with many fields. checkFields also limits the number of fields,
 // and the lengths of the name and the namespace. It refuses a spec that is not a mapping.
 func checkFields(object *yaml.Node) error {
 	if err := checkFieldNames("", object, objectFields); err != nil {

@@ -45,8 +45,8 @@ type own struct {
 	merges          int64 // how often kustomize compares the names of all objects (M in the comment of Limits)
 }
 
-// addPatches counts the patches of one item of the list "patches". If the argument "single" is true, each patch changes only one
-// object.
+// addPatches counts the patches in the text or file of one item of the list "patches". If the argument "single" is true,
+// each patch changes only one object.
 func (o *own) addPatches(c content, single bool) {
 	o.transformations += max(c.objects, 1)
 	if single {

@@ -218,9 +218,9 @@ func (j *job) observe() {
 	}
 }
 
-// adopt updates the record for a run that exists in the cluster. The version of the run becomes the newest
-// version in two cases. First, the version is newer than the newest version in the record. Second, the run
-// already has the newest version, and an earlier plan wanted to delete the run, but the deletion was never
+// adopt updates the record for a run that exists in the cluster. adopt stores the version of the run as
+// the newest version in two cases. First, the version is newer than the newest version in the record.
+// Second, an earlier plan wanted to delete the run of the newest version, but the deletion was never
 // carried out.
 func (j *job) adopt(run Run) {
 	newest := &j.history.Newest

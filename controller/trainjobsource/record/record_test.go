@@ -11,8 +11,8 @@ import (
 )
 
 // version returns a plan.Version. The digest of its spec has 32 characters. The digests that the
-// controller writes have only 26 characters, so records in these tests are larger than real
-// records.
+// controller writes have only 26 characters, so a version in these tests needs more room than the
+// same version in a real record.
 func version(generation int) plan.Version {
 	return plan.Version{Generation: generation, Spec: strings.Repeat("x", 32)}
 }

@@ -154,8 +154,9 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// TestHugeGenerationIsIgnored: the controller must ignore a TrainJob with a huge generation. Only a user can
-// have written this generation, and adding 1 to it could overflow.
+// TestHugeGenerationIsIgnored: the controller must ignore a TrainJob with a huge generation. The controller
+// never writes such a generation into the annotation, so a user must have written it. If the controller
+// counted on from it, the number could overflow.
 func TestHugeGenerationIsIgnored(t *testing.T) {
 	imitated := &trainer.TrainJob{}
 	imitated.Name = "bert"

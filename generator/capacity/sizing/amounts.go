@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Amounts maps resource names to amounts. The amount of CPU is in thousandths of a core, and the amount of memory is
-// in bytes. The amount of any other resource is a count.
+// Amounts maps resource names to amounts. The amount of CPU is in thousandths of a core. The amounts of memory,
+// ephemeral storage and huge pages are in bytes. The amount of any other resource is a count.
 type Amounts map[string]int64
 
 // ParseAmounts parses the quantities of a document. If the argument "pods" is above 0, it becomes the amount of the

@@ -86,6 +86,7 @@ func (q Queue) assign(requests Amounts) (Shortage, bool) {
 
 // firstFlavor returns the index of the first flavor with enough resources for a pod, among the flavors that the node
 // selector allows. If there is no such flavor, firstFlavor returns -1 and the Shortage of the first allowed flavor.
+// If the node selector allows no flavor, only the field Missing of the Shortage is set.
 func (g Group) firstFlavor(requests Amounts, selector map[string]string) (int, Shortage) {
 	none := Shortage{Missing: true}
 	shortage := none
@@ -140,8 +141,9 @@ func (j Job) sizeInFlavor(f Flavor, withLauncher bool) Size {
 	})
 }
 
-// describeShortage returns a Shortage for the first resource, in alphabetical order, for which the requests
-// exceed the amount of the flavor. If the flavor has enough of each resource, the second result is false.
+// describeShortage returns a Shortage for the first resource of the flavor, in alphabetical order, whose
+// amount is smaller than the request. If the flavor has enough of each of its resources, the second result
+// is false.
 func (f Flavor) describeShortage(requests Amounts) (Shortage, bool) {
 	for _, name := range slices.Sorted(maps.Keys(f.Available)) {
 		if requests[name] > f.Available[name] {

@@ -164,7 +164,8 @@ func (r *jsonReader) syntaxError(err error) error {
 var invalidCharacter = regexp.MustCompile(`^invalid character ('.+'|'"')(?: (.*))?$`)
 
 // findInvalid returns the position of the character that the decoder refused. It searches for this character, because
-// the decoder's offset can be before or after the character.
+// the decoder's offset can be before or after the character. For most errors in a string, findInvalid returns the
+// start of the string.
 func (r *jsonReader) findInvalid(quoted, context string) problem.Position {
 	start := min(int(r.decoder.InputOffset()), len(r.text))
 	character, err := strconv.Unquote(quoted)

@@ -45,8 +45,8 @@ func findMissingUnits(job guard.Job) []violation {
 //
 // Since Trainer 2.3, the runtime supplies each amount that the TrainJob does not set. For example, a TrainJob that sets
 // only a limit keeps the request of the runtime. The argument "runtime" contains only the runtime's amounts of CPU, memory
-// and GPUs. The argument "pods" is the result of adjustedPods, or is empty if the platform does not contain the runtime.
-// It contains the limits of all resources, for example also of RDMA devices.
+// and GPUs. The argument "pods" is the result of adjustedPods, which contains the limits of all resources, including RDMA
+// devices. If the platform does not contain the runtime, "pods" is empty.
 func findRefusedAmounts(job guard.Job, runtime guard.Runtime, pods []map[string]resource.Quantity) []violation {
 	if job.UnknownAmounts {
 		return nil

@@ -46,8 +46,9 @@ func findWrongResources(job guard.Job) []violation {
 	return found
 }
 
-// findFraction returns the limit or the request of a device, whichever is not an integer. If neither is an integer, it
-// returns the limit. The result "field" is empty if both are integers, or if the resource is not a device.
+// findFraction looks for an amount of a device that is not an integer, first in the limits and then in the requests.
+// It returns the first such amount and its field, "limits" or "requests". The result "field" is empty if both amounts
+// are integers, or if the resource is not a device.
 func findFraction(job guard.Job, name string) (field string, amount resource.Quantity) {
 	for _, field := range []string{"limits", "requests"} {
 		amount := amountsIn(job, field)[name]

@@ -35,10 +35,10 @@ const namespacePath = "metadata.namespace"
 
 // Vet checks every TrainJob in a text against the rules of its tenant, on each platform that has this tenant. The text is
 // a YAML stream, a JSON file, or a List from kubectl get, and can contain other objects. The argument "tenant" names the
-// tenant of all TrainJobs. If it is empty, the tenant of each TrainJob is the namespace of the TrainJob. The error is a
-// problem.List if the text cannot be read, or if the text has problems but contains no TrainJobs. The error is a
-// *TenantError in three cases: no tenant has rules, the argument "tenant" names a tenant without rules, or the argument
-// is empty and no TrainJob names a namespace.
+// tenant of all TrainJobs. If it is empty, the namespace of each TrainJob names its tenant. The error is a problem.List
+// if the text cannot be read, or if the text has problems but contains no TrainJobs. The error is a *TenantError in three
+// cases: no tenant has rules, the argument "tenant" names a tenant without rules, or the argument is empty and no
+// TrainJob names a namespace.
 func Vet(name string, text []byte, tenant string, platforms []Platform) (Report, error) {
 	documents, err := document.ParseStream(name, text)
 	if err != nil {
