@@ -76,9 +76,9 @@ func (c *helmChart) boundsTemplate() []byte {
 	return b.Bytes()
 }
 
-// includesValue returns a template expression. The expression is true if the release includes a component whose
-// objects use the value. If the value is a mapping, the expression is true if a component uses any value in the
-// mapping. If no component uses the value, the expression is always true.
+// includesValue returns a template expression that decides whether the release includes objects that use the
+// value. The expression is true if the release includes a component with such objects. For a mapping, objects
+// count that use any value in the mapping. If no component uses the value, the expression is always true.
 func (v *helmValue) includesValue() string {
 	components := map[string]bool{}
 	if v != nil {

@@ -86,8 +86,8 @@ func (r *renderer) append(to Content, o object.Object) Content {
 
 func (r *renderer) text(o object.Object) Content { return r.append(nil, o) }
 
-// placeholder stands for a value at which layOut cuts the text. The number of a placeholder is the index
-// of the value's path in the argument "paths" of layOut.
+// placeholder marks the position of one value in the text that layOut writes. Its number is the index of
+// the value's path in the argument "paths" of layOut.
 type placeholder int
 
 // layOut writes the fields as YAML text, and cuts the text at some values. The argument "paths"

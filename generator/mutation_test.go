@@ -154,9 +154,10 @@ func pick(random *rand.Rand, weights []int) int {
 
 // isReported reports whether one of the problems refers to the change. If a change replaces a value or renames a key,
 // the author can correct the mistake only in the changed line. After such a change, at least one problem must be in
-// the changed line, or in the line of the enclosing mapping or list. isStopped, isCompared and isReference describe
-// the only exceptions. After any other change, isNamed also accepts three types of problems: the message names the
-// changed line, the problem's line, path or message contains one of m.words, or lostValue accepts the problem.
+// the changed line, or in the line of the enclosing mapping or list. The functions isStopped, isCompared and
+// isReference accept the only exceptions. After any other change, isNamed also accepts three types of problems: the
+// message names the changed line, the problem's line, path or message contains one of m.words, or lostValue accepts
+// the problem.
 func (m mutant) isReported(kind, file string, problems problem.List) bool {
 	isException := func(problem.Problem) bool { return false }
 	switch kind {

@@ -38,8 +38,9 @@ const (
 	// Secret's credentials may be sent. An entry must contain the port if the protocol is http, or if the host
 	// does not use the default port of the protocol.
 	HostsAnnotation = Group + "/hosts"
-	// WebhookKey is a key in the Secret of a TrainJobSource. The value of this key authenticates calls
-	// of the webhook. The Git server must be configured with the same value.
+	// WebhookKey is the key under which the Secret of a TrainJobSource holds the secret of its
+	// webhook. The Git server must be configured with the same secret, and proves with it that a
+	// call is genuine.
 	WebhookKey = "webhook"
 	// ShardLabel is a label on a TrainJobSource. If several controllers share the work, each controller
 	// handles the TrainJobSources whose ShardLabel equals the controller's shard.

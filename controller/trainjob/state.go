@@ -136,10 +136,11 @@ func isEarly(phase jobs.Phase) bool {
 	return phase == jobs.Pending || phase == jobs.GangScheduling || phase == jobs.Initializing
 }
 
-// waitsSince returns the time at which pods began to wait for cluster nodes, or zero if no pods wait. If all existing pods
-// are scheduled, but other pods are missing, for example because of a quota, an earlier wait continues. If there was no
-// earlier wait, the wait begins when the controller notices that pods are missing. Missing pods do not count while old
-// pods end, or while the TrainJob is being deleted, because no new pods are expected then.
+// waitsSince returns the time at which pods began to wait for cluster nodes, or zero if no pods wait. TrainJobs also wait
+// for missing pods, which a quota may prevent, for example. If all existing pods are scheduled and others are missing,
+// waitsSince returns the beginning of the earlier wait. Without an earlier wait, it returns the time at which the
+// controller notices the missing pods. Missing pods do not count while old pods end, or while the TrainJob is being
+// deleted, because no new pods are expected then.
 func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time.Time) time.Time {
 	since := snapshot.GangWait()
 	if phase != jobs.GangScheduling || !since.IsZero() {

@@ -56,9 +56,9 @@ func kubectl(t *testing.T, cp *controlplane.ControlPlane, args ...string) {
 	}
 }
 
-// findRenderings returns the paths of the files below bundles/rendered that have the given name. In
-// the result, the key of each path is the folder of the file below bundles/rendered: EXAMPLE/FORMAT,
-// or EXAMPLE/FORMAT/ENVIRONMENT if the example has environments.
+// findRenderings returns the paths of all files with the given name below bundles/rendered. The keys
+// of the result are the folders of these files, relative to bundles/rendered: EXAMPLE/FORMAT, or
+// EXAMPLE/FORMAT/ENVIRONMENT if the example has environments.
 func findRenderings(t *testing.T, name string) map[string]string {
 	t.Helper()
 	const root = "../../bundles/rendered"

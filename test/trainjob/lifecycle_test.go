@@ -78,9 +78,9 @@ func TestRestartRepeatsNothing(t *testing.T) {
 	w.expectReasons("other", "JobSubmitted")
 }
 
-// TestReadOnlyWritesNothing: without the option ReadOnly, the controller would suspend the TrainJob "waiting" after a
-// timeout, and delete the TrainJob "ended" after its time to live. The controller would also create network policies,
-// because the namespace isolates TrainJobs.
+// TestReadOnlyWritesNothing checks that a controller with the option ReadOnly changes no objects. Without this
+// option, the controller would suspend the TrainJob "waiting" after a timeout, delete the TrainJob "ended" after its
+// time to live, and create network policies for the namespace.
 func TestReadOnlyWritesNothing(t *testing.T) {
 	w := newWorld(t, func(o *controller.Options) { o.ReadOnly, o.LeaderElection = true, true })
 	w.isolate()

@@ -72,8 +72,8 @@ func readFile(path string) ([]Case, error) {
 	return r.cases, r.problems.Err()
 }
 
-// TypeErrors reports invalid values in a case's TrainJobs, such as values with a wrong type. The API server
-// refuses these values before it evaluates the rules.
+// TypeErrors reports the values in the TrainJobs of a case that the API server refuses before it evaluates
+// the rules, such as values with a wrong type.
 func (c Case) TypeErrors(p Platform) problem.List {
 	rules, ok := p.tenants[c.Tenant]
 	if !ok {
