@@ -58,13 +58,14 @@ const cleanUpInterval = time.Second
 // waits changes. Run returns an error if the TrainJob cannot be created, read or deleted, or if the context ends. A
 // failed check, or a timeout after the creation of the TrainJob, is not an error. Run creates no TrainJob if the
 // runtime cannot be tested (the error is an *UnsupportedRuntimeError), or if the user lacks a permission (the error
-// is a Forbidden error).
+// is a Forbidden error). If the timeout passes before the TrainJob is created, the error is a DeadlineExceeded error.
 func Run(ctx context.Context, all jobs.Jobs, o Options, report func(Check)) (result Result, err error) {
 	job := newTrialJob(o)
 	key := keyOf(job)
 	bounded, cancel := context.WithTimeoutCause(ctx, o.Timeout, errTimeout)
 	defer cancel()
 	result = Result{Runtime: o.Runtime.String(), Namespace: o.Namespace}
+	defer func() { result.TimedOut = result.TimedOut || errors.Is(err, errTimeout) }()
 	t := &trial{jobs: all, options: o, began: time.Now(), lastSeen: time.Now(), report: report, checks: listChecks(o.Runtime)}
 	if err := requireSupport(o.Runtime); err != nil {
 		return result, err
@@ -101,8 +102,9 @@ type trial struct {
 	timedOut bool
 }
 
-// errTimeout is the cause with which a trial cancels its context when Options.Timeout has passed.
-var errTimeout = errors.New("the trial timed out")
+// errTimeout is the cause with which a trial cancels its context when Options.Timeout has passed. Requests that were
+// interrupted by the timeout return this error.
+var errTimeout = fmt.Errorf("the trial timed out: %w", context.DeadlineExceeded)
 
 // follow observes the TrainJob until all checks are decided.
 func (t *trial) follow(ctx context.Context, key types.NamespacedName) error {

@@ -1,15 +1,23 @@
 package trial_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainyard/trainyard/api/jobs"
+	"github.com/trainyard/trainyard/api/jobs/trial"
 )
 
 func TestShortOutage(t *testing.T) {
@@ -52,6 +60,44 @@ func TestLongOutage(t *testing.T) {
 	if err != nil || !result.TimedOut || !strings.Contains(result.Checks[0].Detail, "the API server has not responded for") {
 		t.Errorf("error %v, result %+v", err, result)
 	}
+}
+
+// TestTimeoutBeforeCreation: if the trial times out before the TrainJob exists, the error must be a DeadlineExceeded
+// error, for which the command "trainyard runtime test" has an exit code of its own.
+func TestTimeoutBeforeCreation(t *testing.T) {
+	for name, path := range map[string]string{"permissions": "selfsubjectaccessreviews", "creation": "trainjobs"} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if strings.HasSuffix(r.URL.Path, path) && r.Method == http.MethodPost {
+					_, _ = io.Copy(io.Discard, r.Body) // the server notices the end of the request only after it has read the body
+					<-r.Context().Done()
+				}
+				w.WriteHeader(http.StatusForbidden)
+			}))
+			defer server.Close()
+			all, err := jobs.Connect(&rest.Config{Host: server.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			options := trial.Options{Runtime: supportedRuntime(), Namespace: "team", Nodes: 1, Timeout: 100 * time.Millisecond, Keep: true}
+			result, err := trial.Run(t.Context(), all, options, func(trial.Check) {})
+			if !errors.Is(err, context.DeadlineExceeded) || !result.TimedOut {
+				t.Errorf("Run() = %v, timed out: %t", err, result.TimedOut)
+			}
+		})
+	}
+}
+
+// supportedRuntime returns a runtime that has only the fields without which Run refuses a runtime.
+func supportedRuntime() jobs.Runtime {
+	runtime := jobs.Runtime{Kind: trainer.ClusterTrainingRuntimeKind, Name: runtimeName}
+	runtime.Spec.MLPolicy = &trainer.MLPolicy{MLPolicySource: trainer.MLPolicySource{MPI: &trainer.MPIMLPolicySource{}}}
+	for _, role := range []jobs.Role{jobs.Launcher, jobs.Node} {
+		replicated := jobset.ReplicatedJob{Name: string(role)}
+		replicated.Template.Spec.Template.Spec.Containers = []corev1.Container{{Name: jobs.MainContainer}}
+		runtime.Spec.Template.Spec.ReplicatedJobs = append(runtime.Spec.Template.Spec.ReplicatedJobs, replicated)
+	}
+	return runtime
 }
 
 // TestCleanUpAfterLostResponse: if the API server creates a TrainJob but the trial does not receive the
