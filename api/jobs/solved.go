@@ -248,7 +248,8 @@ const evictionDelay = 5 * time.Minute
 // hasRecovered reports whether the cluster node of a pod became ready again after an event NodeNotReady. There are
 // three signs, and one of them is sufficient: (1) the pod became ready before the TrainJob failed, (2) Kubernetes
 // cancelled the eviction of the pod before the TrainJob failed, (3) a container ended more than evictionDelay after the
-// event, and the reported reason is not in unknownEnds.
+// event, and the reported reason is not in unknownEnds. The third sign does not count if the TrainJob failed within
+// evictionDelay after the event, because the cluster node can have become ready after the failure.
 func (s Snapshot) hasRecovered(e corev1.Event, p progress) bool {
 	isInTime := func(at time.Time) bool { return p.failure.IsZero() || at.Before(p.failure) }
 	pod, exists := s.podOf(e)
@@ -266,9 +267,15 @@ func (s Snapshot) hasRecovered(e corev1.Event, p progress) bool {
 	if at, ready := pod.readySince(); ready && isInTime(at) {
 		return true
 	}
-	return slices.ContainsFunc(pod.containers(), func(c corev1.ContainerStatus) bool {
+	evictedAt := lastSeen(e).Add(evictionDelay)
+	return (p.failure.IsZero() || p.failure.After(evictedAt)) && pod.hasEndAfter(evictedAt)
+}
+
+// hasEndAfter reports whether a container ended after the given time, and the reported reason is not in unknownEnds.
+func (p Pod) hasEndAfter(at time.Time) bool {
+	return slices.ContainsFunc(p.containers(), func(c corev1.ContainerStatus) bool {
 		ended := c.State.Terminated
-		return ended != nil && ended.FinishedAt.After(lastSeen(e).Add(evictionDelay)) && !slices.Contains(unknownEnds, ended.Reason)
+		return ended != nil && ended.FinishedAt.After(at) && !slices.Contains(unknownEnds, ended.Reason)
 	})
 }
 

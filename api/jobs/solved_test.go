@@ -172,6 +172,13 @@ func TestSolvedProblems(t *testing.T) {
 			newSnapshot(failedSince(500), podAt(11, Launcher, launcher, endedAt(90, "Error")), podAt(11, Node, node, runningSince(1)).withReady(150)),
 			[]corev1.Event{eventOf(100, "Pod "+node, "NodeNotReady", "")}, "NodeNotReady",
 		},
+		"a node that recovered long after the failure": {
+			newSnapshot(failedSince(200), podAt(11, Launcher, launcher, endedAt(601, "Error"))), []corev1.Event{eventOf(100, "Pod "+launcher, "NodeNotReady", "")}, "NodeNotReady",
+		},
+		"a node that recovered long before the failure": {
+			newSnapshot(failedSince(1000), podAt(11, Launcher, launcher, endedAt(1000, "Error")), podAt(11, Node, node, endedAt(1002, "Error"))),
+			[]corev1.Event{eventOf(100, "Pod "+node, "NodeNotReady", "")}, "",
+		},
 		"a deleted pod of a node that recovered": {
 			newSnapshot(failedSince(500), crashed),
 			[]corev1.Event{eventOf(100, "Pod "+node, "NodeNotReady", ""), eventOf(150, "Pod "+node, evicted, "Cancelling deletion of Pod a/b"), eventOf(501, "Pod "+node, "Killing", "")}, "",
