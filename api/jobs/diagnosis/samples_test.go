@@ -158,6 +158,19 @@ func TestLastTracebackExplains(t *testing.T) {
 	}
 }
 
+// TestCountIsTheNumberOfTexts: a text that shows the same failure in several lines must count once.
+func TestCountIsTheNumberOfTexts(t *testing.T) {
+	for name, line := range map[string]string{
+		"a failure in the catalogue": "ModuleNotFoundError: No module named 'a'\n",
+		"an unknown exception":       "acme.DataError: no data\n",
+	} {
+		found := Diagnose([]Text{{Source: Log, Message: strings.Repeat(line, 3)}, {Source: Log, Message: line}})
+		if len(found) != 1 || found[0].Count != 2 || found[0].Line != 1 {
+			t.Errorf("%s: found %+v, want one failure in two texts", name, found)
+		}
+	}
+}
+
 // TestEvidenceShowsTheMatch: if a log line is longer than maxEvidence, the evidence must contain the text that matched a
 // pattern. The evidence must not contain any part of the secret at the start of the line.
 func TestEvidenceShowsTheMatch(t *testing.T) {

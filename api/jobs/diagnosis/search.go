@@ -69,11 +69,11 @@ func (s *scan) readLine(i int) {
 }
 
 // addTraceback adds the failure f to the results. If lines[start] begins a traceback, the evidence is the last line of
-// the traceback. Otherwise the evidence is lines[start]. addTraceback adds nothing in three cases: the results already
-// contain this evidence, another failure matches the last line of the traceback (readLine adds the other failure when
-// it reads this line), or the results are not empty and the traceback is the consequence of an earlier exception.
-// Before addTraceback adds a traceback, it removes earlier general failures and tracebacks from the results, because
-// the program continued after them. Warnings of NCCL stay in the results.
+// the traceback. Otherwise the evidence is lines[start]. Before addTraceback adds a complete traceback, it removes
+// earlier general failures and Python exceptions from the results, because the program continued after them. Warnings
+// of NCCL stay in the results. addTraceback adds nothing in three cases: another failure matches the last line of the
+// traceback (readLine adds the other failure when it reads this line), the results are not empty and the traceback is
+// the consequence of an earlier exception, or the results still contain a Python exception, whose line is the evidence.
 func (s *scan) addTraceback(f Failure, start int) {
 	end := start + endOfTraceback(s.lines[start:])
 	if end > start {
@@ -85,7 +85,7 @@ func (s *scan) addTraceback(f Failure, start int) {
 		}
 		s.found = slices.DeleteFunc(s.found, func(d Diagnosis) bool { return (d.Level == General || d.Traceback) && !isWarningOfNCCL(d.Evidence) })
 	}
-	if last := len(s.found) - 1; last >= 0 && s.found[last].Line == end+1 {
+	if slices.ContainsFunc(s.found, func(d Diagnosis) bool { return d.Traceback }) {
 		return
 	}
 	s.found = append(s.found, Diagnosis{Failure: f, Text: s.text, Line: end + 1, Evidence: evidence(s.lines[end], 0), Count: 1})
