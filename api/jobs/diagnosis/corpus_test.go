@@ -47,12 +47,12 @@ func TestSealedCorpus(t *testing.T) {
 }
 
 // measure fails the test if too few answers of Diagnose are right, or if too many answers are wrong. measure returns
-// the reports for which Diagnose gives no right answer. Only the first
-// failure that Diagnose returns for a report counts as its answer:
+// the reports for which Diagnose gives no right answer. Only the first failure that Diagnose returns for a report
+// counts as its answer:
 //   - The answer is right if it is the failure of the report.
 //   - Another cause or general failure is wrong.
-//   - Another symptom, or no failure at all, means that the cause is unknown. `trainyard why` then says so, and prints the end of the log.
-//     This is right only if the failure of the report is not in the catalogue.
+//   - Another symptom, or no failure at all, means that the cause is unknown. `trainyard why` then says so, and prints
+//     the end of the log. This is right only if the failure of the report is not in the catalogue.
 func measure(t *testing.T, all []report, minimumRight, maximumWrong float64) (others []report) {
 	t.Helper()
 	right, wrong := 0, 0

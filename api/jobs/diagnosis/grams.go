@@ -10,7 +10,9 @@ type grams [1 << (gramBits - 6)]uint64
 
 const (
 	gramSize = 4
-	gramBits = 19 // 64 KiB of bits, of which a megabyte of log sets about a tenth
+	// gramBits is the binary logarithm of the number of bits in the set. The set uses 64 KiB of memory. A megabyte of
+	// different logs sets about a sixth of the bits.
+	gramBits = 19
 )
 
 func newGrams(text string) *grams {
