@@ -29,9 +29,10 @@ const (
 	// rankPrefix is the start of the line that each rank prints.
 	rankPrefix = "trainyard rank on "
 	// verdictMargin is the minimum difference between the timeout of the trial and the timeout of the
-	// launcher's preflight. The preflight times out earlier, so that the trial can still read the verdict of
-	// the preflight. If the timeout of the trial is shorter than 40 s, the minimum difference is half of this
-	// timeout.
+	// launcher's preflight. Because of this difference, a preflight that begins in time ends before the trial, and
+	// the trial can still read the verdict. If the preflight begins later than verdictMargin, for example after a
+	// slow pull of the image, the trial can time out first. If the timeout of the trial is shorter than 40 s, the
+	// minimum difference is half of this timeout.
 	verdictMargin = 20 * time.Second
 )
 
@@ -78,9 +79,8 @@ func labelValue(name string) string {
 	return strings.TrimRight(name[:min(len(name), validation.LabelValueMaxLength)], "-.")
 }
 
-// limitPreflight returns a runtime patch that sets the timeout of preflight. With this timeout, preflight ends before
-// the trial. Trainer 2.1 has no field for runtime patches, so the API server drops the patch, and the runtime's
-// timeout applies.
+// limitPreflight returns a runtime patch that sets the timeout of preflight (see verdictMargin). Trainer 2.1 has no field
+// for runtime patches, so the API server drops the patch, and the runtime's timeout applies.
 func limitPreflight(timeout time.Duration) trainer.RuntimePatch {
 	return trainer.RuntimePatch{
 		Manager: patchManager,
