@@ -62,9 +62,9 @@ func source(repoURL, revision, folder string) fields {
 }
 
 // applicationSet returns an ApplicationSet. The name of each generated Application consists of the argument "name", a full
-// stop, and the argument "suffix". The suffix is a template, which Argo CD fills in for each element of the generators. No
-// Application of the bundle outside this ApplicationSet can have one of these names. In the argument "spec", fields that
-// grant permissions, such as the project, must not depend on the generators.
+// stop, and the argument "suffix". The suffix is a template, which Argo CD fills in for each element of the generators.
+// The names of generated Applications differ from the names of all other Applications in the bundle. In the argument
+// "spec", fields that grant permissions, such as the project, must not depend on the generators.
 func (a argocdWriter) applicationSet(name, suffix string, generators []fields, annotations map[string]string, spec fields) fields {
 	metadata := fields{"name": name + "." + suffix, "labels": a.labels()}
 	if annotations != nil {

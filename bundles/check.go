@@ -53,8 +53,9 @@ func (p *Plan) Check() error {
 	return nil
 }
 
-// belowFile reports whether a generated file would replace a folder that contains the unknown file. If the folder
-// itself is unknown, belowFile returns false, because Check reports the folder, and not each file in it.
+// belowFile reports whether an unknown file is in a folder that a generated file would replace. The argument
+// "name" is the path of the unknown file. If the folder is also unknown, belowFile returns false, because Check
+// then reports only the folder, and not each file in it.
 func (p *Plan) belowFile(name string, wanted map[string]bool) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if wanted[dir] {

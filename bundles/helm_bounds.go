@@ -16,11 +16,11 @@ type boundCheck struct {
 }
 
 // addBounds adds checks of bounds to the chart. A bound has a limit, and none of its sums may exceed this limit.
-// If neither the sum nor the limit depends on values of the chart, the chart does not check the sum. If the limit
-// is a constant, and the sum is a single value of the chart that must be a whole number, the schema sets the limit
-// as the maximum of this value. If the sum is a single constant, and the limit is a value of the chart that must
-// be a whole number, the schema sets the constant as the minimum of the limit. The file templates/bounds.yaml
-// checks all other sums.
+// If neither the sum nor the limit depends on values of the chart, the chart does not check the sum. The schema of
+// the chart checks two simple cases. In the first case, the limit is a constant, and the sum consists of one value
+// of the chart, which must be a whole number. The limit then becomes the maximum of this value. In the second
+// case, the sum consists of one constant, and the limit is a value of the chart, which must be a whole number. The
+// constant then becomes the minimum of the limit. The file templates/bounds.yaml checks all other sums.
 func (c *helmChart) addBounds(bounds []object.Bound) {
 	for _, bound := range bounds {
 		limit, check := c.values.valueAt(bound.Limit.Path), boundCheck{limit: bound.Limit}
@@ -77,8 +77,9 @@ func (c *helmChart) boundsTemplate() []byte {
 }
 
 // includesValue returns a template expression that decides whether the release includes objects that use the
-// value. The expression is true if the release includes a component with such objects. For a mapping, objects
-// count that use any value in the mapping. If no component uses the value, the expression is always true.
+// value. The expression is true if the release includes a component with such objects. An object that uses
+// any value in a mapping also uses the mapping. If no component uses the value, the expression is always
+// true.
 func (v *helmValue) includesValue() string {
 	components := map[string]bool{}
 	if v != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // randomText returns random bytes, encoded as base64. The argument "size" is the size of these random bytes in KiB.
-// gzip cannot compress the text below this size.
+// gzip cannot make the text smaller than these random bytes.
 func randomText(seed byte, size int) string {
 	bytes := make([]byte, size<<10)
 	random := rand.NewChaCha8([32]byte{seed})

@@ -24,7 +24,7 @@ type Change struct {
 
 // Check returns a *RemovalError if an immutable field would change. Check also returns a *RemovalError if a runtime,
 // tenant or queue would be removed, and the field Removed does not list it. The result "used" contains the entries
-// of the field Removed that allow the removal of an object.
+// of the field Removed that match the runtime, the tenant or the queue of a removed object.
 func (c Change) Check() (used []string, err error) {
 	next := c.next()
 	var problems []string
@@ -56,9 +56,9 @@ func (c Change) next() map[string]Entry {
 	return next
 }
 
-// removalMessage returns the message about an object that would be removed. It returns messages only about
-// queues, objects of runtimes, and objects of tenants that are also removed. For other objects, the message
-// is empty.
+// removalMessage returns the message about an object that would be removed. There is a message if the
+// object is a queue, if the object belongs to a runtime, or if the object belongs to a tenant that would be
+// removed as a whole. For all other objects, the message is empty.
 func (c Change) removalMessage(old Entry) string {
 	switch tenant := "tenant/" + old.Tenant; {
 	case old.Tenant != "" && !slices.Contains(c.Document, tenant):

@@ -86,8 +86,8 @@ func (r *renderer) append(to Content, o object.Object) Content {
 
 func (r *renderer) text(o object.Object) Content { return r.append(nil, o) }
 
-// placeholder marks the position of one value in the text that layOut writes. Its number is the index of
-// the value's path in the argument "paths" of layOut.
+// placeholder marks the position of one value in the text that layOut writes. In layOut, placeholder(i)
+// stands for the value at the path paths[i].
 type placeholder int
 
 // layOut writes the fields as YAML text, and cuts the text at some values. The argument "paths"
@@ -289,8 +289,8 @@ func isPlain(text string) bool {
 	return true
 }
 
-// isQuantity reports whether text that starts with a digit is certainly no date, time or number. An example is the
-// quantity 4Gi.
+// isQuantity returns true only for text that no version of YAML reads as a date, a time or a number. An example of
+// such text is the quantity 4Gi. Callers must pass text that starts with a digit.
 func isQuantity(text string) bool {
 	beyondHex := func(r rune) bool { return r >= 'g' && r <= 'z' || r >= 'G' && r <= 'Z' }
 	return !strings.ContainsAny(text, "_:") && text[0] != '0' && strings.ContainsFunc(text, beyondHex)

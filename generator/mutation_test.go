@@ -155,9 +155,9 @@ func pick(random *rand.Rand, weights []int) int {
 // isReported reports whether one of the problems refers to the change. If a change replaces a value or renames a key,
 // the author can correct the mistake only in the changed line. After such a change, at least one problem must be in
 // the changed line, or in the line of the enclosing mapping or list. The functions isStopped, isCompared and
-// isReference accept the only exceptions. After any other change, isNamed also accepts three types of problems: the
-// message names the changed line, the problem's line, path or message contains one of m.words, or lostValue accepts
-// the problem.
+// isReference accept the only exceptions. After any other change, isNamed also accepts a problem whose message names
+// the changed line, a problem that lostValue accepts, and a problem that contains one of m.words in its path, in its
+// message or in the text of its line.
 func (m mutant) isReported(kind, file string, problems problem.List) bool {
 	isException := func(problem.Problem) bool { return false }
 	switch kind {
@@ -227,10 +227,10 @@ func (m mutant) isNamed(file string, problems problem.List) bool {
 	return false
 }
 
-// In a truncated document, lostValue reports whether the key of the refused value also occurs in the removed
-// part. For example, the ceiling and the limit of an environment are lower than those of spec, and the
-// truncation removes only the environment's limit. The limit of spec then applies to the environment, and
-// exceeds the environment's ceiling.
+// lostValue reports whether the removed part of a truncated document contains the last key of the problem's
+// path. The problem can then be a consequence of the removed value. For example, spec sets a ceiling and a
+// limit, and an environment sets a lower ceiling and a lower limit. If the truncation removes only the
+// environment's limit, the limit of spec applies to the environment, and exceeds the environment's ceiling.
 func (m mutant) lostValue(p problem.Problem) bool {
 	return slices.Contains(m.removed, p.Path[strings.LastIndex(p.Path, ".")+1:])
 }

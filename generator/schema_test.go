@@ -130,8 +130,9 @@ func (j *comparison) compare(t *testing.T, layers ...Input) string {
 		if disagreement := j.disagree(j.whole, plain, problems); disagreement != "" {
 			return disagreement
 		}
-		// If a document has notes, the test does not check its layers separately. A note can be about a
-		// null that removes nothing, and the JSON Schema refuses such a null if its key is unknown.
+		// trainyard accepts a null that removes nothing, and only adds a note. But the JSON Schema
+		// refuses such a null if its key is unknown. Therefore the test does not check the layers of a
+		// document separately if the document has notes.
 		valid = valid && len(problems)+len(document.Notes) == 0
 	}
 	if !valid {

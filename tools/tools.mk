@@ -43,9 +43,10 @@ ARGOCD_TOOLS := $(addprefix $(TOOLS_BIN)/, etcd kube-apiserver kube-controller-m
 	$(foreach k,$(KUEUE_TOOLS),$k/kueue) $(foreach t,$(TRAINER_TOOLS),$t/jobset $t/trainer-controller-manager))
 
 # $(call build-tool,package,time of the first build,more arguments of go build)
-# go build does not write a binary that has not changed. touch updates the time of the binary, because make would
-# otherwise build it again each time. With a larger heap, the compiler needs a quarter less CPU time, because the garbage
-# collector runs less often.
+# If the result of a build is equal to the existing binary, go build does not write the binary, and the binary keeps its
+# old time. Because of the old time, make would build the binary again each time. The command touch therefore updates the
+# time. GOGC=400 allows the compiler a larger heap. The garbage collector then runs less often, and the compiler needs a
+# quarter less CPU time.
 define build-tool
 	@echo "building $(@:$(TOOLS_BIN)/%=%) (about $2 the first time)"
 	@mkdir -p $(@D)

@@ -16,8 +16,8 @@ type Phase string
 const (
 	// Pending means that no pod of the TrainJob exists yet.
 	Pending Phase = "Pending"
-	// GangScheduling means that some pods do not exist, or that the scheduler has not assigned all pods to cluster nodes. If a
-	// pod has failed, pods that do not exist do not count.
+	// GangScheduling means that some pods do not exist, or that the scheduler has not assigned all pods to cluster nodes.
+	// If a pod has failed, missing pods alone do not lead to the phase GangScheduling.
 	GangScheduling Phase = "GangScheduling"
 	// Initializing means that all pods are assigned to cluster nodes, but mpirun has not started. In the phase
 	// Initializing, images are pulled, and the launcher waits until sshd listens on the nodes.

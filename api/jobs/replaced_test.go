@@ -12,9 +12,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TestFailuresOfReplacedPods: if the Job has replaced a failed pod, and the new pod has started, the failure of the
-// old pod must be reported only if it can be the cause of the failure of the TrainJob. Failures of an earlier run
-// must never be reported.
+// TestFailuresOfReplacedPods: the failure of an old pod must not be reported after a new pod has replaced the old
+// pod and has started. There is one exception: if the new pod started after the TrainJob began to fail, the old pod
+// can be the cause, and its failure must be reported. Failures of an earlier run must never be reported.
 func TestFailuresOfReplacedPods(t *testing.T) {
 	const name = "bert-node-0-0-bbbbb"
 	old := podAt(11, Node, "bert-node-0-0-aaaaa", endedAt(500, "OOMKilled"))

@@ -180,8 +180,9 @@ func (s Snapshot) isLeftOver(p Pod) bool {
 // lostTime is how long a deleted pod may exist after its grace period. A pod that exists longer counts as lost.
 const lostTime = time.Minute
 
-// isLost reports whether a pod was deleted, but the kubelet has not reported in time that the pod ended. In most cases, the
-// cluster node of the pod is down. The status of a lost pod is outdated: it can say for days that the containers run.
+// isLost reports whether a deleted pod has existed for longer than lostTime after its grace period. The kubelet has not
+// reported the end of such a pod, in most cases because the cluster node of the pod is down. The status of a lost pod is
+// outdated: it can say for days that the containers run.
 func (s Snapshot) isLost(p Pod) bool {
 	return p.DeletionTimestamp != nil && !s.Now.IsZero() && s.Now.Sub(p.DeletionTimestamp.Time) > lostTime
 }
@@ -199,7 +200,8 @@ func (s Snapshot) endingPods() (n int) {
 	return n
 }
 
-// AwaitsPodEnds reports whether JobSet may be waiting until old pods have ended, before it creates the missing pods.
+// AwaitsPodEnds reports whether old pods are being deleted, and JobSet may be waiting for their end before it
+// creates the missing pods.
 func (s Snapshot) AwaitsPodEnds() bool {
 	return s.endingPods() > 0 && (s.missingPods() > 0 || len(s.unfinishedPods()) == 0)
 }

@@ -25,8 +25,9 @@ type progress struct {
 	latest map[subject]time.Time
 }
 
-// evicted is the reason of two kinds of events: Kubernetes evicts a pod because of a taint, or cancels such an eviction.
-// To distinguish them, progress.latest contains the constant "cancelled" instead of the reason of the second kind.
+// evicted is the reason of the event that Kubernetes writes when it evicts a pod because of a taint. Kubernetes uses
+// the same reason when it cancels such an eviction. To distinguish the two kinds of events, findProgress replaces the
+// reason of a cancellation with the constant "cancelled".
 const (
 	evicted   = "TaintManagerEviction"
 	cancelled = evicted + ": cancelled"
@@ -62,7 +63,8 @@ func (p progress) isRelevant(pod Pod) bool {
 	return slices.ContainsFunc(p.relevant, func(other Pod) bool { return other.Name == pod.Name })
 }
 
-// follows reports whether the object of the event e has an event with the given reason that is not older than e.
+// follows reports whether an event with the given reason occurred at the same time as the event e or later. The other
+// event must be about the same object as e.
 func (p progress) follows(e corev1.Event, reason string) bool {
 	about := subjectOf(e)
 	about.reason = reason
@@ -153,9 +155,9 @@ func (s Snapshot) podOf(e corev1.Event) (pod Pod, exists bool) {
 // all pods when it created this pod.
 const restartLabel = "jobset.sigs.k8s.io/restart-attempt"
 
-// attemptedAt returns the time at which the current attempt to run the TrainJob began. If JobSet has restarted all pods,
-// this is the creation time of the oldest new pod. If the TrainJob was resumed later, or JobSet has restarted no pods, this
-// is the time of the last resumption. attemptedAt returns zero for the first attempt.
+// attemptedAt returns the time at which the current attempt to run the TrainJob began. A new attempt begins when the
+// TrainJob is resumed, or when JobSet restarts all pods. attemptedAt returns the latest of these times, or zero if neither
+// has happened. The time of a restart is the creation time of the oldest new pod.
 func (s Snapshot) attemptedAt() time.Time {
 	var began time.Time
 	if since := s.resumedAt(); since.After(s.Job.CreationTimestamp.Time) {
@@ -254,10 +256,10 @@ func (s Snapshot) hasRecovered(e corev1.Event, p progress) bool {
 	isInTime := func(at time.Time) bool { return p.failure.IsZero() || at.Before(p.failure) }
 	pod, exists := s.podOf(e)
 	if at, found := p.latest[subject{podKind, e.InvolvedObject.Name, cancelled}]; found && isInTime(at) {
-		// A cancelled eviction alone does not show that the cluster node is ready: Kubernetes also cancels a planned
-		// eviction when it evicts the pod at once, or when the pod is deleted. Therefore the cancellation counts
-		// only if no event about an eviction follows. For a deleted pod, an event Killing must also follow, because
-		// it shows that the kubelet works.
+		// A cancelled eviction alone does not show that the cluster node is ready. Kubernetes also cancels a planned
+		// eviction in two other cases: it evicts the pod at once instead, or the pod is deleted. Therefore the
+		// cancellation counts only if no event about an eviction follows. For a deleted pod, an event Killing must
+		// also follow, because it shows that the kubelet works.
 		isEvicted := !p.latest[subject{podKind, e.InvolvedObject.Name, evicted}].Before(at)
 		isStopped := !p.latest[subject{podKind, e.InvolvedObject.Name, "Killing"}].Before(at)
 		if p.follows(e, cancelled) && !isEvicted && (exists || isStopped) {

@@ -40,8 +40,8 @@ const (
 	// value matches the value after the separator, with or without quotes. A quoted value can contain escaped quotes, and
 	// can begin with letters before the quote, as in Python (b'...').
 	value = `(?:[\[({][ \t]*)?(?:[brufBRUF]{0,2}\\*"(?P<value1>(?:[^"\\\n]|\\.)+)|[brufBRUF]{0,2}\\*'(?P<value2>(?:[^'\\\n]|\\.)+)|(?P<value3>[^\s"'\[({]\S*|[\[({][^\s"']\S*))`
-	// edge matches the text before a token with a known prefix, such as "ghp_". edge matches the start of the text, a
-	// character other than a letter or digit, an escape such as \n, or a percent-encoded character such as %3D.
+	// edge matches what can come directly before a token with a known prefix, such as "ghp_": the start of the text,
+	// a character other than a letter or digit, an escape such as \n, or a percent-encoded character such as %3D.
 	edge = `(?:^|[^A-Za-z0-9]|\\[nrt]|%[0-9A-Fa-f]{2})`
 	// linePrefix matches the text between two lines of a private key: line breaks, and the prefix that mpirun writes
 	// before each line, such as "[1,3]<stderr>:".

@@ -67,8 +67,8 @@ func (e *SuspendedError) Error() string {
 const maxNames = 12
 
 // suggest returns a question that contains the most similar known name. If no name is similar
-// enough, or several names are equally similar, suggest returns the argument "owner", such as "the
-// namespace has", followed by the known names.
+// enough, or several names are equally similar, suggest returns a list of at most maxNames known
+// names. The list begins with the argument "owner", for example "the namespace has".
 func suggest(name string, known []string, owner string) string {
 	if nearest := message.Nearest(name, known); nearest != "" {
 		return fmt.Sprintf("did you mean %s?", nearest)

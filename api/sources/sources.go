@@ -191,8 +191,8 @@ func (s Sources) WaitForSync(ctx context.Context, request SyncRequest) (View, er
 }
 
 // isDone returns true if the requested fetch has ended, and the controller has applied the fetched commit or failed to
-// apply it. If somebody else has replaced the annotation after the request, the new value requests another fetch, and
-// isDone also returns true after this other fetch.
+// apply it. After the request, somebody else can request another fetch by changing the value of SyncAnnotation. isDone
+// also returns true after this other fetch.
 func (r SyncRequest) isDone(source v1alpha1.TrainJobSource) bool {
 	last := source.Status.LastSync
 	replaced := last != "" && last == source.Annotations[v1alpha1.SyncAnnotation] && last != r.before

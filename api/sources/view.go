@@ -30,8 +30,8 @@ type Overview struct {
 	Created time.Time `json:"created"`
 }
 
-// IsReady reports whether the controller has applied the newest commit (or planned it, in a dry run), and the status
-// describes the newest spec.
+// IsReady returns true if the controller has applied the newest commit (or planned the commit, in a dry run), and if
+// the status describes the newest spec.
 func (o Overview) IsReady() bool { return o.Ready == metav1.ConditionTrue && o.Current }
 
 // View is the state of a TrainJobSource.
@@ -120,8 +120,8 @@ func readyCondition(source v1alpha1.TrainJobSource) metav1.Condition {
 	return metav1.Condition{Type: v1alpha1.ReadyCondition, Status: metav1.ConditionUnknown}
 }
 
-// clean makes a text from a TrainJobSource safe to print. Names and messages in the status can come from Git, and can
-// contain control characters.
+// clean makes text from a TrainJobSource safe to print. The text can contain control characters, because names and
+// messages in the status can come from Git.
 func clean(text string) string { return message.PrintableLine(text) }
 
 func cleanRevision(r *v1alpha1.Revision) *v1alpha1.Revision {

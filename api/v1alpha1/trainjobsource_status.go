@@ -39,8 +39,8 @@ const (
 	// does not use the default port of the protocol.
 	HostsAnnotation = Group + "/hosts"
 	// WebhookKey is the key under which the Secret of a TrainJobSource holds the secret of its
-	// webhook. The Git server must be configured with the same secret, and proves with it that a
-	// call is genuine.
+	// webhook. The Git server must be configured with the same secret. The Git server uses the
+	// secret to prove that a call is genuine.
 	WebhookKey = "webhook"
 	// ShardLabel is a label on a TrainJobSource. If several controllers share the work, each controller
 	// handles the TrainJobSources whose ShardLabel equals the controller's shard.
@@ -76,8 +76,8 @@ type TrainJobSourceStatus struct {
 	// +listMapKey=name
 	// +optional
 	Jobs []JobStatus `json:"jobs,omitempty"`
-	// problems lists mistakes in files of the repository, and jobs that the rules of the platform or the API server deny. At
-	// most 20 problems are listed; summary.problems is the number of all problems.
+	// problems lists mistakes in files of the repository. It also lists jobs that are denied by the rules of the platform
+	// or by the API server. At most 20 problems are listed; summary.problems is the number of all problems.
 	// +listType=atomic
 	// +optional
 	Problems []JobProblem `json:"problems,omitempty"`
@@ -104,8 +104,8 @@ type JobSummary struct {
 	Succeeded int32 `json:"succeeded"`
 	// failed is the number of failed runs in the cluster.
 	Failed int32 `json:"failed"`
-	// problems is the number of mistakes in files, plus the number of jobs that the rules of the platform or the API server
-	// deny.
+	// problems is the number of mistakes in files, plus the number of jobs that are denied by the rules of the platform or
+	// by the API server.
 	Problems int32 `json:"problems"`
 }
 

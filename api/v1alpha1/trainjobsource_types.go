@@ -116,9 +116,9 @@ type TrainJobSourceSpec struct {
 	// +optional
 	OnChange ChangePolicy `json:"onChange,omitempty"`
 
-	// prune says which runs are deleted after their job was removed from Git. With the value Never, no runs are
-	// deleted. With the value Finished, active runs continue. Ended runs are deleted if they exceed historyLimits. With Always, all runs are
-	// deleted, even active runs.
+	// prune says which runs are deleted after their job was removed from Git. With the value Never, no runs are deleted.
+	// With the value Finished, active runs continue, and ended runs are deleted only if they exceed historyLimits. With the
+	// value Always, all runs are deleted, even active runs.
 	// +kubebuilder:default=Finished
 	// +optional
 	Prune PrunePolicy `json:"prune,omitempty"`

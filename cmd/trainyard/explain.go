@@ -165,9 +165,9 @@ func isBelowEnvironments(steps []string) bool {
 	return len(steps) > 1 && steps[0] == "spec" && steps[1] == "environments"
 }
 
-// depthBelow returns the number of steps that follow the given path in the field's path. Steps for indexes of lists,
-// and for keys that the author of the document chose, are not counted. If the field's path does not begin with the
-// given path, the result "ok" is false. The given path can omit the index of a list item.
+// depthBelow returns the number of steps by which the field's path is longer than the given path. Steps for indexes
+// of lists, and for keys that the author of the document chose, are not counted. If the field's path does not begin
+// with the given path, the result "ok" is false. The given path can omit the index of a list item.
 func (f field) depthBelow(path []string) (depth int, ok bool) {
 	for _, step := range f.steps {
 		switch {
@@ -197,9 +197,10 @@ func nearestField(all []field, path []string) []string {
 	return path
 }
 
-// containsValue reports whether the steps that follow the path of the field can name a value inside the field. If
-// the field is a list, the only step must be the index of an item. If the author of the document chooses the keys
-// of the field, all steps together count as one key, because a key can contain dots.
+// containsValue reports whether a user can reach a value inside the field with the given steps. The user writes
+// the steps after the path of the field. If the field is a list, the only step must be the index of an item. If
+// the author of the document chooses the keys of the field, all steps together count as one key, because a key
+// can contain dots.
 func (f field) containsValue(steps []string) bool {
 	if strings.Contains(f.Want, ", each item ") {
 		return len(steps) == 1 && isItem(steps[0])

@@ -65,9 +65,9 @@ func valuesAt(path []string, sources []generator.Source) (found []generator.Sour
 }
 
 // inEnvironment converts a path below spec.environments.NAME to a path below spec, and also returns the
-// values of the environment NAME. The argument "sources" contains the values of the environments that
-// --env selects. Without --env, it contains the values of all environments. For the path
-// spec.environments itself, inEnvironment returns all sources.
+// source with the values of the environment NAME. The argument "sources" contains one source for each
+// environment that --env selects. Without --env, the argument contains the sources of all environments.
+// For the path spec.environments itself, inEnvironment returns all sources.
 func inEnvironment(path []string, sources []generator.Source, selected []string) ([]string, []generator.Source, error) {
 	var names []string
 	for _, source := range sources {

@@ -103,7 +103,7 @@ func (f *publishFlags) add(cmd *cobra.Command, r *reporter) {
 	f.input.add(cmd, r, nil)
 	flags := cmd.Flags()
 	flags.StringToStringVar(&f.annotations, "annotation", nil, "annotation of the artifact, KEY=VALUE (repeatable)")
-	flags.BoolVar(&f.plainHTTP, "plain-http", false, "fall back to HTTP if the registry does not support TLS; registries on this machine need no flag")
+	flags.BoolVar(&f.plainHTTP, "plain-http", false, "fall back to HTTP if the registry does not support TLS; registries on this machine, at private IP addresses, or with names in .local need no flag")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the references, and publish nothing")
 	flags.DurationVar(&f.timeout, "timeout", 5*time.Minute, "time limit for the registry")
 	addOutput(cmd, &f.output, textOrJSON)

@@ -113,7 +113,8 @@ func (v *vetFlags) run(cmd *cobra.Command, s streams, r *reporter, files []strin
 	return refuseNotes(v.strict, r, vet(cmd.Context(), s, v.input))
 }
 
-// refuseNotes returns an error if the flag --strict is set, a run found no problems, and the report contains notes.
+// refuseNotes returns err if it is not nil. Otherwise, refuseNotes returns an error if the flag --strict is set and the
+// report contains notes.
 func refuseNotes(strict bool, r *reporter, err error) error {
 	if n := len(r.notes); err == nil && strict && n > 0 {
 		return exitErrorf(exitInvalid, "found %s, and --strict allows none", count(n, "note"))

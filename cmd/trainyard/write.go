@@ -90,8 +90,8 @@ func (f *generateFlags) plan(ctx context.Context, w *bundles.Writer, format bund
 	return targets, nil
 }
 
-// render converts a platform to the files of a format. If the document lacks a field that the format needs, the error
-// is a problem of the document.
+// render converts a platform to the files of a format. If the document lacks a field that the format needs, or if
+// the objects are too large for the format, render returns a problem.List.
 func render(ctx context.Context, format bundles.Format, p generator.Platform) (bundles.Tree, error) {
 	tree, err := format.Render(ctx, bundleOf(p))
 	if missing := (*bundles.MissingError)(nil); errors.As(err, &missing) {

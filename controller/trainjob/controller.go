@@ -31,7 +31,7 @@ const controllerName = jobs.EventReporter
 
 // refreshInterval is the interval at which the controller updates messages that can soon change without an
 // event, such as the message of a TrainJob that waits for cluster nodes. Such a message must not become older
-// than 30 seconds. A busy controller can therefore be up to 10 seconds late.
+// than 30 seconds. The interval is 10 seconds shorter than that, because a busy controller can be late.
 const refreshInterval = 20 * time.Second
 
 // podsOfJobSet names the cache index that finds the pods of a JobSet.

@@ -18,7 +18,8 @@ const maxMessage = 1000
 type state struct {
 	Phase   jobs.Phase
 	Message string
-	// blocked is the time at which a container, such as a sidecar, began to keep the TrainJob from ending, or zero.
+	// blocked is the time since which a container, such as a sidecar, has kept the TrainJob from ending. If no
+	// container does this, blocked is zero.
 	blocked time.Time
 	// trainingSince is the time of the last start of the training, or zero if the controller has not seen a start.
 	trainingSince time.Time
@@ -45,7 +46,8 @@ type state struct {
 	elsewhere bool
 	// queued is true if the TrainJob is in a queue of Kueue.
 	queued bool
-	// ended is true if the TrainJob has ended, and the controller no longer searches for the cause of a failure.
+	// ended is true if two conditions are met: the TrainJob has ended, and the controller is not searching for the
+	// cause of a failure.
 	ended bool
 }
 
@@ -136,11 +138,11 @@ func isEarly(phase jobs.Phase) bool {
 	return phase == jobs.Pending || phase == jobs.GangScheduling || phase == jobs.Initializing
 }
 
-// waitsSince returns the time at which pods began to wait for cluster nodes, or zero if no pods wait. TrainJobs also wait
-// for missing pods, which a quota may prevent, for example. If all existing pods are scheduled and others are missing,
-// waitsSince returns the beginning of the earlier wait. Without an earlier wait, it returns the time at which the
-// controller notices the missing pods. Missing pods do not count while old pods end, or while the TrainJob is being
-// deleted, because no new pods are expected then.
+// waitsSince returns the time at which pods began to wait for cluster nodes, or zero if no pods wait. A TrainJob also
+// waits while pods are missing, for example because a quota prevents their creation. If all existing pods are scheduled
+// and others are missing, waitsSince returns the start of the wait in the state "before". If the TrainJob did not wait
+// in this state, waitsSince returns the current time. Missing pods do not count while old pods end, or while the
+// TrainJob is being deleted, because no new pods are expected then.
 func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time.Time) time.Time {
 	since := snapshot.GangWait()
 	if phase != jobs.GangScheduling || !since.IsZero() {

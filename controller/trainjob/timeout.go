@@ -55,9 +55,9 @@ func canSuspend(snapshot jobs.Snapshot) bool {
 	return true
 }
 
-// multiKueueLabel is a label of TrainJobs that MultiKueue of another cluster has created in this cluster
-// (kueue/apis/kueue). If the controller suspended such a TrainJob, MultiKueue would delete it, and create it
-// again.
+// multiKueueLabel is a label from kueue/apis/kueue. MultiKueue can run in another cluster and create
+// TrainJobs in this cluster. The label marks these TrainJobs. If the controller suspended such a TrainJob,
+// MultiKueue would delete it, and create it again.
 const multiKueueLabel = "kueue.x-k8s.io/multikueue-origin"
 
 // suspendsOnce reports whether the controller suspends a TrainJob only once. If Argo CD or Flux applies the TrainJob, the
@@ -69,9 +69,9 @@ func suspendsOnce(snapshot jobs.Snapshot) bool {
 }
 
 // stillWaits reports whether pods of a TrainJob have waited at least since the given time. If no existing pod waits,
-// but pods are missing, the result is also true, unless old pods have not ended yet. stillWaits reads the TrainJob
-// and its pods from the API server, because outdated caches could lead to the suspension of a TrainJob whose training
-// has just started.
+// but pods are missing, the result depends on the old pods: it is false while old pods are still ending, and
+// otherwise true. stillWaits reads the TrainJob and its pods from the API server, because outdated caches could lead
+// to the suspension of a TrainJob whose training has just started.
 func (c *Controller) stillWaits(ctx context.Context, job *trainer.TrainJob, since time.Time) (bool, error) {
 	live := &trainer.TrainJob{}
 	if err := c.Live.Get(ctx, client.ObjectKeyFromObject(job), live); err != nil {

@@ -69,8 +69,8 @@ func limitOf(limit *int32) int {
 	return int(*limit)
 }
 
-// reportDenied adds a problem for each job whose start the admission rules prevent. If a run of the job's version in
-// Git has already started, reportDenied adds no problem.
+// reportDenied adds a problem for each job that cannot start because it breaks the admission rules. If a run of the
+// job's version in Git has already started, reportDenied adds no problem.
 func (r *round) reportDenied() {
 	for _, job := range r.commit.tree.Jobs {
 		if r.result.States[job.Name()] == plan.Denied {

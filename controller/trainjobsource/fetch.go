@@ -127,9 +127,9 @@ func (r *round) fetchRequest(ctx context.Context) (request fetch.Request, err er
 }
 
 // readKeys returns the keys that verify commits, or nil if commits are not verified. If the keys have changed since the
-// commit in memory was verified, readKeys discards the commit. Jobs of the commit that have not started must wait until
-// the commit is verified again, because a key may have been removed after it was stolen. If the keys cannot be read,
-// readKeys also discards the commit.
+// commit in memory was verified, readKeys discards the commit. Jobs of the commit that have not started then wait until
+// the commit is verified again, because somebody may have removed the key that signed the commit. If the keys cannot be
+// read, readKeys also discards the commit.
 func (r *round) readKeys(ctx context.Context) (map[string][]byte, error) {
 	verify := r.source.Spec.Verify
 	if verify == nil || verify.SecretRef == nil {

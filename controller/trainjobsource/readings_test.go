@@ -27,8 +27,8 @@ func TestReadings(t *testing.T) {
 		read("a", 3*time.Second)
 		read("b", 4*time.Second)
 		// Namespace a has used a reading time of 12 seconds, which gives a wait of 240 seconds. freeReading
-		// shortens the wait by 200 seconds. The wait began after the first reading, 3 + 4 seconds ago, so 33
-		// seconds are left.
+		// shortens the wait to 40 seconds. The wait began at the end of the first reading. Since then, the
+		// two other readings have taken 3 and 4 seconds, so 33 seconds are left.
 		const want = 33 * time.Second
 		if a, b := r.left("a"), r.left("b"); a != want || b != 0 {
 			t.Errorf("wait of namespace a: %v, want %v; wait of namespace b: %v, want 0", a, want, b)
@@ -40,9 +40,9 @@ func TestReadings(t *testing.T) {
 	})
 }
 
-// TestPostponedFetch runs rounds whose namespace may not fetch yet. If a commit that was fetched with the current
-// spec is in memory, such a round must go on. Otherwise, it must end. The next round must begin when the namespace
-// may fetch again.
+// TestPostponedFetch runs rounds whose namespace must wait before its next fetch. Such a round must go on if the
+// memory contains a commit that was fetched with the current spec. Otherwise, the round must end. In both cases,
+// the next round must begin when the namespace may fetch again.
 func TestPostponedFetch(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fetched             int64 // the generation that was fetched; the TrainJobSource has generation 1

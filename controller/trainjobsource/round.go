@@ -108,7 +108,7 @@ func (r *round) reserve(context.Context) bool {
 	return true
 }
 
-// waitFor returns false, which ends the round, because the round would have to wait for other rounds. If a
+// waitFor ends a round that would have to wait for other rounds. To do this, it always returns false. If a
 // change of the TrainJobSource, or a request for a fetch, has been waiting for longer than quietWait, the
 // status says why.
 func (r *round) waitFor(others string) bool {

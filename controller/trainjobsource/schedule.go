@@ -66,8 +66,8 @@ func (r *round) timeToFetch() time.Duration {
 
 // countFailure counts the failure of a round. The argument "failed" is true if the failure may be temporary. The number
 // of successive temporary failures determines the delay before the next attempt. The metric for errors counts temporary
-// failures and, in rounds with a fetch, also permanent failures. If a round without a fetch only repeats the failure of
-// an earlier fetch, countFailure does not count the failure again.
+// failures. The metric counts permanent failures only in rounds with a fetch. A round without a fetch can repeat the
+// failure of an earlier fetch. countFailure does not count this repetition.
 func (r *round) countFailure(failed bool) {
 	fresh := r.fetched || r.failure != r.state.failure
 	if failed && fresh {

@@ -69,7 +69,8 @@ func limitsPods(quota map[string]any) bool {
 	return false
 }
 
-// requestedDevices returns, for each device that runtimes of the tenant request, the first runtime that requests it.
+// requestedDevices returns the devices that the tenant's runtimes request. For each device, the map contains the
+// name of the first runtime that requests the device.
 func (c *comparison) requestedDevices(tenant map[string]any) map[string]string {
 	requested := map[string]string{}
 	runtimes, _ := tenant["runtimes"].([]any)

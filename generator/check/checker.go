@@ -44,8 +44,9 @@ const (
 // checkValue checks a node of the document, and returns its value as plain data. The data lacks the parts that the
 // schema refuses. The result "ok" is false if the value itself is refused. For a mapping, "ok" is also false if a
 // required key is missing or has a refused value. For a list, "ok" is also false if it is false for one of the
-// items. The argument "key" is the position of problems about missing keys and empty mappings. If a null removed
-// the key, or the last key of the mapping, the problem has the position of the null instead.
+// items. The argument "key" is the position of problems about missing keys and empty mappings. A null can cause
+// such a problem: the null removes the missing key, or the last remaining key of the mapping. The problem then has
+// the position of the null instead.
 func (c *checker) checkValue(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid any, ok bool) {
 	kind := schema.IncompleteKind()
 	switch {
@@ -227,9 +228,9 @@ func (c *checker) checkRequired(schema cue.Value, n *document.Node, key problem.
 	}
 }
 
-// isMisplacedBelow reports whether a mapping has an unknown key that belongs one level deeper, below another
-// key. The argument "required" is this other key, which the mapping lacks. For example, a document lacks
-// "spec", and has "runtimes" at the top level instead of below "spec".
+// isMisplacedBelow reports whether a mapping has an unknown key that belongs one level deeper, below the
+// missing key "required". For example, a document lacks "spec", and has "runtimes" at the top level instead
+// of below "spec".
 func (c *checker) isMisplacedBelow(schema cue.Value, n *document.Node, required string) bool {
 	return slices.ContainsFunc(n.Fields, func(f document.Field) bool {
 		if _, known := c.schemas.keysOf(schema).known[f.Key]; known {
@@ -294,8 +295,9 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 	}
 	rule := problem.WrongValue
 	if whole, ok := n.Scalar.(float64); ok && whole == math.Trunc(whole) && c.admitsScalar(schema, int64(whole)) {
-		// The exported JSON Schema must refuse each value that breaks the rule WrongValue. JSON Schema accepts
-		// 2.0 as an integer, so a number such as 2.0 breaks the rule Invalid instead.
+		// JSON Schema accepts 2.0 as an integer, and the exported JSON Schema must refuse each value for which
+		// trainyard reports the rule WrongValue. For a number such as 2.0, trainyard therefore reports the
+		// rule Invalid.
 		rule = problem.Invalid
 		complaint += fmt.Sprintf(": did you mean %.0f?", whole)
 	}

@@ -74,12 +74,12 @@ func nearestKey(schema cue.Value, key string, known []string) string {
 	return nearest
 }
 
-// checkIdleNulls reports a problem for a null that removes nothing, if the key of the null is probably misspelled: the
-// schema does not contain the key, but contains a likely correction. Because of the wrong spelling, the key that the
-// author wanted to remove stays in the document. For other nulls that remove nothing, trainyard reports only a note, in
-// the load stage. The problem has the rule IdleNull, and not UnknownKey, because the exported JSON Schema must find all
-// problems of the rule UnknownKey. The JSON Schema cannot find this problem: it describes merged documents, and a merged
-// document does not contain the null.
+// checkIdleNulls reports a problem for a null that removes nothing, if the key of the null is probably misspelled. A key
+// is probably misspelled if the schema does not contain the key, but contains a likely correction. Because of the wrong
+// spelling, the key that the author wanted to remove stays in the document. For other nulls that remove nothing,
+// trainyard reports only a note, in the load stage. The problem has the rule IdleNull, and not UnknownKey, because the
+// exported JSON Schema must find all problems of the rule UnknownKey. The JSON Schema cannot find this problem: it
+// describes merged documents, and a merged document does not contain the null.
 func (c *checker) checkIdleNulls(schema cue.Value, n *document.Node, path []string) {
 	nulls := n.IdleNulls()
 	if len(nulls) == 0 {
@@ -97,8 +97,8 @@ func (c *checker) checkIdleNulls(schema cue.Value, n *document.Node, path []stri
 	}
 }
 
-// describeUnknown returns the message about an unknown key. A key is unknown if the schema does not list it, and
-// has no pattern for keys that the key matches.
+// describeUnknown returns the message about an unknown key. A key is unknown if the schema does not list the
+// key, and the key matches no pattern of the schema.
 func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	var known []string
 	for fields := evaluate.Fields(schema); fields.Next(); {

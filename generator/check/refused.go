@@ -35,12 +35,13 @@ func (r refusedPaths) filter(found []finding) []finding {
 	})
 }
 
-// relatedPath returns the paths of those parts of the document for which rules can report a consequence of a refused
-// value. The first path is the beginning of the value's own path. It leads to a section of spec, to a tenant, to an
-// entry of a mapping in spec.queues, or at most two levels into a runtime. The other paths lead to the parts with
-// which rules compare the value. Rules compare values in spec.delivery and spec.controller with spec.tenants, and
-// the whole field "storage" of a runtime with its field "initializers". Rules compare values in the resources,
-// launcher and preflight of a runtime with its numProcPerNode, resources and fabric.
+// relatedPath returns the paths at which rules can report consequences of a refused value. The consequences can
+// also be below these paths. The first path is the beginning of the value's own path. It leads to a field of spec
+// or metadata, to a tenant, to an entry of a mapping in spec.queues, or at most two levels into a runtime. The
+// other paths lead to the parts with which rules compare the value. Rules compare values in spec.delivery and
+// spec.controller with spec.tenants. Rules compare the whole field "storage" of a runtime with the runtime's field
+// "initializers". Rules compare values in the fields resources, launcher and preflight of a runtime with the
+// runtime's fields numProcPerNode, resources and fabric.
 func relatedPath(path []string) [][]string {
 	depth := map[string]int{"runtimes": 5, "tenants": 3, "queues": 4}[path[1]]
 	scope := path[:min(len(path), max(depth, 2))]
@@ -56,8 +57,8 @@ func relatedPath(path []string) [][]string {
 }
 
 // listAll marks all runtimes as listed, in the map "listed", if a refused value may list runtimes. Such a value
-// is spec.tenants, a tenant, its field "runtimes", or an item of this field. It is unknown which runtimes the
-// value lists, so rules must not report that no tenant lists a runtime.
+// is spec.tenants, a tenant, its field "runtimes", or an item of this field. The rules cannot know which
+// runtimes the value lists, so the rules must not report any runtime as unlisted.
 func (r refusedPaths) listAll(listed map[string][]string, document map[string]any) {
 	for _, path := range r {
 		if len(path) >= 2 && path[0] == "spec" && path[1] == "tenants" && (len(path) < 4 || path[3] == "runtimes") {

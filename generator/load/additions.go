@@ -13,7 +13,7 @@ import (
 )
 
 // onlyInEnvironment is the rule for notes about entries that only one environment adds.
-var onlyInEnvironment = problem.Rule{Name: "only-in-environment", Doc: "A runtime, tenant or queue exists in spec, or in more than one environment"}
+var onlyInEnvironment = problem.Rule{Name: "only-in-environment", Doc: "No entry, such as a runtime, a tenant or a queue, is defined only in one environment"}
 
 // section describes a mapping inside spec, such as spec.queues.flavors. The author of the document
 // chooses the keys of the mapping.
@@ -90,9 +90,9 @@ func (s section) findMistake(spec *document.Node, f document.Field, changes *doc
 	return problem.Problem{Position: f.Position, Rule: problem.UnknownName, Path: problem.Path(values.Extend(path, f.Key)), Message: text}
 }
 
-// addedElsewhere returns the names of the entries that environments set in a section. It ignores the
-// environment with the name in the argument "environment". It also ignores nulls, and runtimes without the
-// key "from", because they can only remove or change existing entries.
+// addedElsewhere returns the names of the entries that environments set in a section. The argument
+// "environment" names an environment that addedElsewhere ignores. addedElsewhere also ignores nulls, and
+// runtimes without the key "from", because such values can only remove or change existing entries.
 func (s section) addedElsewhere(environments *document.Node, environment string) []string {
 	var names []string
 	for _, other := range fieldsOf(environments) {

@@ -175,10 +175,10 @@ func withPositions(input Input, v cue.Value, err error) problem.List {
 	return problems
 }
 
-// cuePosition returns the last of those given positions that are in the user's file. If no position is in
-// this file, cuePosition returns the start of the file. For a wrong value, CUE lists the position of the
-// value, and the position of the definition that the value violates. If both positions are in the user's
-// file, the value usually comes after the definition.
+// cuePosition returns the last of the given positions. It ignores positions outside of the user's
+// file. If no position remains, cuePosition returns the start of the file. For a wrong value, CUE
+// lists the position of the value, and the position of the definition that the value violates. If both
+// positions are in the user's file, the value usually comes after the definition.
 func cuePosition(input Input, positions []token.Pos) problem.Position {
 	last := problem.Position{File: input.Name, Line: 1, Column: 1}
 	for _, p := range positions {

@@ -21,8 +21,8 @@ type addition struct {
 }
 
 // recordAdditions records the entries that a layer adds to the earlier layers. checkLayers checks these entries
-// after all layers are merged. An earlier check could report a correct entry, because a later layer can still
-// complete the entry, or remove an existing entry with a similar name.
+// only after all layers are merged. Before that, a correct entry can look like a mistake, because a later layer
+// can still complete the entry, or remove an existing entry with a similar name.
 func (s *Source) recordAdditions(layer *document.Node) {
 	spec := s.root.Get("spec")
 	for _, section := range slices.Concat(layerSections, localQueues(spec, layer.Get("spec"))) {

@@ -9,8 +9,9 @@ import (
 )
 
 // Minimum lengths of words in which one typing error counts as a misspelling. Shorter words, such as a and b in the
-// names team-a and team-b, often differ on purpose. Two words of three letters, such as "use" and "usw", often differ
-// on purpose by one replaced letter.
+// names team-a and team-b, often differ on purpose. In words of three letters, a replaced letter does not count as a
+// misspelling, because such words often differ on purpose. For example, cluster-use and cluster-usw can be clusters
+// in US East and US West.
 const (
 	minWord    = 3
 	minReplace = 4 // for a letter that is replaced by another letter

@@ -16,8 +16,8 @@ One document in YAML, JSON or CUE describes a platform. Each of its [layers](doc
 ` + "`trainyard schema --format markdown`" + `, and ` + "`make update`" + ` writes the page.
 
 In the column "field", NAME stands for a key that you choose, and [] stands for an item of a list. Fields in **bold** are
-required in their mapping. If another field changes a default, the column "meaning" explains how. The column "source" names
-the rule of another project on which the limits of the field are based, if there is one.
+required in their mapping. If another field changes a default, the column "meaning" explains how. Some limits of a
+field are based on a rule of another project. The column "source" names this rule.
 
 | field | value | default | meaning | source |
 |---|---|---|---|---|

@@ -5,10 +5,10 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/jsonschema"
 )
 
-// relationSchemas maps each NAME in an attribute @check(NAME) to a function. Each function in relationSchemas adds
-// keywords to the schema of a complete mapping. The keywords that a function adds express a relation between
-// several fields of the mapping. If JSON Schema cannot express a relation, only the check stage reports violations
-// of the relation.
+// relationSchemas maps names of checks, as in the attribute @check(NAME), to functions. Each function adds
+// keywords to the schema of a complete mapping. These keywords express conditions of the check, usually on several
+// fields of the mapping. If JSON Schema cannot express a condition, only the check stage reports violations of the
+// condition.
 var relationSchemas = map[string]func(*jsonschema.Schema){
 	"requirement":      requirementSchema,
 	"fieldRequirement": func(s *jsonschema.Schema) { exactlyOne(s.Properties.Get("values")) },

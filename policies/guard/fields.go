@@ -2,8 +2,9 @@ package guard
 
 import "maps"
 
-// Functions build the schemas, because global variables would be initialized at each program start. Most
-// runs of the programs that contain this package read no TrainJob, and need no schema.
+// Functions build the schemas in this file. If the schemas were global variables, Go would build them
+// at each program start. But most runs of the programs that contain this package read no TrainJob, and
+// need no schema.
 
 // trainJob returns the schema of a TrainJob. The argument "versionFields" contains the fields of the spec that depend on
 // the version of Trainer. trainJob adds the fields that are the same in all versions.

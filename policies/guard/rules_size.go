@@ -75,9 +75,9 @@ func computeSize(content any) Size {
 }
 
 // textSize returns the size of a part of the text that CEL's function "format" would write. The API server stores each of
-// the characters <, > and &, and each control character, as six bytes. In the text, a control character is an escape
-// sequence such as \n, so textSize counts each backslash as six bytes. Like the admission policy, textSize counts one
-// field wherever a colon follows a quote, and one field for each empty mapping.
+// the characters <, > and &, and most control characters, as six bytes. In the text, each control character is an escape
+// sequence that begins with a backslash, such as \n. Therefore, textSize also counts each backslash as six bytes. Like
+// the admission policy, textSize counts one field wherever a colon follows a quote, and one field for each empty mapping.
 func textSize(text string) Size {
 	escaped := 0
 	for _, char := range []string{"<", ">", "&", `\`} {

@@ -40,8 +40,9 @@ type operator struct {
 
 // TestOperatorFollowsThePage runs the commands of docs/operations.md with the real Kueue. With Trainer 2.3, the test runs
 // the commands as printed. With Trainer 2.1, it first replaces the versions of Trainer and Kueue in the platform document
-// of the page. Before and after some of the commands, the test submits TrainJobs, and checks which TrainJobs run. The
-// page says which changes in the cluster Argo CD keeps and which it reverts; the test also checks these statements.
+// of the page. Before and after some of the commands, the test submits TrainJobs, and checks which TrainJobs run.
+// According to the page, Argo CD keeps some changes that operators make in the cluster, and reverts others. The test also
+// checks these statements.
 func TestOperatorFollowsThePage(t *testing.T) {
 	t.Run("Trainer 2.3", func(t *testing.T) { followOperations(t, strings.NewReplacer(), false) })
 	t.Run("Trainer 2.1", func(t *testing.T) {

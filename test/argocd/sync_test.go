@@ -33,9 +33,10 @@ var (
 	runtimeKind = schema.GroupVersionKind{Group: v1alpha1.TrainerGroup, Version: "v1alpha1", Kind: "ClusterTrainingRuntime"}
 )
 
-// TestArgoCDKeepsThePlatform checks that Argo CD applies a platform. As long as Git does not change, Argo CD must
-// then change nothing, except that it reverts manual changes. Argo CD deletes objects that are removed from Git,
-// with two exceptions: namespaces stay, and runtimes are deleted only after a confirmation.
+// TestArgoCDKeepsThePlatform checks that Argo CD applies a platform. After that, Argo CD must change nothing
+// until Git changes. The only exception is that Argo CD reverts manual changes in the cluster. Argo CD deletes
+// objects that are removed from Git, with two exceptions: namespaces stay, and runtimes are deleted only after a
+// confirmation.
 func TestArgoCDKeepsThePlatform(t *testing.T) {
 	w := newWorld(t)
 	w.awaitCondition(t, "the platform is applied", w.inSync(w.headCommit(t)))

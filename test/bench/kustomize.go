@@ -125,8 +125,9 @@ func withoutTenant(file string) ([]byte, error) {
 	metadata := o["metadata"].(map[string]any)
 	subjects, _ := o["subjects"].([]any)
 	// If a subject of a RoleBinding is in the tenant's namespace, the base omits the namespace of the
-	// subject. In each overlay, kustomize adds the namespace of the overlay's tenant if the build
-	// contains the subject's ServiceAccount.
+	// subject. When kustomize builds the overlay of a tenant, it sets the subject's namespace to the
+	// tenant's namespace. kustomize does this only if the build contains the subject's
+	// ServiceAccount.
 	for _, subject := range subjects {
 		if s := subject.(map[string]any); s["namespace"] == metadata["namespace"] {
 			delete(s, "namespace")

@@ -1,8 +1,8 @@
 // Package bench measures trainyard as people and pipelines run it: each measurement of a Case covers at least one whole
-// process. The speed of the writer of bundles, of Prometheus rules and of MPI is measured separately. For comparison,
-// the package also measures other programs that generate the same objects. All programs run on the same machine at
-// about the same time. Before a measurement, the package checks that all programs generate the same objects, or at
-// least the same number of objects. docs/benchmarks.md explains the figures.
+// process. Separate measurements cover the code that writes bundles, the evaluation of Prometheus rules, and MPI. For
+// comparison, the package also measures other programs that generate the same objects. All programs run on the same
+// machine at about the same time. Before a measurement, the package checks that all programs generate the same objects,
+// or at least the same number of objects. docs/benchmarks.md explains the figures.
 package bench
 
 import (

@@ -21,8 +21,8 @@ import (
 // --manage-nodes-with-annotation-selector.
 var fakeAnnotations = map[string]string{"kwok.x-k8s.io/node": "fake"}
 
-// fakeCapacity is the capacity of a simulated node. It is so large that pods lack a resource only in tests that
-// request an unusual amount of the resource.
+// fakeCapacity is the capacity of a simulated node. The capacity is large enough for all pods, except in
+// tests that request an unusual amount of a resource.
 var fakeCapacity = corev1.ResourceList{
 	corev1.ResourceCPU:              resource.MustParse("64"),
 	corev1.ResourceMemory:           resource.MustParse("512Gi"),

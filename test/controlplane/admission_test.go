@@ -58,8 +58,9 @@ func TestTrainJobsAreAdmittedOrRefused(t *testing.T) {
 	})
 }
 
-// listCases returns the cases for version v of Trainer: the cases without patches, and the cases with patches in the
-// field that version v supports. It omits cases that set labels of namespaces.
+// listCases returns the cases for version v of Trainer, except cases that set labels of namespaces. The result
+// contains the cases for all versions, which are in any.yaml. For Trainer 2.1, it also contains the cases in
+// overrides.yaml. For later versions, it also contains the cases in patches.yaml.
 func listCases(t *testing.T, v version) []cases.Case {
 	t.Helper()
 	const folder = "../../policies/testdata"
@@ -81,8 +82,8 @@ func listCases(t *testing.T, v version) []cases.Case {
 }
 
 // applyPolicies applies the example acme, and waits until its admission policies are in force. When the
-// test ends, the applied objects are deleted, except namespaces and other objects that remain when a
-// platform is deleted.
+// test ends, the applied objects are deleted, except namespaces and objects with the label
+// v1alpha1.KeepLabel.
 func applyPolicies(t *testing.T, cp *controlplane.ControlPlane, v version) []client.Object {
 	t.Helper()
 	return applyPlatform(t, cp, v, "")

@@ -81,9 +81,9 @@ func TestArgoCDMayApplyThePlatform(t *testing.T) {
 }
 
 // TestArgoCDHasFewRightsWithoutTheController checks that Argo CD may impersonate accounts and read Secrets only if
-// the document sets controller.enabled. Argo CD needs these rights only to create the roles of trainyard's
-// controller, because the roles grant these rights, and the API server lets an account grant only rights that the
-// account has.
+// the document sets controller.enabled. The roles of trainyard's controller grant these rights. Argo CD creates
+// these roles, and the API server lets Argo CD create a role only if Argo CD itself has all rights of the role.
+// Argo CD needs these rights for no other purpose.
 func TestArgoCDHasFewRightsWithoutTheController(t *testing.T) {
 	for _, enabled := range []bool{false, true} {
 		platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: []generator.Input{

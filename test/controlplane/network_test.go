@@ -18,9 +18,8 @@ import (
 )
 
 // TestPolicyNamesAreInvalidTrainJobNames checks that no TrainJob can have the name of a generated network
-// policy. Other operators, such as Open Data Hub's operator, give network policies the names of
-// TrainJobs. The names of these network policies therefore always differ from the names of generated
-// network policies.
+// policy. Other operators, such as Open Data Hub's operator, name their network policies after TrainJobs.
+// A network policy of such an operator therefore cannot have the same name as a generated network policy.
 func TestPolicyNamesAreInvalidTrainJobNames(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for name := range networkPolicies(t) {

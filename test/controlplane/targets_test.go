@@ -16,9 +16,9 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// gangLayers lists layers that select a gang scheduler. TestEveryTargetIsApplied merges two layers over an example: a
-// layer for a Trainer version, and a layer from gangLayers. For the empty entry, the test merges only the layer for
-// the Trainer version. This layer selects Kueue.
+// gangLayers lists layers that select a gang scheduler. TestEveryTargetIsApplied first merges the layer for a Trainer
+// version over an example. The layer for the Trainer version selects Kueue. The test then merges a layer from
+// gangLayers, which replaces Kueue. For the empty entry, the test merges no second layer.
 var gangLayers = []string{"", "volcano.yaml", "coscheduling.yaml"}
 
 // expectedRefusals lists the combinations of an example and a gang layer that `trainyard generate` must refuse.

@@ -24,7 +24,8 @@ const manyFiles = 3000
 
 // swapMethods contains the two methods by which a writer replaces the old folder by the new folder. With
 // "exchange", the writer exchanges the folders in one atomic step. With "rename", it cannot exchange folders, and
-// must rename both. The value of a method is the value of order.Renaming for this method.
+// must rename both. The map contains, for each method, the value of order.Renaming with which a child process
+// uses this method.
 var swapMethods = map[string]bool{"exchange": false, "rename": true}
 
 // killCount is the number of processes that TestKill kills for each entry of swapMethods.

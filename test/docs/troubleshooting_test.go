@@ -15,8 +15,9 @@ func TestTroubleshootingPage(t *testing.T) {
 
 const troubleshootingIntroduction = `# Troubleshooting
 
-This page lists all failures of TrainJobs that trainyard recognizes. ` + "`trainyard why TRAINJOB`" + ` reads the status of the TrainJob and of its
-pods, warning events, and the logs of failed containers, and prints the most probable cause, its evidence, and what to do:
+This page lists all failures of TrainJobs that trainyard recognizes. ` + "`trainyard why TRAINJOB`" + ` reads events, the logs
+of failed containers, and the status of the TrainJob and of its pods. It then prints the most probable cause, its evidence,
+and what to do:
 
 ` + "```" + `text
 $ trainyard why bert --namespace team-vision

@@ -113,8 +113,9 @@ func TestLargeMessagesPrintNoErrors(t *testing.T) {
 
 // TestOpenMPI5StartsAllHosts starts ranks on five hosts. By default, a job of Open MPI 5 fails if it has more than 65
 // hosts: daemons on some hosts then start the daemons on other hosts, with incorrect arguments for SSH. With
-// PRTE_MCA_plm_ssh_no_tree_spawn=1, mpirun starts all daemons itself. The test reduces PRTE_MCA_routed_radix from 64 to
-// 2, so that a job with PRTE_MCA_plm_ssh_no_tree_spawn=0 fails with only five hosts.
+// PRTE_MCA_plm_ssh_no_tree_spawn=1, mpirun starts all daemons itself. For comparison, the test also runs a job with
+// PRTE_MCA_plm_ssh_no_tree_spawn=0, which must fail. The test reduces PRTE_MCA_routed_radix from 64 to 2, because five
+// hosts are then enough for this failure.
 func TestOpenMPI5StartsAllHosts(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

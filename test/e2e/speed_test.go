@@ -51,8 +51,8 @@ var plainCommands = map[string][2]string{
 	},
 }
 
-// onlyImageVariables is the beginning of a shell command. The command gets HOME and the environment variables that
-// the image sets, but not the other variables that the runtime sets.
+// onlyImageVariables is the beginning of a shell command. The command keeps HOME and the environment variables
+// that the image sets. It gets no other environment variables, so it does not get the runtime's settings of MPI.
 const onlyImageVariables = `env -i PATH="$PATH" HOME="$HOME" LD_LIBRARY_PATH="$LD_LIBRARY_PATH" PYTHONPATH="$PYTHONPATH" I_MPI_ROOT="$I_MPI_ROOT"`
 
 // speedRounds is the number of times that measureMessages measures each mpirun command. pairRounds is the number
@@ -94,8 +94,9 @@ func BenchmarkMPI(b *testing.B) {
 	}
 }
 
-// measureMessages runs one TrainJob. The launcher of the TrainJob alternately measures mpirun with the
-// settings of the runtime, and the command in "plain", which does not use these settings.
+// measureMessages runs one TrainJob. The launcher of the TrainJob alternately measures two commands.
+// The first command is mpirun with the settings of the runtime. The second command is the mpirun
+// command in the argument "plain", which runs without these settings.
 func (s *sandbox) measureMessages(b *testing.B, mpi, place, runtime string, nodes, procs int32, plain string) []bench.MPIFigure {
 	b.Helper()
 	const script = `
@@ -177,10 +178,10 @@ if world.rank == 0:
 // measurements, each TrainJob has two pods with one rank each, and the runtime has the setting "oversubscribe". If both
 // TrainJobs run at the same time, their four ranks share the two cores.
 //
-// measurePairs repeats each measurement with the commands in plainCommands, in pods of the same runtime. If two jobs
-// with these commands slow each other down as much as two jobs with the settings of the runtime, these settings are
-// not the cause of the slowdown. The control plane can also slow down a job, because the control plane uses the same
-// two cores.
+// measurePairs repeats each measurement with the second command in plainCommands, in pods of the same runtime.
+// Two jobs that run at the same time can slow each other down. If the slowdown is the same with the command in
+// plainCommands as with the settings of the runtime, the settings are not the cause of the slowdown. The control
+// plane can also slow down a job, because the control plane uses the same two cores.
 func (s *sandbox) measurePairs(b *testing.B, mpi string) []bench.MPIPair {
 	b.Helper()
 	var pairs []bench.MPIPair

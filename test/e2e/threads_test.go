@@ -23,9 +23,9 @@ world.allreduce(1)
 print("rank", world.rank, "gets", os.environ.get("OMP_NUM_THREADS"), "threads", flush=True)
 `
 
-// launchVariables lists environment variables for each MPI implementation. With these variables, mpirun
-// runs a script of the runtime to start the ranks in the launcher. The script sets OMP_NUM_THREADS,
-// unless the TrainJob sets it.
+// launchVariables lists environment variables for each MPI implementation. These variables make mpirun
+// call a script of the runtime in the launcher, before the ranks in the launcher start. The script sets
+// OMP_NUM_THREADS, unless the document or the TrainJob sets this variable.
 var launchVariables = map[string][]string{
 	"openmpi":  {"OMPI_MCA_orte_fork_agent"},
 	"openmpi5": {"OMPI_PRTERUN"},

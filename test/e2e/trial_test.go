@@ -73,9 +73,10 @@ func TestRuntimeTestPassesWorkingRuntimes(t *testing.T) {
 	})
 }
 
-// TestRuntimeTestPrintsTheDocumentedOutput checks that `trainyard runtime test` prints the output in docs/trying.md,
-// apart from times, progress, the number of cluster nodes and the room for ranks. The details of a passed check may be
-// missing, because the command cannot know them if several checks pass between two of its requests to the API server.
+// TestRuntimeTestPrintsTheDocumentedOutput checks that `trainyard runtime test` prints the output in docs/trying.md.
+// The test ignores times, lines about progress, the number of cluster nodes, and the number of ranks for which the
+// hosts have room. The output may lack details of passed checks, because several checks can pass between two
+// requests of the command to the API server.
 func TestRuntimeTestPrintsTheDocumentedOutput(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

@@ -11,8 +11,8 @@ import (
 )
 
 // decidedSettings contains the tenant settings that only the author of the document decides, and not the user of
-// a chart. The key of a setting is its name in the description of the chart's values schema. The value lists the
-// fields of the document that belong to the setting.
+// a chart. Each key is the text that the description of values.schema.json must contain to name the setting.
+// Each value lists the fields of the document that belong to the setting.
 var decidedSettings = map[string][]string{
 	"namespaces": {"namespace"}, "isolation": {"isolation"}, "the runtimes of a tenant": {"runtimes"}, "quotas of GPUs and pods": {"nvidia.com/gpu", "pods"},
 }

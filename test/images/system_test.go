@@ -23,8 +23,9 @@ type system struct {
 	environment []string
 }
 
-// unpackImage unpacks an image into a temporary folder. If TRAINYARD_E2E is not set, unpackImage skips the test,
-// because programs of the image run with chroot, which needs root.
+// unpackImage unpacks an image into a temporary folder. Programs of the image run with chroot, which needs root.
+// The environment variable TRAINYARD_E2E permits tests that need root. If the variable is not set, unpackImage
+// skips the test.
 func unpackImage(t *testing.T, name string) system {
 	t.Helper()
 	if os.Getenv("TRAINYARD_E2E") == "" {

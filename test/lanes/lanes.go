@@ -33,9 +33,9 @@ var cue = []string{"embed.go", "runtimes", "schemas", "grafana"}
 
 // productFolders lists folders with packages of the product. Only the lanes in productLanes run the tests in these
 // folders. Other lanes use the packages, but do not run their tests. Therefore, a change of a test, or of its data,
-// makes only the lanes in productLanes stale. Two folders are missing from the list, because other lanes need their
-// test files. In the folder bundles, the lane "bench" runs a benchmark. From the folder policies, test/controlplane
-// reads policies/testdata.
+// makes only the lanes in productLanes stale. The folders bundles and policies are missing from the list, because
+// other lanes need their test files: the lane "bench" runs a benchmark in bundles, and test/controlplane reads
+// policies/testdata.
 var (
 	productFolders = []string{"api", "cmd", "controller", "generator"}
 	productLanes   = []string{"test", "race", "fuzz"}

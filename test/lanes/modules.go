@@ -16,10 +16,10 @@ const moduleFile = "go.mod"
 func (l Lane) usesModules() bool { return slices.Contains(l.Inputs, moduleFile) }
 
 // keepsModules compares the go.mod files of two commits. It reports whether the commit "after" keeps the versions of Go,
-// of its toolchain and of all modules that the commit "before" requires. The commit "after" may also require new modules,
-// because they can influence a lane only if something else changes too. If a package imports a new module, the source
-// code of the package has changed too. If a new module raises the version of another module, the module file contains the
-// raised version (https://go.dev/ref/mod#go-mod-file-go), so keepsModules returns false.
+// of its toolchain and of all modules that the commit "before" requires. The commit "after" may also require new modules.
+// A new module can influence a lane only in two cases, and in both cases something else changes too. If a package imports
+// the new module, the source code of the package has changed. If the new module raises the version of another module,
+// go.mod contains the raised version (https://go.dev/ref/mod#go-mod-file-go), so keepsModules returns false.
 func (r Repository) keepsModules(ctx context.Context, before, after string) (bool, error) {
 	old, err := r.readModules(ctx, before)
 	if err != nil {

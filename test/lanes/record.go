@@ -171,10 +171,10 @@ func RenderPage(records map[string]Record) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Lanes
 
-A lane is a make target that runs a group of tests. Most lanes need real pods, network packets, Argo CD or much time, so they do not run
-for every change. This page shows the last commit at which each lane passed. Only a lane that passed writes its row. ` + "`make lanes`" + ` also shows whether the
-inputs of a lane have changed since that commit, and ` + "`make lanes-stale`" + ` runs the lanes whose inputs have changed. If a row has
-no commit, the lane has not passed since these records exist.
+A lane is a make target that runs a group of tests. Most lanes need real pods, network packets, Argo CD or much time, so
+they do not run for every change. This page shows the last commit at which each lane passed. A lane updates its row only if
+it passes. ` + "`make lanes`" + ` also shows whether the inputs of a lane have changed since that commit, and ` + "`make lanes-stale`" + ` runs
+the lanes whose inputs have changed. If a row has no commit, the lane has not passed since records were introduced.
 
 | lane | tests | needs | last passed | minutes |
 |---|---|---|---|---|

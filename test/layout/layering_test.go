@@ -98,11 +98,12 @@ func (b ban) listViolations(all []pkg) []string {
 	return found
 }
 
-// bannedImports returns the imports of the package p that must not match the pattern "target". If the pattern is
-// for packages of this repository or of CUE, bannedImports returns all direct and indirect imports. For all
-// other patterns, it returns only the direct imports, because this project cannot change the imports of other
-// modules. Commands may import CUE indirectly, through the generator. Therefore, if p is a command and the
-// pattern is for packages of CUE, bannedImports also returns only the direct imports.
+// bannedImports returns the imports of the package p that must not match the pattern "target". If the pattern
+// "target" is for packages of this repository, bannedImports returns all direct and indirect imports. If the
+// pattern is for packages of CUE, the result depends on p. For a command, bannedImports returns only the direct
+// imports, because commands may import CUE indirectly, through the generator. For all other packages, it returns
+// all direct and indirect imports. For all other patterns, bannedImports returns only the direct imports,
+// because this project cannot change the imports of other modules.
 func (target pattern) bannedImports(from pattern, p pkg) []string {
 	isCommand := strings.HasPrefix(from.path, module+"/cmd")
 	if strings.HasPrefix(target.path, module) || strings.HasPrefix(target.path, "cuelang.org") && !isCommand {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// WrapperScript returns a shell script that runs the program at the path "binary". If setpriv, a tool of Linux, is
-// installed, the kernel kills the program when the process that started the script ends. Without setpriv, the program
+// WrapperScript returns a shell script that runs the program at the path "binary". If setpriv (a Linux tool) is
+// installed, the kernel kills the program when the parent process of the script ends. Without setpriv, the program
 // survives a test that panics or times out, because such a test runs no cleanup code.
 func WrapperScript(binary string) string {
 	if setpriv, err := exec.LookPath("setpriv"); err == nil {

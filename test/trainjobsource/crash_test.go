@@ -168,8 +168,8 @@ func waitForMoment(random *rand.Rand, created <-chan struct{}) {
 	time.Sleep(time.Duration(random.IntN(800)) * time.Millisecond)
 }
 
-// waitRecord waits until the record of the TrainJobSource, a ConfigMap, contains exactly the runs that exist in the
-// cluster. The record must also confirm that each of these runs was created.
+// waitRecord waits until the record of the TrainJobSource contains exactly the runs that exist in the cluster. The
+// record (a ConfigMap) must also confirm that each of these runs was created.
 func (l *live) waitRecord() {
 	l.t.Helper()
 	l.eventually(func(*v1alpha1.TrainJobSource) error {

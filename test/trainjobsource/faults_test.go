@@ -29,9 +29,10 @@ var history = []change{
 	{"end and remove", func(w *world) { w.end("gpt", trainer.TrainJobComplete); w.commit("gpt", "") }},
 }
 
-// TestCrashAfterEveryWrite replays a history of changes once for each write of the controller. In each replay, the
-// controller crashes after this write: the write reaches the API server, but the controller does not get the response. The
-// final runs must be the same as without a crash.
+// TestCrashAfterEveryWrite replays a history of changes several times. The first replay has no crash. In each further
+// replay, the controller crashes after one write: after the first write, then after the second write, and so on to the
+// last write. The write before a crash reaches the API server, but the controller does not get the response. The final
+// runs must be the same as in the replay without a crash.
 func TestCrashAfterEveryWrite(t *testing.T) {
 	for _, onChange := range []plan.OnChange{plan.Queue, plan.RunAlongside, plan.Replace} {
 		t.Run(string(onChange), func(t *testing.T) {

@@ -217,8 +217,8 @@ func TestTakenName(t *testing.T) {
 }
 
 // TestJobInTwoSources: if two TrainJobSources contain a job with the same name, only the first TrainJobSource runs it.
-// The second TrainJobSource can run the job when the first one no longer contains the job, and the last run of the
-// first one has ended.
+// The second TrainJobSource can run the job when two conditions are met: the first TrainJobSource no longer contains
+// the job, and the last run that the first TrainJobSource started has ended.
 func TestJobInTwoSources(t *testing.T) {
 	w := newWorld(t, queue)
 	in := func(source string) { w.source.Name = source }

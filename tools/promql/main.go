@@ -14,7 +14,7 @@ import (
 )
 
 // references holds the names in an expression. The field Metrics maps each metric to the labels in its selectors.
-// The field Groups lists the labels by which the expression groups and joins series.
+// The field Groups lists the labels that the expression uses to group or join series.
 type references struct {
 	Metrics map[string][]string `json:"metrics,omitempty"`
 	Groups  []string            `json:"groups,omitempty"`

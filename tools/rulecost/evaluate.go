@@ -42,9 +42,9 @@ func (in input) open() (*tsdb.DB, error) {
 	return db, nil
 }
 
-// prepare evaluates each recording rule once, and writes a block that repeats the result over the whole time range
-// that other rules read. These rules therefore find values for the whole range, as in a Prometheus that has run for
-// a while.
+// prepare evaluates each recording rule once, and writes blocks that repeat each result over the whole time range
+// that other rules read. The other rules therefore find values for the whole range, as in a Prometheus that has run
+// for a while.
 func (in input) prepare(ctx context.Context, windows map[string]time.Duration) error {
 	left := map[string]string{} // the expressions of the recording rules that have no results yet, by name
 	for _, g := range in.Groups {

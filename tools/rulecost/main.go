@@ -50,17 +50,17 @@ type output struct {
 	Together []float64   `json:"together"` // elapsed seconds of each round that evaluates all groups at once
 }
 
-// groupCost holds the cost of a group in each round. The field CPU contains the CPU seconds of the group in each round
-// that evaluates one group after another. The field Together contains the elapsed seconds of the group in each round that
-// evaluates all groups at once.
+// groupCost holds the cost of a group in each round. The first rounds evaluate one group after another. For each of these
+// rounds, the field CPU contains the CPU seconds of the group. The later rounds evaluate all groups at the same time. For
+// each of the later rounds, the field Together contains the elapsed seconds of the group.
 type groupCost struct {
 	Name     string    `json:"name"`
 	CPU      []float64 `json:"cpu"`
 	Together []float64 `json:"together"`
 }
 
-// ruleCost contains the seconds that the evaluation of a rule took in each round that evaluates one group after
-// another.
+// ruleCost contains the durations, in seconds, of the evaluations of a rule. It has one duration for each of
+// the first rounds, which evaluate one group after another.
 type ruleCost struct {
 	Group   string    `json:"group"`
 	Name    string    `json:"name"`

@@ -41,8 +41,8 @@ func (in input) lookBackByMetric() (map[string]time.Duration, error) {
 	return all, nil
 }
 
-// lookBack returns how far back a selector looks because of the expressions that enclose it: the sum of their
-// ranges and offsets. The selector's own offset is not included.
+// lookBack returns the sum of the ranges and offsets of the expressions that enclose a selector. Because
+// of these expressions, the selector reads older samples. The selector's own offset is not included.
 func lookBack(above []parser.Node) (back time.Duration) {
 	for _, node := range above {
 		switch a := node.(type) {

@@ -45,8 +45,9 @@ type Failure struct {
 	// Code is a short, stable name, such as OutOfMemory.
 	Code  string `yaml:"code"`
 	Level Level  `yaml:"level"`
-	// Origin is the part of the system where the failure begins. If two causes, or two general failures, are
-	// found in different texts with the same time, Diagnose uses their origins to order them.
+	// Origin is the part of the system where the failure begins. Diagnose uses the origins to order
+	// causes in different texts if the times of these texts are equal. It orders general failures in the
+	// same way.
 	Origin Origin `yaml:"origin"`
 	Retry  Retry  `yaml:"retry"`
 	// Cause is a sentence that explains the failure, and Remedy says what to do about it.
@@ -57,9 +58,9 @@ type Failure struct {
 	// Patterns are regular expressions in the syntax of RE2. A line of a text shows the failure if one of the patterns
 	// matches the line.
 	Patterns []string `yaml:"patterns"`
-	// Traceback is true if the patterns match the first line of a Python traceback, or a line about an exception without
-	// a traceback. If the line begins a complete traceback, Diagnose returns the last line of the traceback as evidence,
-	// because the last line names the exception.
+	// Traceback is true if the patterns match the first line of a Python traceback. Such patterns can also match a line
+	// that shows an exception without a traceback. If the matched line begins a complete traceback, Diagnose returns
+	// the last line of the traceback as evidence, because the last line names the exception.
 	Traceback bool `yaml:"traceback"`
 
 	patterns []pattern

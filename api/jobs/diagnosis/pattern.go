@@ -103,8 +103,8 @@ func requiredOf(e *syntax.Regexp) []clause {
 }
 
 // mostSelective returns the clause that probably excludes the most texts. Short words occur in many
-// texts, so mostSelective returns the clause for which the function "shortest" returns the greatest
-// length. The result is nil if the list of clauses is empty.
+// texts. mostSelective therefore compares the shortest words of the clauses, and returns the clause
+// whose shortest word is longest. The result is nil if the list of clauses is empty.
 func mostSelective(clauses []clause) (best clause) {
 	for _, c := range clauses {
 		if best == nil || shortest(c) > shortest(best) {

@@ -21,7 +21,7 @@ var exception = regexp.MustCompile(`^[A-Za-z_][\w.]*(:|\s*$)`)
 
 // frame is a regular expression for a traceback line that names a source file. In most cases, the next line of
 // the traceback is source code. Only the end of a log is read, so the first line of a traceback can be
-// missing. codeLines uses frame, so it also finds the source code of such a traceback.
+// missing. codeLines uses frame, so it finds the source code even if this first line is missing.
 var frame = regexp.MustCompile(`File "[^"]+", line \d+, in `)
 
 // endOfTraceback returns the index of the last line of a traceback, which names the exception. The first line of the
@@ -48,9 +48,9 @@ func isIncomplete(lines []string) bool {
 	return strings.Contains(lines[0], tracebackStart) && endOfTraceback(lines) == 0
 }
 
-// cutPrefix removes a prefix from a line. The beginning of the line must have the same length as
-// the argument "prefix", and may differ from it only in numbers, because prefixes can contain
-// times. If the line has no such beginning, the result "found" is false.
+// cutPrefix removes a prefix from a line. The prefix of the line must be as long as the argument
+// "prefix". Only the numbers in the two prefixes may differ, because prefixes can contain times. If
+// the line does not begin with such a prefix, the result "found" is false.
 func cutPrefix(line, prefix string) (rest string, found bool) {
 	if len(line) < len(prefix) || digits.ReplaceAllString(line[:len(prefix)], "0") != digits.ReplaceAllString(prefix, "0") {
 		return "", false

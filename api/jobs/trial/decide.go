@@ -89,9 +89,9 @@ func (o *observation) waitReason(detail string) string {
 	return detail
 }
 
-// failWithoutFinding is called for the first open check, if no earlier check has failed. If the
-// TrainJob has failed nevertheless, and its pods no longer change, failWithoutFinding sets the
-// check c to Failed and returns true.
+// failWithoutFinding is called for the first open check c, if no earlier check has failed. Even so,
+// the TrainJob can have failed. If the TrainJob has failed, and its pods no longer change,
+// failWithoutFinding sets the check c to Failed and returns true.
 func (t *trial) failWithoutFinding(o *observation, c *check) bool {
 	outcome := o.snapshot.Outcome()
 	if outcome.Condition == "" || outcome.Condition == completeCondition || !o.isFinal() {

@@ -236,8 +236,9 @@ func TestA8Echoes(t *testing.T) {
 	}
 }
 
-// encrypted returns a private key whose decryption needs the given number of rounds of bcrypt. Its password is not the
-// constant "canary", so decryption with "canary" fails.
+// encrypted returns a private key whose decryption needs the given number of rounds of bcrypt. The password of the key
+// differs from the value of the constant "canary". Therefore a test that decrypts the key with this value gets an
+// error.
 func encrypted(t *testing.T, rounds uint32) string {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(nil)

@@ -124,8 +124,9 @@ func repeatAfter(w io.Writer, start, text string) {
 	repeat(w, strings.Repeat(text, 100))
 }
 
-// emptyBlocks contains the first bytes of a Git pack with one object. The tests continue the compressed data of the
-// object with many copies of emptyBlock, so the pack grows without end and inflates to nothing.
+// emptyBlocks contains the first bytes of a Git pack with one object, up to the compressed data of the object. The
+// tests append many copies of emptyBlock, a Deflate block without data. The pack therefore grows without end, but
+// the object stays empty.
 const emptyBlocks = "PACK\x00\x00\x00\x02\x00\x00\x00\x01\x3f\x78\x9c"
 const emptyBlock = "\x00\x00\x00\xff\xff"
 

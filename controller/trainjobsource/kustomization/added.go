@@ -9,8 +9,8 @@ import (
 // added maps each of these names to the number of values that the patches can add to an object with this name.
 //
 // Several of these names can belong to the same object: after namePrefix or nameSuffix has changed the name of the
-// object, later patches use the new name. The new name contains the former name. For each name, the method
-// "largest" therefore adds the numbers of all names that are part of this name.
+// object, later patches use the new name. The new name contains the former name. Therefore the method "largest"
+// assumes that a name and all names that it contains belong to the same object, and adds their numbers.
 type added map[string]int64
 
 // plus returns a map that contains, for each name, the sum of the numbers of the two maps.

@@ -32,10 +32,11 @@ type Object struct {
 //   - T is the number of transformations. An item of "images" counts at least twice.
 //   - V is the number of values. A long value counts as several values.
 //   - N is the number of objects.
-//   - E is the largest number of transformations of one object, including the transformations in used folders. kustomize
-//     records the transformations in the object, and reads these records again for each transformation.
-//   - M counts how often kustomize compares the names of all objects with each other: once for the folder, and once for each component,
-//     each patch with a target, and the field namespace.
+//   - E is the largest number of transformations of one object. E also counts the transformations in the folders that
+//     the folder uses. kustomize records the transformations in the object, and reads these records again for each
+//     transformation.
+//   - M counts how often kustomize compares the names of all objects with each other: once for the folder, and once for
+//     each component, each patch with a target, and the field namespace.
 type Limits struct {
 	FileBytes int64 // of one file
 	Bytes     int64 // of all files

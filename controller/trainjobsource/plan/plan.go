@@ -42,8 +42,8 @@ type Plan struct {
 	Record Record // the new record, which must be written before the cluster is changed
 	Create []Create
 	Delete []string // names of TrainJobs
-	// Replaced contains the names of the jobs whose active runs a new version replaces. This plan deletes
-	// the active runs, and a later plan starts the new version.
+	// Replaced contains the names of jobs. A new version of these jobs replaces their active runs.
+	// This plan deletes the active runs, and a later plan starts the new version.
 	Replaced []string
 	Patch    []Patch
 	States   map[string]State // the state of each job in Git, by name
@@ -79,10 +79,10 @@ func Make(in Input) Plan {
 	for _, name := range jobNames(in) {
 		j := job{plan: &p, in: in, name: name, found: found[name], used: used, history: in.Record[name]}
 		j.git, j.inGit = in.Jobs[name]
-		// A job can belong to another TrainJobSource. The plan leaves such a job unchanged while the folder
-		// of the plan's own TrainJobSource also contains the job, or may contain it in a file with a
-		// problem. After the job was removed from this folder, the prune policy applies to the remaining
-		// runs.
+		// A job can belong to another TrainJobSource. In two cases, the plan leaves such a job unchanged.
+		// First, the folder of the plan's own TrainJobSource also contains the job. Second, this folder
+		// has a file with a problem, and this file may contain the job. In all other cases, the job was
+		// removed from this folder, so the prune policy applies to the remaining runs.
 		if _, taken := in.Taken[name]; taken && (j.inGit || in.Incomplete) {
 			if j.inGit {
 				p.States[name] = Duplicated

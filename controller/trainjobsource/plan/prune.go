@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// prune plans deletions. For a job that is not in Git, the prune policy decides: with Never, prune deletes no runs,
-// and with Always, prune deletes all runs of the job. For a job in Git, and for any job with the policy Finished,
-// prune deletes the ended runs that exceed the history limits.
+// prune plans deletions. If the job is in Git, prune deletes the ended runs that exceed the history limits. If the
+// job is not in Git, the prune policy decides. With Never, prune deletes no runs. With Always, prune deletes all
+// runs of the job. With Finished, prune deletes the same runs as for a job in Git.
 func (j *job) prune() {
 	if !j.inGit && j.in.Policy.Prune == Never {
 		return

@@ -57,7 +57,8 @@ func decodeScalar(node *yaml.Node) (value any, err error) {
 	if integer.MatchString(node.Value) {
 		return strconv.ParseInt(node.Value, 10, 64)
 	}
-	// The scalar must be part of a mapping, because "---" and "..." have another meaning at the start of a document.
+	// The library gets the scalar as the value of a key, because "---" and "..." have another meaning at the start of
+	// a document.
 	text, err := kubernetes.YAMLToJSON([]byte("v: " + node.Value))
 	var mapping map[string]any
 	if err == nil {

@@ -166,10 +166,11 @@ func copyLive[T any](spec map[string]any, field string, value *T) {
 const maxGeneration = 1 << 50
 
 // Read converts a TrainJob in the cluster to a plan.TrainJob. The field Job of the result is empty if the TrainJob
-// does not belong to the given TrainJobSource: if its SourceLabel does not name this TrainJobSource, or its
-// VersionAnnotation is invalid. The annotation is invalid if it names another TrainJob, which shows that a user
-// copied a run. The annotation is also invalid if its generation is maxGeneration or more. The controller never
-// writes such a generation, so a user must have written it. The next generation could overflow.
+// does not belong to the given TrainJobSource. A TrainJob belongs to the TrainJobSource only if the SourceLabel
+// names the TrainJobSource and the VersionAnnotation is valid. The annotation is invalid if it names another
+// TrainJob, which shows that a user copied a run. The annotation is also invalid if its generation is
+// maxGeneration or more. The controller never writes such a generation, so a user must have written it. If Read
+// accepted it, the next generation could overflow.
 func Read(source string, t *trainer.TrainJob) plan.TrainJob {
 	read := plan.TrainJob{Phase: plan.Active, Deleting: t.DeletionTimestamp != nil, Metadata: t.Annotations[MetadataAnnotation]}
 	for condition, phase := range map[string]plan.Phase{trainer.TrainJobComplete: plan.Succeeded, trainer.TrainJobFailed: plan.Failed} {

@@ -88,9 +88,9 @@ func (j Job) SizeInQuota(quota Amounts) Size {
 	return j.largestSize(pods, func(nodes int) Shortage { return j.Shortages(quota, nodes)[0] })
 }
 
-// largestSize returns the size of the largest TrainJob that fits. The argument "pods" states for how many pods of
-// the ReplicatedJob "node" there are enough resources. The function "shortage" returns the first limit that a
-// TrainJob with too many nodes exceeds.
+// largestSize returns the size of the largest TrainJob that fits. The argument "pods" is the number of pods of
+// the ReplicatedJob "node" that fit. The function "shortage" returns the first limit that a TrainJob with too
+// many nodes exceeds.
 func (j Job) largestSize(pods int64, shortage func(nodes int) Shortage) Size {
 	most := j.nodePods(j.MaxNodes)
 	if pods >= most {

@@ -93,8 +93,8 @@ func withoutPaths(node any, paths [][]string) any {
 	return node
 }
 
-// withoutBelow returns a value without the parts at the given paths, which are relative to the value. An empty
-// path stands for the whole value. In this case, the result "ok" is false.
+// withoutBelow returns a value without the parts at the given paths, which are relative to the value. If one
+// of the paths is empty, the whole value is removed, and the result "ok" is false.
 func withoutBelow(value any, paths [][]string) (rest any, ok bool) {
 	if slices.ContainsFunc(paths, func(path []string) bool { return len(path) == 0 }) {
 		return nil, false

@@ -186,8 +186,8 @@ func cacheGroups(plans []*plan.Plan) map[string][]planned {
 }
 
 // compareShapes composes the requests of all environments once with caches and once without, and reports each difference
-// between the objects. It returns the number of requests, and the number of different shapes that the objects have if
-// they are composed with caches.
+// between the objects. It also returns the number of requests, and the number of different shapes among the objects that
+// are composed with caches.
 func compareShapes(t *testing.T, e *evaluate.Evaluator, plans []*plan.Plan) (requests, shapes int) {
 	t.Helper()
 	alone, err := evaluate.New(trainyard.CUE)

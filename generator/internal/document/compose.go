@@ -14,8 +14,9 @@ func Compose(first, second *Node) *Node {
 		return mergeLists(first, second, Compose)
 	}
 	replacement := *second
-	// If both values are null, the second null has no effect, so the field "replaces" is the same
-	// as in the first null. Otherwise the second value replaces the first value.
+	// A null that follows another null has no effect. Therefore, if both values are null, the field
+	// "replaces" keeps its value from the first null. In all other cases, the second value replaces
+	// the first value, and the field "replaces" is true.
 	replacement.replaces = first.replaces || !first.Empty() || !second.Empty()
 	return &replacement
 }

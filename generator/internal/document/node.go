@@ -23,10 +23,11 @@ type Node struct {
 	idle    []Field                     // nulls of later layers that removed nothing
 
 	// replaces is a flag that Compose sets when it makes one patch from two patches. The flag is true if the node comes
-	// from the second patch, and replaces a value or a null of the first patch. A mapping or list with this flag
-	// replaces the value of the base instead of being merged with it, because the first patch already replaces or
-	// removes this value. If the node is a null, it has removed a value of the first patch, so it is not reported as a
-	// null without effect.
+	// from the second patch, and replaces a value or a null of the first patch. A null that replaces another null keeps
+	// the flag of the other null. A mapping or list with this flag replaces the value of the base instead of being
+	// merged with it, because the first patch already replaces or removes this value. A null with this flag removes a
+	// value of the first patch. Therefore Merge does not report the null as a null without effect, even if the base
+	// does not contain the key.
 	replaces bool
 }
 

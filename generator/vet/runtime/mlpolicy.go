@@ -28,7 +28,7 @@ func unsupportedMPI(p *pass) {
 		p.addProblem(v, "the API server admits an empty name, but Trainer then creates nothing for any TrainJob: write OpenMPI")
 	default:
 		p.addProblem(v, "the API server refuses %s, because Trainer writes host files for Open MPI only: "+
-			"write OpenMPI, and if you use another MPI, convert /etc/mpi/hostfile in the launcher", message.Quote(name))
+			"write OpenMPI for every MPI implementation, and if yours is not Open MPI, convert /etc/mpi/hostfile in the launcher", message.Quote(name))
 	}
 }
 
@@ -44,9 +44,9 @@ func launcherNotANode(p *pass) {
 		"write true, or put everything that nodes need into the runtime")
 }
 
-// rootSSHKeys finds runtimes in which root runs ssh, or in which the SSH keys are in the home folder of root. Trainer
-// mounts the private key with a mode that lets the group read it, at every mount path. If root runs ssh, ssh refuses
-// a key with such a mode.
+// rootSSHKeys finds runtimes in which root runs ssh, or in which the SSH keys are in the home folder of root. At
+// every mount path, Trainer gives the private key a mode that lets the group read the key. If root runs ssh, ssh
+// refuses a key with such a mode.
 func rootSSHKeys(p *pass) {
 	v := p.mpi.get("sshAuthMountPath")
 	shown := message.Quote(v.text())

@@ -14,7 +14,7 @@ import (
 
 // Rules about amounts of resources.
 var (
-	requestOverLimit = problem.Rule{Name: "request-over-limit", Doc: "A TrainJob requests no more than its limits, and for devices exactly the limit"}
+	requestOverLimit = problem.Rule{Name: "request-over-limit", Doc: "The requests of a TrainJob do not exceed its limits, and its requests for devices and huge pages equal the limits"}
 	missingUnit      = problem.Rule{Name: "missing-unit", Doc: "An amount of memory or of ephemeral storage has a unit such as Mi or Gi"}
 )
 
@@ -115,7 +115,7 @@ func amountsIn(job guard.Job, field string) map[string]resource.Quantity {
 // effectiveAmount returns the limit or the request of a resource in a pod of the TrainJob. The argument "own" holds the
 // TrainJob's limits or requests. If "own" does not contain the resource, the result is the amount in the runtime, where
 // the limit and the request of a resource are equal. However, if job.Replaces is set, Trainer ignores the amounts of
-// the runtime. The result "ok" is false if neither "own" nor the runtime contains an amount that applies to the pod.
+// the runtime. The result "ok" is false if no amount is found.
 func effectiveAmount(own map[string]resource.Quantity, job guard.Job, runtime guard.Runtime, name string) (amount resource.Quantity, ok bool) {
 	if amount, ok = own[name]; ok || job.Replaces != "" {
 		return amount, ok

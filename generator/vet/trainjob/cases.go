@@ -72,8 +72,9 @@ func readFile(path string) ([]Case, error) {
 	return r.cases, r.problems.Err()
 }
 
-// TypeErrors reports the values in the TrainJobs of a case that the API server refuses before it evaluates
-// the rules, such as values with a wrong type.
+// TypeErrors reports values that the API server refuses before it evaluates the rules, such as values with
+// a wrong type. TypeErrors reads the submitted TrainJob of the case and, for an update, also the TrainJob
+// before the update.
 func (c Case) TypeErrors(p Platform) problem.List {
 	rules, ok := p.tenants[c.Tenant]
 	if !ok {
@@ -95,12 +96,13 @@ func (c Case) TypeErrors(p Platform) problem.List {
 	return found
 }
 
-// Position returns the position of a field of the case, such as admitted or refused.
+// Position returns the position of a field of the case. The argument "field" is the name of the field, such as
+// "admitted".
 func (c Case) Position(field string) problem.Position { return c.node.Locate(field) }
 
 // Mismatch compares an outcome with the result that the case expects, and describes the difference. The problem
-// has the position of the case's field that does not match, such as admitted. The result "ok" is false if there
-// is no difference.
+// has the position of the case's field that does not match the outcome, such as the field "admitted". The
+// result "ok" is false if there is no difference.
 func (c Case) Mismatch(o cases.Outcome) (p problem.Problem, ok bool) {
 	located := o
 	located.Messages = nil

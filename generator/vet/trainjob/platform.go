@@ -50,7 +50,7 @@ func WithRules(ctx context.Context, p *generator.Pipeline, r generator.Request, 
 	r.Layers = append(slices.Clone(r.Layers), auditLayer(platforms))
 	generated, err = p.Generate(ctx, r)
 	if err != nil {
-		return nil, fmt.Errorf("generating rules that are not enforced: %w", err)
+		return nil, fmt.Errorf("generating the rules for platforms that do not enforce them: %w", err)
 	}
 	audited, err := readAll(generated)
 	if err != nil {

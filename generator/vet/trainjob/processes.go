@@ -54,12 +54,12 @@ func (r runtimeObject) adjustedPods() []map[string]resource.Quantity {
 	return []map[string]resource.Quantity{r.launcher}
 }
 
-// findTooManyProcesses reports a TrainJob that starts more processes on a host with GPUs than the host has GPUs. If the
-// preflight check of the runtime counts CPUs, findTooManyProcesses also compares the number of processes with the
-// number of CPUs. If a node gets too many processes, the preflight check fails. The preflight check does not count the
-// GPUs and CPUs of the launcher. Therefore, a TrainJob with too many processes in the launcher starts, but several
-// processes share a GPU or a CPU. findTooManyProcesses reports nothing if the preflight check of the runtime accepts
-// more processes than GPUs or CPUs.
+// findTooManyProcesses reports a TrainJob that starts too many processes on a host. If the host has GPUs, the number of
+// processes must not exceed the number of GPUs. If the preflight check of the runtime counts CPUs, and the host has a
+// CPU limit, the number of processes must not exceed the number of CPUs. If a node gets too many processes, the
+// preflight check fails. The preflight check does not count the GPUs and CPUs of the launcher. Therefore, if only the
+// launcher gets too many processes, the TrainJob starts, but several processes share a GPU or a CPU. If the preflight
+// check of the runtime lets processes share GPUs and CPUs, findTooManyProcesses reports nothing.
 func findTooManyProcesses(job guard.Job, runtime guard.Runtime, r runtimeObject) []violation {
 	processes := processesOf(job, runtime)
 	if r.oversubscribes || job.UnknownAmounts || processes > runtime.MaxProcPerNode { // another rule checks MaxProcPerNode
@@ -82,8 +82,8 @@ func findTooManyProcesses(job guard.Job, runtime guard.Runtime, r runtimeObject)
 }
 
 // processesOf returns the number of processes on each host, or 0 if the number is unknown. The result is also
-// 0 if the number is 1. With the number 1, Trainer starts one process, or one process for each GPU, so no host
-// gets too many processes.
+// 0 if numProcPerNode is 1. In this case, Trainer starts one process on each host, or one process for each GPU
+// of the host. Therefore no host gets too many processes.
 func processesOf(job guard.Job, runtime guard.Runtime) int64 {
 	n := runtime.NumProcPerNode
 	if job.Processes != nil {
@@ -121,8 +121,8 @@ func hostsOf(job guard.Job, r runtimeObject) []host {
 	return []host{{"each node", true, limitsWith(job, r.node)}, {"the launcher", true, limitsWith(job, r.launcher)}}
 }
 
-// limitsWith returns the limits of a pod to which Trainer applies the amounts of a TrainJob. The argument "own" holds
-// the pod's limits in the runtime.
+// limitsWith returns the limits of a pod to which Trainer applies the amounts of a TrainJob. The argument "own"
+// contains the limits that the training runtime sets for the pod.
 func limitsWith(job guard.Job, own map[string]resource.Quantity) map[string]resource.Quantity {
 	limits := map[string]resource.Quantity{}
 	if job.Replaces == "" {

@@ -144,8 +144,8 @@ func (r *Report) tenantByNamespace(job *document.Node, known []string, environme
 	return "", nil
 }
 
-// failsAnyway lists rules whose violations vet reports as problems even if the cluster does not enforce rules. A
-// TrainJob that breaks such a rule always fails.
+// failsAnyway lists rules whose violations make a TrainJob fail even if the cluster does not enforce rules.
+// Therefore vet reports these violations as problems, and not as notes.
 var failsAnyway = map[guard.Rule]bool{guard.RuleUnreadableHostfile: true}
 
 func (p Platform) vet(job *document.Node, tenant string, rules tenantRules, found *results) {

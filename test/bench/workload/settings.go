@@ -8,7 +8,7 @@ import (
 // catalogueNames lists the entries of trainyard's catalogue of runtimes.
 var catalogueNames = []string{"openmpi-cpu", "horovod", "openmpi-gpu", "intel-mpi", "deepspeed-mpi", "mpich", "horovod-cpu"}
 
-// usesGPUs contains the bases that use GPUs.
+// usesGPUs contains the entries of the catalogue that use GPUs.
 var usesGPUs = map[string]bool{"horovod": true, "openmpi-gpu": true, "deepspeed-mpi": true}
 
 // imageName returns the image of runtime i in a registry. Every fourth image has a digest.

@@ -103,9 +103,9 @@ func newReader(t *testing.T, dir string, level cluster.Level) reader {
 	return r
 }
 
-// usePrograms prepares replacements, so that commands run compiled programs instead of `go run`. The new commands
-// contain environment variables instead of the paths of the programs. doctest.Reader would change these paths,
-// because it replaces /tmp in each command.
+// usePrograms prepares replacements, so that commands run compiled programs instead of `go run`. The paths of the
+// programs can contain /tmp, which doctest.Reader replaces in each command. Therefore, the new commands contain
+// environment variables instead of the paths.
 func (r *reader) usePrograms(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()
