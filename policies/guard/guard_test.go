@@ -291,3 +291,17 @@ func TestExemptRequests(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckReportsLabelsThatAreMappings checks an update that keeps a label whose value is a mapping. No API server stores
+// such a label.
+func TestCheckReportsLabelsThatAreMappings(t *testing.T) {
+	reader, err := ReaderFor("2.3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := submittedJob{metadata: `{name: a, labels: {kueue.x-k8s.io/a: {b: c}}}`}.job(t, "2.3")
+	denials, errs := reader.Check(Request{User: "eve", TrainJob: job, Before: job}, parameters(t, defaultLimits))
+	if len(denials) > 0 || len(errs) != 1 || errs[0].Field != "metadata.labels[kueue.x-k8s.io/a]" {
+		t.Errorf("Check() = %v, %v, want one error about the label", denials, errs)
+	}
+}

@@ -52,7 +52,7 @@ func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList)
 func (r Request) keepsSetting(setting Named) bool {
 	before, now := value{content: r.Before}.get("metadata"), value{content: r.TrainJob}.get("metadata")
 	for _, key := range []string{"labels", "annotations"} {
-		if was, is := before.get(key, setting.Name), now.get(key, setting.Name); is.isSet() && was.content != is.content {
+		if was, is := before.get(key, setting.Name), now.get(key, setting.Name); is.isSet() && !reflect.DeepEqual(was.content, is.content) {
 			return false
 		}
 	}
