@@ -57,8 +57,8 @@ type Definition struct {
 // Rules lists all rules, in the order in which the API server evaluates them.
 func Rules() []Definition {
 	return []Definition{
-		{RuleOversizedJob, "The spec, labels, annotations and owners of a TrainJob may have at most 131072 bytes and 1000 fields in total", oversizedJob},
-		{RuleInvalidQuantity, "A TrainJob may only contain quantities that are cheap to parse", checkDisallowed(RuleInvalidQuantity)},
+		{RuleOversizedJob, "The spec, labels, annotations and owners of a TrainJob may have at most 131072 bytes, 1000 fields and 16 patches in total, and its managedFields at most 131072 bytes", oversizedJob},
+		{RuleInvalidQuantity, "A TrainJob may only contain quantities that are not negative, with at most 15 digits before and 9 after the point, and an exponent of at most 2 digits", checkDisallowed(RuleInvalidQuantity)},
 		{RuleUnlistedRuntime, "A TrainJob may only use runtimes that its tenant lists", unlistedRuntime},
 		{RuleMissingInitializer, "A TrainJob may only configure initializers that its runtime has", withRuntime(missingInitializer)},
 		{RuleJobNameLength, "A TrainJob's name must be short enough for the names of its pods", withRuntime(jobNameLength)},
