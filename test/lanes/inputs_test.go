@@ -219,6 +219,22 @@ func TestProductTestsAreInputs(t *testing.T) {
 	}
 }
 
+// TestInputsContainModules checks that the versions of Go modules are inputs of each lane, because each lane runs Go
+// code. If a lane has embed.go as an input, the CUE module is an input too, because embed.go embeds its file.
+func TestInputsContainModules(t *testing.T) {
+	for _, lane := range All() {
+		if slices.Contains(lane.Inputs, ".") {
+			continue
+		}
+		if !lane.usesModules() {
+			t.Errorf("%s is not an input of the lane %s", moduleFile, lane.Name)
+		}
+		if slices.Contains(lane.Inputs, "embed.go") && !lane.covers("cue.mod") {
+			t.Errorf("cue.mod is not an input of the lane %s", lane.Name)
+		}
+	}
+}
+
 // TestInputsCanBeTooNarrow uses a small module to check the functions walk, covers and packagesOf, which
 // TestInputsCoverImports calls.
 func TestInputsCanBeTooNarrow(t *testing.T) {

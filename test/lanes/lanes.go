@@ -20,16 +20,15 @@ type Lane struct {
 // objects is the list of inputs for lanes that apply generated objects. The list contains
 // bundles/rendered instead of the generator's Go packages. `make test` checks that bundles/rendered
 // equals the generator's output, so every change of the output also changes bundles/rendered.
-var objects = []string{"runtimes", "policies", "schemas", "generator/objects", "bundles/rendered", "api/v1alpha1", "api/message", "test/build", "test/poll", "test/process", "test/repo", "test/upstream", "tools", "go.mod"}
+var objects = []string{"runtimes", "policies", "schemas", "generator/objects", "bundles/rendered", "api/v1alpha1", "api/message", "test/build", "test/poll", "test/process", "test/repo", "test/upstream", "tools", moduleFile}
 
 // pods is the list of inputs for the lanes that run pods. The list contains the folder api, because
 // the tests of these lanes use the package api/jobs to read the states of TrainJobs.
 var pods = append([]string{"api", "test/cluster", "test/images"}, objects...)
 
-// cue lists the file embed.go, and some of the folders from which embed.go embeds CUE files. The list does not
-// contain generator and policies, because every lane that uses the list names these two folders itself. The
-// list does not contain cue.mod either.
-var cue = []string{"embed.go", "runtimes", "schemas", "grafana"}
+// cue lists the module file, the file embed.go, and some of the folders from which embed.go embeds CUE files. The list does
+// not contain generator and policies, because every lane that uses the list names these two folders itself.
+var cue = []string{moduleFile, "embed.go", "cue.mod", "runtimes", "schemas", "grafana"}
 
 // productFolders lists folders with packages of the product. Only the lanes in productLanes run the tests in these
 // folders. Other lanes use the packages, but do not run their tests. Therefore, a change of a test, or of its data,
@@ -148,7 +147,7 @@ func listLanes() []Lane {
 		{"gitops", "the commands of examples/gitops, with real pods", "root", append([]string{"test/gitops", "test/kubeconfig", gitServer, "test/doctest", "examples/gitops", "docs/gitops.md", "controller", "cmd/trainyard-controller", command, internal, "policies", "generator"}, pods...), nil},
 		{"packets", "network policies with real connections", "user namespaces", append([]string{"test/packets", "test/podrunner", controlPlane}, objects...), nil},
 		{"argocd", "the delivery of a platform from Git with Argo CD", "", append([]string{"test/argocd", controlPlane, "test/attack", "test/doctest", "bundles", "docs/argocd.md", "docs/operations.md"}, objects...), []string{"test/argocd/objects"}},
-		{"crash", "the writer of folders, killed or out of memory or disk space", "root", []string{"api/v1alpha1", "bundles", command, "generator/object", "test/crash"}, nil},
+		{"crash", "the writer of folders, killed or out of memory or disk space", "root", []string{moduleFile, "api/v1alpha1", "bundles", command, "generator/object", "test/crash"}, nil},
 		{"race", "the tests of the product's packages, with the race detector", "", append([]string{"bundles", "cmd", "controller", "generator", "policies", "api", "examples", gitServer}, cue...), []string{gitExample, "test/gitserver/cmd"}},
 		{"fuzz", "fuzz tests of the code that reads and writes text", "", append([]string{"generator", "bundles", "policies", "api", internal, "cmd/trainyard-fn", "test/guardtest", "test/repo"}, cue...), nil},
 		{"bench", "the speed of trainyard, compared with kustomize and cue", "a quiet machine", append([]string{"generator", "bundles", "policies", "api", internal, command, "cmd/trainyard-fn", "test/bench"}, cue...), benchTests},
