@@ -89,7 +89,9 @@ func (j *TrainJob) Resource(name corev1.ResourceName, quantity string) *TrainJob
 
 // Limit sets the limit of a resource in the field resourcesPerNode, and removes all other limits and all requests.
 func (j *TrainJob) Limit(name corev1.ResourceName, quantity string) *TrainJob {
-	j.trainer().ResourcesPerNode = &corev1.ResourceRequirements{Limits: corev1.ResourceList{name: resource.MustParse(quantity)}}
+	j.trainer().ResourcesPerNode = &corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{name: resource.MustParse(quantity)},
+	}
 	return j
 }
 

@@ -34,3 +34,15 @@ func ExampleMakeTrainJob() {
 	//     requests:
 	//       cpu: "2"
 }
+
+func ExampleTrainJob_Limit() {
+	job := build.MakeTrainJob("a", "team-a").Limit("nvidia.com/gpu", "1").Resource("cpu", "2").Obj()
+	resources, _ := yaml.Marshal(job.Spec.Trainer.ResourcesPerNode)
+	fmt.Print(string(resources))
+	// Output:
+	// limits:
+	//   cpu: "2"
+	//   nvidia.com/gpu: "1"
+	// requests:
+	//   cpu: "2"
+}
