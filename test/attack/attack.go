@@ -102,7 +102,7 @@ func (a *Attack) Await(t testing.TB, counter *atomic.Int64) {
 	want := counter.Load() + 10
 	poll.Until(t, awaitTimeout, func(context.Context) error {
 		if n := counter.Load(); n < want {
-			return fmt.Errorf("%d refusals, want %d", n, want)
+			return fmt.Errorf("the counter of TrainJobs is %d, want %d", n, want)
 		}
 		return nil
 	})

@@ -17,7 +17,7 @@ metadata:
 spec: {nodes: [1, 2]}
 `
 
-func TestDiffersComparesObjectsNotText(t *testing.T) {
+func TestDescribeDifferenceComparesObjectsNotText(t *testing.T) {
 	cases := map[string]struct {
 		other string
 		equal bool
@@ -36,7 +36,7 @@ func TestDiffersComparesObjectsNotText(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if err := describeDifference(set(t, object), set(t, tc.other)); (err == nil) != tc.equal {
-				t.Errorf("differs() = %v, want equal %v", err, tc.equal)
+				t.Errorf("describeDifference() = %v, want equal %v", err, tc.equal)
 			}
 		})
 	}

@@ -210,7 +210,7 @@ func awaitRefusal(t *testing.T, cp *controlplane.ControlPlane, tenant, runtime, 
 		if (rule == "" && err == nil) || (rule != "" && strings.Contains(message, ": "+rule+": ")) {
 			return nil
 		}
-		return fmt.Errorf("a TrainJob in %s: got %q, want a refusal by rule %q", tenant, message, rule)
+		return fmt.Errorf("a TrainJob in %s: got %s, want a refusal by rule %q (admission if the rule is empty)", tenant, fmt.Sprint(err), rule)
 	})
 }
 

@@ -163,7 +163,7 @@ func TestUnsupportedFeaturesAreDocumented(t *testing.T) {
 	for delivery, features := range unsupported {
 		for kind := range features.Kinds {
 			if !strings.Contains(string(shippedDashboards(t).texts["queueing"]), `"type": "`+kind+`"`) {
-				t.Errorf("%s leaves out panels of type %s, which no dashboard uses: remove this type", delivery, kind)
+				t.Errorf("%s leaves out panels of type %s, which the dashboard \"queueing\" does not use: remove this type, or add such a panel", delivery, kind)
 			}
 		}
 		maps.Copy(features.Kinds, features.Others)
