@@ -10,7 +10,9 @@ type Bundle struct {
 	Delivery    object.Delivery
 }
 
-// uniqueName returns a name that is unique even if one instance of Argo CD delivers several platforms or environments.
+// uniqueName returns a name for one instance of Argo CD that delivers several platforms or environments. The name is not
+// always unique: the environment "b" of the platform "a" has the same name as a platform "a-b" without environments.
+// docs/argocd.md tells users to avoid this. Another name would rename the Applications of existing users.
 func (b Bundle) uniqueName() string {
 	if b.Environment == "" {
 		return b.Platform
