@@ -58,7 +58,7 @@ func (p *Plan) linkUnknown(ctx context.Context, s *staging) error {
 			return rootCause(ctx.Err())
 		}
 		if err := p.link(s, name); err != nil {
-			return fmt.Errorf("keeping the unknown file %s with a hard link failed: %w: move the file away, or write to another folder", name, rootCause(err))
+			return fmt.Errorf("cannot keep the unknown file %s: creating a hard link to it failed: %w: move the file away, or write to another folder", name, rootCause(err))
 		}
 	}
 	return nil

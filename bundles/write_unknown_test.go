@@ -119,11 +119,11 @@ func TestNoHardLinks(t *testing.T) {
 		"an unchanged file": {err: syscall.EPERM},
 		"an unknown file": {
 			before: does(edit("own/notes")), err: syscall.EPERM,
-			want: "keeping the unknown file own/notes with a hard link failed: operation not permitted: move the file away, or write to another folder; nothing was changed",
+			want: "cannot keep the unknown file own/notes: creating a hard link to it failed: operation not permitted: move the file away, or write to another folder; nothing was changed",
 		},
 		"an unknown file in a mount": {
 			before: does(edit("own/notes")), err: syscall.EXDEV,
-			want: "keeping the unknown file own/notes with a hard link failed: invalid cross-device link: move the file away, or write to another folder; nothing was changed",
+			want: "cannot keep the unknown file own/notes: creating a hard link to it failed: invalid cross-device link: move the file away, or write to another folder; nothing was changed",
 		},
 		"an unchanged file in a mount": {err: syscall.EXDEV, want: "b: is in a mounted folder, which cannot be replaced: unmount this folder, or write to a folder inside the mounted folder; nothing was changed"},
 	}

@@ -207,9 +207,9 @@ func TestMounts(t *testing.T) {
 		"the folder is a disk":                {at: ".", want: "namespaces/team-00/runtime-0000.yaml: is in a mounted folder, which cannot be replaced: unmount this folder, or write to a folder inside the mounted folder; nothing was changed"},
 		"the folder is mounted from its disk": {at: ".", bind: true, want: "namespaces/team-00/runtime-0000.yaml: is in a mounted folder, which cannot be replaced: unmount this folder, or write to a folder inside the mounted folder; nothing was changed"},
 		"a disk in it":                        {at: "namespaces", want: "namespaces/team-00/runtime-0000.yaml: is in a mounted folder, which cannot be replaced: unmount this folder, or write to a folder inside the mounted folder; nothing was changed"},
-		"a disk with unknown files":           {at: "own", keep: true, want: "keeping the unknown file own/file with a hard link failed: invalid cross-device link: move the file away, or write to another folder; nothing was changed"},
+		"a disk with unknown files":           {at: "own", keep: true, want: "cannot keep the unknown file own/file: creating a hard link to it failed: invalid cross-device link: move the file away, or write to another folder; nothing was changed"},
 		"unknown files mounted from its disk": {
-			at: "own", bind: true, keep: true, want: "keeping the unknown file own/file with a hard link failed: invalid cross-device link: move the file away, or write to another folder; nothing was changed",
+			at: "own", bind: true, keep: true, want: "cannot keep the unknown file own/file: creating a hard link to it failed: invalid cross-device link: move the file away, or write to another folder; nothing was changed",
 		},
 	}
 	for name, tc := range cases {

@@ -211,7 +211,7 @@ func (k *parsed) compare(file string) error {
 	same := slices.Equal(read.Resources, paths(k.resources)) && slices.Equal(read.Components, paths(k.components)) &&
 		slices.Equal(patchFiles, pathsOfPatches(k.patchFiles)) && slices.Equal(inline, k.inline)
 	if !same {
-		return fmt.Errorf("%s: kustomize and the controller read different paths or patches from this file: write each path and patch as a string", file)
+		return fmt.Errorf("%s: kustomize and the controller disagree about a path or patch in this file: write each path and each patch as a string", file)
 	}
 	return nil
 }
@@ -261,7 +261,7 @@ func (k *parsed) addPatches(file string, items []*yaml.Node) error {
 		path, inline := valueOf(item, "path"), valueOf(item, "patch")
 		hasPath, hasInline := path != nil && path.Value != "", inline != nil && inline.Value != ""
 		if hasPath == hasInline {
-			return fmt.Errorf("%s:%d: each item of the list patches needs either the field path or the field patch", file, item.Line)
+			return fmt.Errorf("%s:%d: patches: want exactly one of the fields path and patch in each item", file, item.Line)
 		}
 		if hasPath {
 			k.patchFiles = append(k.patchFiles, patchFile{reference{path.Value, path.Line}, single})
