@@ -146,12 +146,17 @@ func (f *Fetcher) exchange(ctx context.Context, server remote, r Request) (Resul
 	if result.Commit == r.Known {
 		return result, nil
 	}
+	if err := f.verifyHistory(ctx, server, list, r, selected); err != nil {
+		return Result{}, err
+	}
 	downloaded, err := f.download(ctx, server, list, selected)
 	if err != nil {
 		return Result{}, err
 	}
-	if err := f.verify(ctx, server, list, r, downloaded); err != nil {
-		return Result{}, err
+	if r.Keys != nil {
+		if err := verify(r.Keys, downloaded); err != nil {
+			return Result{}, err
+		}
 	}
 	result.Files, err = newTree(downloaded.all, downloaded.commit.tree)
 	return result, err
@@ -172,7 +177,7 @@ func (f *Fetcher) download(ctx context.Context, server remote, list *packp.AdvRe
 	if err != nil {
 		return d, err
 	}
-	if d.all, err = readPack(pack, f.options.Limits); err != nil {
+	if d.all, err = readPack(pack, "commit", f.options.Limits); err != nil {
 		return d, err
 	}
 	if d.tag, err = d.all.follow(selected); err != nil {
@@ -207,32 +212,33 @@ func (o objects) follow(selected target) (first *tag, err error) {
 	return first, nil
 }
 
-// verify checks the conditions of spec.verify.
-func (f *Fetcher) verify(ctx context.Context, server remote, list *packp.AdvRefs, r Request, d download) error {
-	if r.Keys != nil {
-		keys, err := readKeys(r.Keys)
-		if err != nil {
-			return err
-		}
-		if err := verifySignature(keys, d); err != nil {
-			return err
-		}
+// verify checks the signature of a commit, as spec.verify.secretRef requires.
+func verify(rings map[string][]byte, d download) error {
+	keys, err := readKeys(rings)
+	if err != nil {
+		return err
 	}
-	if r.Ancestor == "" || r.Ancestor == d.selected.commit.String() {
+	return verifySignature(keys, d)
+}
+
+// verifyHistory checks the condition spec.verify.linearHistory. It must run before the download of the commit, so that the
+// history and the files of the commit are not in memory at the same time: each of them can reach Limits.Inflated.
+func (f *Fetcher) verifyHistory(ctx context.Context, server remote, list *packp.AdvRefs, r Request, selected target) error {
+	if r.Ancestor == "" || r.Ancestor == selected.commit.String() {
 		return nil
 	}
 	ancestor := plumbing.NewHash(r.Ancestor)
-	pack, err := requestHistory(ctx, server, list, ancestor, d.selected.object)
+	pack, err := requestHistory(ctx, server, list, ancestor, selected.object)
 	if err != nil {
 		return err
 	}
-	history, err := readPack(pack, f.options.Limits)
+	history, err := readPack(pack, "history after commit "+r.Ancestor, f.options.Limits)
 	if err != nil {
 		return err
 	}
-	isLinear, err := descends(history, d.selected.commit, ancestor)
+	isLinear, err := descends(history, selected.commit, ancestor)
 	if err == nil && !isLinear {
-		err = verifyErrorf("spec.verify.linearHistory: commit %s does not descend from commit %s, which was fetched last: the branch was changed by a forced push, or leads to an older commit", d.selected.commit, ancestor)
+		err = verifyErrorf("spec.verify.linearHistory: commit %s does not descend from commit %s, which was fetched last: the branch was changed by a forced push, or leads to an older commit", selected.commit, ancestor)
 	}
 	return err
 }

@@ -37,6 +37,7 @@ func (o objects) get(hash plumbing.Hash, kind plumbing.ObjectType) ([]byte, erro
 // packReader reads the objects of a pack.
 type packReader struct {
 	scanner  *packfile.Scanner
+	content  string
 	limits   Limits
 	inflated int64
 	byOffset map[int64]object
@@ -44,15 +45,16 @@ type packReader struct {
 }
 
 // readPack reads a pack. readPack checks the declared size of each object before it reads the object, because a few
-// bytes can inflate to a large object.
-func readPack(r io.Reader, limits Limits) (objects, error) {
-	p := &packReader{packfile.NewScanner(r), limits, 0, map[int64]object{}, objects{}}
+// bytes can inflate to a large object. The argument "content" is what the pack contains, such as "commit". Error messages
+// contain it.
+func readPack(r io.Reader, content string, limits Limits) (objects, error) {
+	p := &packReader{packfile.NewScanner(r), content, limits, 0, map[int64]object{}, objects{}}
 	_, count, err := p.scanner.Header()
 	if err != nil {
 		return nil, describePack(err)
 	}
 	if int64(count) > int64(limits.Objects) {
-		return nil, fmt.Errorf("the commit has %d files and folders, want at most %d", count, limits.Objects)
+		return nil, fmt.Errorf("the %s has %d Git objects (files, folders and commits), want at most %d", content, count, limits.Objects)
 	}
 	for range count {
 		if err := p.readObject(); err != nil {
@@ -140,10 +142,10 @@ func (p *packReader) patch(base object, exists bool, delta []byte) (object, erro
 // returns an error if a limit is exceeded.
 func (p *packReader) count(size64 int64) error {
 	if size64 < 0 || size64 > p.limits.Object {
-		return fmt.Errorf("a file or folder of the commit is larger than %s", size(p.limits.Object))
+		return fmt.Errorf("a file or folder of the %s is larger than %s", p.content, size(p.limits.Object))
 	}
 	if p.inflated += size64; p.inflated > p.limits.Inflated {
-		return fmt.Errorf("the files and folders of the commit are together larger than %s", size(p.limits.Inflated))
+		return fmt.Errorf("the files and folders of the %s are together larger than %s", p.content, size(p.limits.Inflated))
 	}
 	return nil
 }

@@ -313,3 +313,32 @@ func TestHistoryWithoutFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestHistoryBeforeFiles checks that the files of a commit are not downloaded if the commit does not descend from the
+// commit that was fetched last. It also checks that a message about a large history does not call it a commit.
+func TestHistoryBeforeFiles(t *testing.T) {
+	s := gitserver.New(t)
+	r, first := newRepository(t, s)
+	for _, text := range []string{"1", "2", "3"} {
+		commitFiles(t, r, map[string]string{"README.md": text})
+	}
+	unknown := strings.Repeat("ab", 20)
+	for name, tc := range map[string]struct {
+		limits         Limits
+		ancestor, want string
+	}{
+		"a forced push":   {Limits{}, unknown, " does not descend from commit " + unknown + ", "},
+		"a large history": {Limits{Objects: 8}, first, "the history after commit " + first + " has 9 Git objects (files, folders and commits), want at most 8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := s.Packs()
+			_, err := newFetcher(t, tc.limits, s.HTTP(r.Name)).Fetch(t.Context(), Request{URL: s.HTTP(r.Name), Ancestor: tc.ancestor})
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %s", err, tc.want)
+			}
+			if packs := s.Packs() - before; packs != 1 {
+				t.Errorf("the server sent %d packs, want 1", packs)
+			}
+		})
+	}
+}
