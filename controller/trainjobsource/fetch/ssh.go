@@ -62,7 +62,16 @@ func newSSHRemote(ctx context.Context, a address, c credentials, d dialer, folde
 		_ = conn.Close() // the library closes it too
 		return nil, describeHandshake(err, a)
 	}
-	return &sshRemote{client: client, stop: stop, command: uploadPack + " '" + a.path + "'"}, nil
+	return &sshRemote{client: client, stop: stop, command: uploadCommand(a.path)}, nil
+}
+
+// uploadCommand returns the command that runs git-upload-pack on the server. Like git, uploadCommand removes the slash
+// before a tilde, because only a path that begins with a tilde is relative to a home folder.
+func uploadCommand(path string) string {
+	if strings.HasPrefix(path, "/~") {
+		path = path[1:]
+	}
+	return uploadPack + " '" + path + "'"
 }
 
 // handshake does the SSH handshake. The SSH handshake fails if it takes longer than the argument

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -117,6 +118,28 @@ func TestIdentities(t *testing.T) {
 			wantConfigError(t, err, "fetching ssh://"+host+"/jobs.git: "+tc.want)
 			wantNoCanary(t, err)
 		})
+	}
+}
+
+// TestUploadCommand checks the commands against the commands that git itself runs.
+func TestUploadCommand(t *testing.T) {
+	for url, want := range map[string]string{
+		"ssh://git.example.com/jobs.git":       "git-upload-pack '/jobs.git'",
+		"ssh://git.example.com/~/jobs.git":     "git-upload-pack '~/jobs.git'",
+		"ssh://git.example.com/~team/jobs.git": "git-upload-pack '~team/jobs.git'",
+		"ssh://git.example.com/a/~team/jobs":   "git-upload-pack '/a/~team/jobs'",
+	} {
+		git := exec.CommandContext(t.Context(), "git", "ls-remote", url)
+		git.Env = append(os.Environ(), "GIT_SSH_VARIANT=simple", "GIT_SSH_COMMAND=f() { echo \"$2\" >&2; exit 1; }; f")
+		output, _ := git.CombinedOutput() // git fails, because the command in GIT_SSH_COMMAND only prints the command
+		if first, _, _ := strings.Cut(string(output), "\n"); first != want {
+			t.Fatalf("git runs %q, want %q", output, want)
+		}
+		a, err := parseAddress(url)
+		check(t, err)
+		if got := uploadCommand(a.path); got != want {
+			t.Errorf("%s: got %q, want %q", url, got, want)
+		}
 	}
 }
 
