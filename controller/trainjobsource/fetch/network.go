@@ -30,10 +30,13 @@ type Network struct {
 // Git servers have a private address. The list also lacks loopback, link-local and multicast addresses,
 // because Network.allows refuses them with methods of netip.Addr.
 var refused = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"),          // on Linux, this machine
-	netip.MustParsePrefix("255.255.255.255/32"), // broadcast
-	netip.MustParsePrefix("fd00:ec2::254/128"),  // credentials on AWS
-	netip.MustParsePrefix("100.100.100.200/32"), // credentials on Alibaba Cloud
+	netip.MustParsePrefix("0.0.0.0/8"),              // on Linux, this machine
+	netip.MustParsePrefix("255.255.255.255/32"),     // broadcast
+	netip.MustParsePrefix("fd00:ec2::254/128"),      // credentials on AWS
+	netip.MustParsePrefix("fd00:ec2::23/128"),       // credentials of pods on AWS
+	netip.MustParsePrefix("fd20:ce::254/128"),       // credentials on Google Cloud
+	netip.MustParsePrefix("fd00:c1::a9fe:a9fe/128"), // credentials on Oracle Cloud
+	netip.MustParsePrefix("100.100.100.200/32"),     // credentials on Alibaba Cloud
 }
 
 // embedded contains the prefixes of IPv6 addresses that embed an IPv4 address in their last four bytes.

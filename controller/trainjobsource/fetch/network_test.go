@@ -93,6 +93,7 @@ func TestA7Addresses(t *testing.T) {
 		"93.184.216.34": true, "10.0.0.1": true, "192.168.1.1": true, "2001:db8::1": true, "fd12::1": true,
 		"127.0.0.1": false, "127.9.9.9": false, "::1": false, "0.0.0.0": false, "0.1.2.3": false, "::": false,
 		"169.254.169.254": false, "fe80::1": false, "fe80::1%eth0": false, "fd00:ec2::254": false, "100.100.100.200": false,
+		"fd00:ec2::23": false, "fd20:ce::254": false, "fd00:c1::a9fe:a9fe": false,
 		"224.0.0.1": false, "ff02::1": false, "255.255.255.255": false,
 		"::ffff:127.0.0.1": false, "::ffff:169.254.169.254": false, "64:ff9b::a9fe:a9fe": false, "64:ff9b::5db8:d822": true, "::127.0.0.1": false,
 		"127.0.0.2": true, "::ffff:127.0.0.2": true, "10.96.0.1": false, "10.111.0.1": false, "10.96.0.7": true, "64:ff9b::a60:1": false,
