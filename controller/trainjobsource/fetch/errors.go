@@ -2,12 +2,14 @@ package fetch
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/trainyard/trainyard/api/message"
@@ -61,14 +63,17 @@ func describe(ctx context.Context, err error, where string, received *budget, se
 }
 
 // stable returns the text of a network error without the parts that differ at each attempt, such as the local port of a
-// connection. If the text were different at each attempt, the status of the TrainJobSource would also change at each
-// attempt.
+// connection, or the current time. If the text were different at each attempt, the status of the TrainJobSource would also
+// change at each attempt.
 func stable(err error) string {
 	if withURL := (*url.Error)(nil); errors.As(err, &withURL) {
 		err = withURL.Err // the message already names the URL
 	}
-	name, connection := (*net.DNSError)(nil), (*net.OpError)(nil)
+	name, connection, certificate := (*net.DNSError)(nil), (*net.OpError)(nil), x509.CertificateInvalidError{}
 	switch {
+	case errors.As(err, &certificate) && certificate.Reason == x509.Expired: // the usual text contains the current time
+		from, to := certificate.Cert.NotBefore.UTC(), certificate.Cert.NotAfter.UTC()
+		return fmt.Sprintf("the server's certificate is valid only from %s to %s", from.Format(time.RFC3339), to.Format(time.RFC3339))
 	case errors.As(err, &name) && name.IsNotFound:
 		return "the name " + name.Name + " does not exist"
 	case errors.As(err, &name):

@@ -1,12 +1,23 @@
 package fetch
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
+	"io"
+	"log"
+	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -150,5 +161,30 @@ func TestNames(t *testing.T) {
 	want := []string{"fetching https://git.invalid/jobs.git: the name git.invalid does not exist", "fetching https://git.invalid/jobs.git: the name git.invalid cannot be resolved at the moment"}
 	if err == nil || (err.Error() != want[0] && err.Error() != want[1]) {
 		t.Errorf("got %v, want %q or, without a name server, %q", err, want[0], want[1])
+	}
+}
+
+// TestExpiredCertificate: the message about an expired certificate must not contain the current time, because the status of
+// the TrainJobSource would then change at each attempt.
+func TestExpiredCertificate(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	check(t, err)
+	server := &x509.Certificate{
+		SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC), NotAfter: time.Date(2021, 1, 2, 3, 4, 5, 0, time.UTC),
+	}
+	text, err := x509.CreateCertificate(rand.Reader, server, server, &key.PublicKey, key)
+	check(t, err)
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{text}, PrivateKey: key}}, MinVersion: tls.VersionTLS12}
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	url := s.URL + "/jobs"
+	authority := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: text}))
+	_, err = newFetcher(t, Limits{}).Fetch(t.Context(), Request{URL: url, Secret: values("ca.crt", authority), SecretHosts: hostOf(t, url)})
+	want := "fetching " + url + ": the server's certificate is valid only from 2020-01-02T03:04:05Z to 2021-01-02T03:04:05Z"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
