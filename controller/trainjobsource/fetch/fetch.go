@@ -116,7 +116,7 @@ func (f *Fetcher) connect(ctx context.Context, a address, r Request, received *b
 	}
 	d := dialer{f.options.Network, received}
 	if a.scheme == "ssh" {
-		server, err := newSSHRemote(ctx, a, c, d, f.options.Folder, f.options.Limits.Answer)
+		server, err := newSSHRemote(ctx, a, c, d, f.options.Folder, f.options.Limits)
 		if err != nil {
 			return nil, err
 		}
@@ -132,9 +132,7 @@ func (f *Fetcher) exchange(ctx context.Context, server remote, r Request) (Resul
 	if err != nil {
 		return Result{}, err
 	}
-	limit := f.options.Limits.Refs
-	tooLong := fmt.Errorf("the server's list of branches and tags is larger than %s", size(limit))
-	list, err := readAdvertisement(&limitedReader{stream, limit, tooLong})
+	list, err := readAdvertisement(stream, f.options.Limits.Refs)
 	if err != nil {
 		return Result{}, err
 	}

@@ -25,10 +25,11 @@ type remote interface {
 	close()
 }
 
-// readAdvertisement parses the server's list of branches and tags.
-func readAdvertisement(r io.Reader) (*packp.AdvRefs, error) {
+// readAdvertisement parses the server's list of branches and tags. The list may have at most "limit" bytes.
+func readAdvertisement(r io.Reader, limit int64) (*packp.AdvRefs, error) {
 	list := packp.NewAdvRefs()
-	err := list.Decode(r)
+	tooLong := fmt.Errorf("the server's list of branches and tags is larger than %s", size(limit))
+	err := list.Decode(&limitedReader{r, limit, tooLong})
 	switch format := list.Capabilities.Get(capability.ObjectFormat); {
 	case errors.Is(err, packp.ErrEmptyAdvRefs):
 		return nil, configErrorf("the repository is empty")

@@ -24,6 +24,7 @@ type sshRemote struct {
 	client  *ssh.Client
 	stop    func() bool // undoes the context.AfterFunc that closes the connection
 	command string
+	refs    int64       // Limits.Refs
 	session *sshSession // nil before the first session, and after a session was used
 }
 
@@ -36,7 +37,7 @@ type sshSession struct {
 }
 
 // newSSHRemote connects to the server, checks its host key, and authenticates.
-func newSSHRemote(ctx context.Context, a address, c credentials, d dialer, folder string, answer time.Duration) (*sshRemote, error) {
+func newSSHRemote(ctx context.Context, a address, c credentials, d dialer, folder string, limits Limits) (*sshRemote, error) {
 	hosts, err := readKnownHosts(folder, c.knownHosts)
 	if err != nil {
 		return nil, err
@@ -56,13 +57,13 @@ func newSSHRemote(ctx context.Context, a address, c credentials, d dialer, folde
 		HostKeyCallback:   hosts.HostKeyCallback(),
 		HostKeyAlgorithms: algorithms,
 	}
-	client, err := handshake(conn, a, config, answer)
+	client, err := handshake(conn, a, config, limits.Answer)
 	if err != nil {
 		stop()
 		_ = conn.Close() // the library closes it too
 		return nil, describeHandshake(err, a)
 	}
-	return &sshRemote{client: client, stop: stop, command: uploadCommand(a.path)}, nil
+	return &sshRemote{client: client, stop: stop, command: uploadCommand(a.path), refs: limits.Refs}, nil
 }
 
 // uploadCommand returns the command that runs git-upload-pack on the server. Like git, uploadCommand removes the slash
@@ -159,7 +160,7 @@ func (s *sshRemote) exchange(ctx context.Context, message []byte) (io.Reader, er
 		if err != nil {
 			return nil, err
 		}
-		if _, err := readAdvertisement(again); err != nil {
+		if _, err := readAdvertisement(again, s.refs); err != nil {
 			return nil, err
 		}
 	}

@@ -121,6 +121,25 @@ func TestIdentities(t *testing.T) {
 	}
 }
 
+// TestRefsOfSecondSession: a second session also begins with the server's list of branches and tags, and the limit also
+// applies to this list. The method "exchange" starts such a session if no session is open.
+func TestRefsOfSecondSession(t *testing.T) {
+	s := gitserver.New(t)
+	r, _ := newRepository(t, s)
+	a, err := parseAddress(s.SSH(r.Name))
+	check(t, err)
+	c, err := readSSHCredentials(values("identity", string(s.Identity()), "known_hosts", string(s.KnownHosts())))
+	check(t, err)
+	d := dialer{Network{Allow: loopback}, &budget{limit: DefaultLimits.Received}}
+	server, err := newSSHRemote(t.Context(), a, c, d, t.TempDir(), Limits{Refs: 100, Answer: DefaultLimits.Answer})
+	check(t, err)
+	t.Cleanup(server.close)
+	const want = "the server's list of branches and tags is larger than 100 bytes"
+	if _, err := server.exchange(t.Context(), []byte("0000")); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 // TestUploadCommand checks the commands against the commands that git itself runs.
 func TestUploadCommand(t *testing.T) {
 	for url, want := range map[string]string{
