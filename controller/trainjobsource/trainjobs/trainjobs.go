@@ -80,15 +80,22 @@ func orEmpty(values map[string]string) map[string]string {
 // users change this field to queue or stop a TrainJob. The defaults are those of
 // pkg/apis/trainer/v1alpha1/trainjob_types.go in Trainer 2.1 to 2.3.
 func withDefaults(inGit *unstructured.Unstructured) map[string]any {
-	spec, _, _ := unstructured.NestedMap(inGit.Object, "spec") // a copy
-	if spec == nil {
-		spec = map[string]any{}
-	}
+	spec := copySpec(inGit)
 	delete(spec, "suspend")
 	setDefault(spec, "managedBy", v1alpha1.TrainJobController)
 	if runtime, ok := spec["runtimeRef"].(map[string]any); ok {
 		setDefault(runtime, "apiGroup", v1alpha1.TrainerGroup)
 		setDefault(runtime, "kind", trainer.ClusterTrainingRuntimeKind)
+	}
+	return spec
+}
+
+// copySpec returns a copy of the spec of a TrainJob in Git. For a missing spec, the copy is empty, and the API server
+// says which fields are missing.
+func copySpec(inGit *unstructured.Unstructured) map[string]any {
+	spec, _, _ := unstructured.NestedMap(inGit.Object, "spec") // package decode has checked the type
+	if spec == nil {
+		return map[string]any{}
 	}
 	return spec
 }
@@ -128,10 +135,7 @@ func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run p
 	if err != nil {
 		return nil, fmt.Errorf("TrainJob %s: %w", inGit.GetName(), err)
 	}
-	spec, _, err := unstructured.NestedMap(inGit.Object, "spec")
-	if err != nil {
-		return nil, fmt.Errorf("TrainJob %s: %w", inGit.GetName(), err)
-	}
+	spec := copySpec(inGit)
 	if live != nil {
 		copyLive(spec, "suspend", live.Spec.Suspend)
 		copyLive(spec, "managedBy", live.Spec.ManagedBy)

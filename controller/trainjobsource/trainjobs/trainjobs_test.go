@@ -136,6 +136,22 @@ func TestSuspendIsWrittenOnce(t *testing.T) {
 	}
 }
 
+// TestMissingSpec checks that a TrainJob without a spec causes neither an error nor a panic. The API server refuses such a
+// TrainJob with a clear message. A TrainJob in the cluster can have the version of such a job, if a user has written the
+// annotation of the version.
+func TestMissingSpec(t *testing.T) {
+	for _, text := range []string{"metadata: {name: bert}", "metadata: {name: bert}\nspec:"} {
+		for _, live := range []*trainer.TrainJob{nil, {Spec: trainer.TrainJobSpec{Suspend: new(true)}}} {
+			object, err := Object("jobs", inGit(t, text), plan.Job{Name: "bert"}, plan.Run{Name: "bert"}, live)
+			if err != nil {
+				t.Errorf("%q: %v", text, err)
+			} else if _, isMapping := object.Object["spec"].(map[string]any); !isMapping {
+				t.Errorf("%q: the spec is %v, want a mapping", text, object.Object["spec"])
+			}
+		}
+	}
+}
+
 func TestPhases(t *testing.T) {
 	ended := metav1.NewTime(time.Unix(1_800_000_000, 0))
 	for condition, want := range map[string]plan.TrainJob{
