@@ -76,41 +76,37 @@ func demandOf(c *capacity.Result, job guard.Job, unlimited bool) (demand sizing.
 		nodes = int(*job.Nodes)
 	}
 	demand.MaxNodes = nodes
-	if own := requestsOf(job); len(own) > 0 {
-		demand.Launcher = applyRequests(demand.Launcher, own, job.Replaces != "")
-		if demand.LauncherIsNode { // otherwise, Trainer applies the requests of a TrainJob only to the launcher
-			demand.Node = applyRequests(demand.Node, own, job.Replaces != "")
-		}
+	demand.Launcher = applyRequests(demand.Launcher, job)
+	if demand.LauncherIsNode { // otherwise, Trainer applies the requests of a TrainJob only to the launcher
+		demand.Node = applyRequests(demand.Node, job)
 	}
 	return demand, nodes, true
 }
 
-// requestsOf returns the requests that a TrainJob sets. If the TrainJob's resources replace all resources of the runtime,
-// a limit without a request also counts as the request, as in Kubernetes. If Trainer merges the resources instead, such a
-// limit does not count, because Trainer does not change the request of the runtime.
-func requestsOf(job guard.Job) map[string]resource.Quantity {
-	requests := map[string]resource.Quantity{}
-	if job.Replaces != "" {
-		maps.Copy(requests, job.Limits)
-	}
-	maps.Copy(requests, job.Requests)
-	return requests
-}
-
 // applyRequests returns the requests of a pod of a TrainJob. The argument "of" contains the pod's requests in the runtime.
-// The argument "own" contains the requests that the TrainJob sets. If the argument "replaceAll" is true, the requests of
-// the TrainJob replace all requests of the runtime. Otherwise, they replace only requests for the same resources.
-func applyRequests(of sizing.Amounts, own map[string]resource.Quantity, replaceAll bool) sizing.Amounts {
+// If job.Replaces is set, the resources of the TrainJob replace all requests of the runtime. Otherwise, Trainer merges the
+// resources, and the requests of the TrainJob replace only requests for the same resources. In both cases, a limit counts
+// as the request for its resource if there is no other request, as in Kubernetes.
+func applyRequests(of sizing.Amounts, job guard.Job) sizing.Amounts {
 	amounts := maps.Clone(of)
-	if replaceAll {
+	if job.Replaces != "" {
 		amounts = sizing.Amounts{"pods": of["pods"]}
 	}
-	for name, quantity := range own {
-		if name == "cpu" {
-			amounts[name] = quantity.MilliValue()
-		} else {
-			amounts[name] = quantity.Value()
+	for name, limit := range job.Limits {
+		if _, requested := amounts[name]; !requested {
+			amounts[name] = amountOf(name, limit)
 		}
 	}
+	for name, request := range job.Requests {
+		amounts[name] = amountOf(name, request)
+	}
 	return amounts
+}
+
+// amountOf returns a quantity as an integer: thousandths of a CPU for the resource "cpu", and whole units otherwise.
+func amountOf(name string, quantity resource.Quantity) int64 {
+	if name == "cpu" {
+		return quantity.MilliValue()
+	}
+	return quantity.Value()
 }
