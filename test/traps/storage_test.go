@@ -115,15 +115,18 @@ func TestInitializersRunFirst(t *testing.T) {
 }
 
 // TestReferencesComeLast: a variable with a reference such as $(NAME) must come after the referenced variable. The
-// kubelet expands $(NAME) in a variable only if the variable NAME comes earlier in the list of variables.
+// kubelet expands $(NAME) in a variable only if the variable NAME comes earlier in the list of variables. The text
+// $$(NAME) is not a reference.
 func TestReferencesComeLast(t *testing.T) {
-	for role, j := range roleJobs(t, generateRuntime(t, "", `env: {A: "$(Z)/a", Z: z}`)) {
-		at := map[string]int{}
-		for i, v := range main(j).Env {
-			at[v.Name] = i
-		}
-		if at["A"] < at["Z"] {
-			t.Errorf("%s: variable A at position %d refers to Z at position %d, want Z first", role, at["A"], at["Z"])
+	for _, value := range []string{"z", "$$(HOME)", "$$$$(HOME)", "a $$", "$A"} {
+		for role, j := range roleJobs(t, generateRuntime(t, "", `env: {A: "$(Z)/a", Z: "`+value+`"}`)) {
+			at := map[string]int{}
+			for i, v := range main(j).Env {
+				at[v.Name] = i
+			}
+			if at["A"] < at["Z"] {
+				t.Errorf("%s: variable A at position %d refers to Z: %s at position %d, want Z first", role, at["A"], value, at["Z"])
+			}
 		}
 	}
 }
