@@ -63,7 +63,7 @@ func TestWritingDefaultsChangesNothing(t *testing.T) {
 	}
 	for _, f := range fields {
 		if f.Default != nil && !written[f.Path] {
-			t.Errorf("%s: no document in plain contains the mapping of this field: add the mapping to one of them", f.Path)
+			t.Errorf("%s: no document in shortDocuments contains the mapping of this field: add the mapping to one of them", f.Path)
 		}
 	}
 	if len(written) < 30 {
