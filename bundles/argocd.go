@@ -56,8 +56,8 @@ func (argocd) Render(ctx context.Context, b Bundle) (Tree, error) {
 	return NewTree(files...)
 }
 
-// defaultArgoCDNamespace is the usual namespace of Argo CD. The map has the key true for OpenShift, and the key false
-// for all other clusters.
+// defaultArgoCDNamespace contains the usual namespaces of Argo CD on OpenShift (key true) and on all other clusters
+// (key false).
 var defaultArgoCDNamespace = map[bool]string{true: "openshift-gitops", false: "argocd"}
 
 type argocdWriter struct {
@@ -102,7 +102,8 @@ func (a argocdWriter) resource(kind, name string, annotations map[string]string,
 	return newObject("argoproj.io/v1alpha1", kind, metadata, fields{"spec": spec})
 }
 
-// newObject returns a Kubernetes object that a format adds to the generated objects, such as an Application of Argo CD.
+// newObject returns a Kubernetes object that belongs to a format and not to the platform, such as an Application of
+// Argo CD.
 func newObject(apiVersion, kind string, metadata, content fields) fields {
 	o := fields{"apiVersion": apiVersion, "kind": kind, "metadata": metadata}
 	maps.Copy(o, content)

@@ -36,8 +36,8 @@ var openShiftNamespaces = []string{
 // platformDestinations allows all namespaces except the namespaces of Argo CD and of the cluster's own software. Everybody
 // who can write to the platform's repository can add RoleBindings to the allowed namespaces. The other namespaces are
 // forbidden, because a RoleBinding there would let an attacker control Argo CD or the cluster. If the namespace of a
-// destination begins with an exclamation mark, Argo CD forbids this namespace in all clusters. Therefore each forbidden
-// namespace needs only one destination, and not one for each cluster.
+// destination begins with an exclamation mark, Argo CD forbids this namespace in all clusters, even if the destination
+// names only one cluster. Therefore one destination for each forbidden namespace is enough.
 func (a argocdWriter) platformDestinations() []fields {
 	forbidden := []string{a.Namespace, "kube-*"}
 	if a.Delivery.Target.OpenShift {

@@ -10,9 +10,11 @@ type Bundle struct {
 	Delivery    object.Delivery
 }
 
-// uniqueName returns a name for one instance of Argo CD that delivers several platforms or environments. The name is not
-// always unique: the environment "b" of the platform "a" has the same name as a platform "a-b" without environments.
-// docs/argocd.md tells users to avoid this. Another name would rename the Applications of existing users.
+// uniqueName returns the bundle's name, for example for its Application in Argo CD: PLATFORM or PLATFORM-ENVIRONMENT. If
+// one instance of Argo CD delivers several bundles, their names must differ. However, two bundles can have the same
+// name: for example, the environment "b" of the platform "a", and a platform "a-b" without environments. docs/argocd.md
+// tells users to avoid such names. If uniqueName returned other names, the Applications of existing users would be
+// renamed.
 func (b Bundle) uniqueName() string {
 	if b.Environment == "" {
 		return b.Platform

@@ -54,8 +54,8 @@ func (p *Plan) Check() error {
 }
 
 // belowFile reports whether an unknown file is in a folder that a generated file would replace. The argument
-// "name" is the path of the unknown file. If the folder is also unknown, belowFile returns false, because Check
-// then reports only the folder, and not each file in it.
+// "name" is the path of the unknown file. If this folder is itself unknown, belowFile returns false, because
+// Check then reports the folder instead of each file in the folder.
 func (p *Plan) belowFile(name string, wanted map[string]bool) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if wanted[dir] {

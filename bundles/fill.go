@@ -83,8 +83,9 @@ func (p *Plan) listFolders() []string {
 
 // put adds a file to the staging folder. If the file is unchanged, put creates a hard link to the
 // present file. If the file is new or changed, or if the hard link cannot be created, put writes
-// the file. However, if the unchanged file is in another file system than the staging folder, put
-// returns errMounted, because a mounted folder cannot be replaced.
+// the file. However, if the hard link fails because the present file is in another file system than
+// the staging folder, put returns errMounted. The present file is then in a mounted folder, which
+// cannot be replaced.
 func (p *Plan) put(s *staging, f hashedFile) error {
 	before := p.present[f.Path]
 	if before.generated && before.digest == f.digest {

@@ -147,8 +147,8 @@ func readFolderManifest(root *os.Root) ([]byte, error) {
 }
 
 // maxManifest is the maximum number of bytes that are read from a manifest. A manifest of maxManifest bytes can list more
-// than a hundred thousand files. If a manifest is longer, its remainder is ignored, so files that only the remainder lists
-// count as unknown files.
+// than a hundred thousand files. The rest of a longer manifest is ignored, so files that are listed only in the rest count
+// as unknown files.
 const maxManifest = 16 << 20
 
 // readManifest reads and closes a manifest. The arguments are the results of the call that opened the manifest.
@@ -177,9 +177,10 @@ func addParents(folders map[string]bool, file string) {
 	}
 }
 
-// checkUnchanged returns an error if the folder has changed since the plan read it. The argument "name" is the current
-// path of the folder, relative to the parent directory. The swap with the new folder changes this path. checkUnchanged
-// does not compare the contents of files, and is therefore about ten times as fast as reading the folder again.
+// checkUnchanged returns an error if the folder has changed since the plan read it. The argument "name" is the path of
+// the folder, relative to the parent directory. This path changes when the folder is swapped with the new folder.
+// checkUnchanged does not compare the contents of files, and is therefore about ten times as fast as reading the
+// folder again.
 func (p *Plan) checkUnchanged(ctx context.Context, name string) error {
 	now := map[string]fs.FileInfo{}
 	root, err := p.parent.root.OpenRoot(name)

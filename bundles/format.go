@@ -25,8 +25,8 @@ type Streamer interface {
 	Stream(ctx context.Context, w io.Writer, set object.Set) error
 }
 
-// Binary is implemented by formats that write compressed files. The committed example bundles in bundles/rendered omit
-// formats with compressed files, because nobody could review changes to compressed files.
+// Binary is implemented by formats that write compressed files. The folder bundles/rendered contains example bundles,
+// but no bundles in these formats, because nobody could review changes to compressed files.
 type Binary interface {
 	Format
 	binary()

@@ -44,8 +44,9 @@ func (c *helmChart) addObjects(ctx context.Context) error {
 // no condition. Only RoleBindings and ClusterRoleBindings of tenants with an admission policy have a condition. The
 // condition is true if the tenant's ValidatingAdmissionPolicyBinding already exists in the cluster. Helm creates
 // RoleBindings before admission policies, so without the condition, a new tenant would have rights before the tenant's
-// admission policy is in force. Without a cluster, as in helm template, the condition is true. The condition reads the
-// template variable $inForce. If a component's template contains a condition, the template sets $inForce at its start.
+// admission policy is in force. If Helm has no access to a cluster, as in the command "helm template", the condition is
+// true. The condition reads the template variable $inForce. A component's template that contains such a condition sets
+// $inForce before its first object.
 func (c *helmChart) includeCondition(o object.Object) string {
 	tenant := o.Label(v1alpha1.TenantLabel)
 	if !o.ID().GrantsRights() || !c.restricted[tenant] {

@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// helmValues is the tree of a chart's values. A parameter has the same keys in this tree as its field has
-// below spec in the document.
+// helmValues is the tree of a chart's values. The path of a parameter in this tree is the path of its
+// field in the document, without the first key, which is "spec".
 type helmValues map[string]*helmValue
 
 type helmValue struct {

@@ -103,8 +103,8 @@ func fingerprint(value any) string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
 }
 
-// mappingAt returns the mapping at the path that the keys form. The first argument in "keys" is the outermost key of
-// the path. The result is empty if a key is missing.
+// mappingAt returns the mapping at a path in the argument "fields". The argument "keys" contains the keys of this
+// path, from the outermost to the innermost key. The result is empty if a key is missing.
 func mappingAt(fields map[string]any, keys ...string) map[string]any {
 	for _, key := range keys {
 		fields, _ = fields[key].(map[string]any)

@@ -43,8 +43,8 @@ func (w *Writer) AddToLayout(ctx context.Context, dir string, added map[string]a
 }
 
 // openLayout reads the artifacts in a folder, if the folder exists. openLayout locks the parent directory of the folder
-// until the Writer is closed. Without the lock, another run could add artifacts after openLayout has read the folder,
-// and the replacement of the folder would then remove these artifacts.
+// until the Writer is closed. Without the lock, another run could add artifacts after openLayout has read the folder.
+// These artifacts would be lost when the Writer then replaces the folder.
 func (w *Writer) openLayout(ctx context.Context, dir string) (imageLayout, error) {
 	plan, err := w.Plan(ctx, Tree{}, dir)
 	if err != nil {

@@ -15,8 +15,8 @@ type lockTimeout struct {
 
 var defaultLockTimeout = lockTimeout{note: 2 * time.Second, total: time.Minute}
 
-// retryInterval is the time between two attempts to take the lock. A run tries repeatedly, instead of making one
-// system call that waits for the lock, because Ctrl-C could not interrupt this system call.
+// retryInterval is the time between two attempts to take the lock. A system call that waits for the lock could
+// not be interrupted with Ctrl-C. Therefore a run tries to take the lock repeatedly.
 const retryInterval = 20 * time.Millisecond
 
 var errLocked = errors.New("locked by another process")

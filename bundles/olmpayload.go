@@ -47,8 +47,8 @@ const (
 )
 
 // Limits of an OLM bundle. OLM compresses each file, encodes the compressed file as base64, and counts the encoded bytes.
-// olmOperator is the part of an OLM bundle's maximum size that is reserved for the operator's own manifests.
-// Source: github.com/operator-framework/operator-registry, pkg/configmap.
+// olmOperator is the space in an OLM bundle that is reserved for the operator's own manifests. Source:
+// github.com/operator-framework/operator-registry, pkg/configmap.
 const (
 	olmBundle   = 1 << 20 // bytes
 	olmOperator = olmBundle * 15 / 100
@@ -113,8 +113,7 @@ func (b Bundle) payloadLabels(part string) map[string]string {
 	return labels
 }
 
-// checkSize returns an error if the files are so large that too little space remains for the operator's own manifests
-// in an OLM bundle.
+// checkSize returns an error if the files leave too little space in an OLM bundle for the operator's own manifests.
 func checkSize(files []File) error {
 	size := 0
 	for _, f := range files {

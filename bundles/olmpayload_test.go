@@ -9,8 +9,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// randomText returns random bytes, encoded as base64. The argument "size" is the size of these random bytes in KiB.
-// gzip cannot make the text smaller than these random bytes.
+// randomText returns random bytes, encoded as base64. The argument "size" is the number of random bytes, in KiB.
+// After compression with gzip, the text is still at least as large as the random bytes.
 func randomText(seed byte, size int) string {
 	bytes := make([]byte, size<<10)
 	random := rand.NewChaCha8([32]byte{seed})

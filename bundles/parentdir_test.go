@@ -96,9 +96,9 @@ func symlink(t *testing.T, to, at string) string {
 	return at
 }
 
-// TestWorkingDirectoryCanBeCompared: Write refuses to replace the working directory. A comparison of
-// the working directory must succeed, because it replaces nothing. If the working directory is up to
-// date, Write must also succeed, for the same reason.
+// TestWorkingDirectoryCanBeCompared: Write refuses to replace the working directory. Plan and
+// Differences must accept the working directory, because they only compare it. Write must also
+// accept the working directory if it is up to date, because Write then replaces nothing.
 func TestWorkingDirectoryCanBeCompared(t *testing.T) {
 	files := map[string]string{"a": "1"}
 	t.Chdir(writeBundle(t, files))
@@ -125,8 +125,8 @@ func TestParentMayBeALink(t *testing.T) {
 	checkFiles(t, dir, withManifest(t, map[string]string{"a": "2"}))
 }
 
-// TestLinksAreNotFollowed: a symbolic link in the place of a generated folder counts as an unknown file. Even if the
-// field Force is true, a run does not write to the target of the link.
+// TestLinksAreNotFollowed: if somebody replaced a generated folder by a symbolic link, the link counts as an unknown
+// file. Even if the field Force is true, a run does not write to the target of the link.
 func TestLinksAreNotFollowed(t *testing.T) {
 	dir := writeBundle(t, map[string]string{"deep/a": "1"})
 	replaceByLink("deep")(t, dir)

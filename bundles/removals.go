@@ -23,8 +23,8 @@ type Change struct {
 }
 
 // Check returns a *RemovalError if an immutable field would change. Check also returns a *RemovalError if a runtime,
-// tenant or queue would be removed, and the field Removed does not list it. The result "used" contains the entries
-// of the field Removed that match the runtime, the tenant or the queue of a removed object.
+// tenant or queue would be removed, and the field Removed does not allow this. The result "used" contains the
+// entries of the field Removed to which removed objects belong.
 func (c Change) Check() (used []string, err error) {
 	next := c.next()
 	var problems []string

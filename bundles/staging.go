@@ -22,9 +22,9 @@ import (
 // If a run is killed, the next run finds the staging folder of the killed run. Without an atomic exchange, the swap
 // first moves the target folder to "old", and then moves "new" to the target. If the run was killed between these
 // two moves, the target folder is missing, and the staging folder contains both "new" and "old". The next run then
-// moves "old" back to the target. If the run was killed at any other moment, the target folder is complete, or did
-// not exist before the run, so it needs no recovery. In all cases, the next run that is not read-only removes the
-// staging folder.
+// moves "old" back to the target. If the run was killed at any other moment, there is nothing to recover: the
+// target folder is complete, or it did not exist before the run. In all cases, the next run that is not read-only
+// removes the staging folder.
 const (
 	stagedPrefix = ".trainyard-staged-"
 	savedPrefix  = ".trainyard-saved-" // prefix of staging folders that no run removes, because a rollback failed

@@ -34,7 +34,7 @@ func (w *Writer) note(format string, args ...any) {
 	}
 }
 
-// Plan is the comparison of a folder with the tree that will replace its content.
+// Plan is the comparison of a folder with the tree that Write writes to the folder.
 type Plan struct {
 	writer   *Writer
 	parent   *parentDir
@@ -158,10 +158,10 @@ func (p *Plan) replace(ctx context.Context) error {
 }
 
 // install swaps the staged folder with the present folder. Before and after the swap, install checks whether another
-// program has changed the present folder. The first check finds nearly all changes, before the new folder becomes visible.
-// The second check finds changes that were made between the first check and the swap. If it finds a change, install swaps
-// the folders back. Later checks are not needed, because after the swap, other programs no longer find the old folder under
-// its name.
+// program has changed the present folder. The first check finds nearly all changes, and finds them before the new folder
+// becomes visible. The second check finds changes that were made between the first check and the swap. If the second
+// check finds a change, install swaps the folders back. Later checks are not needed, because after the swap, other
+// programs no longer find the old folder under its name.
 func (p *Plan) install(ctx context.Context, s *staging) error {
 	if err := p.checkUnchanged(ctx, p.name); err != nil {
 		return err

@@ -8,8 +8,7 @@ import (
 )
 
 // BenchmarkReplace writes 3,000 files of 4 KB to a folder in TMPDIR. On ext4, creating files is many times slower
-// shortly after other files were deleted. The benchmark cases that delete files come last, so that they do not slow
-// down the other cases.
+// if other files were deleted shortly before. Therefore the benchmark cases that delete files come last.
 func BenchmarkReplace(b *testing.B) {
 	parent, folders := b.TempDir(), 0
 	another := func() string { folders++; return filepath.Join(parent, fmt.Sprint(folders)) }
@@ -43,8 +42,9 @@ func BenchmarkReplace(b *testing.B) {
 
 const synthetic = 3000
 
-// syntheticTree returns a tree of 3,000 files of 4 KB. Each file repeats the letter a. If the argument "every" is 3,
-// every third file repeats the argument "letter" instead.
+// syntheticTree returns a tree of 3,000 files of 4 KB. Each file contains one letter, repeated. If the argument
+// "every" is n, every n-th file contains the argument "letter", and all other files contain the letter a. If
+// "every" is 0, all files contain the letter a.
 func syntheticTree(b *testing.B, letter byte, every int) Tree {
 	b.Helper()
 	var files []File

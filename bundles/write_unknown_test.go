@@ -108,8 +108,10 @@ func TestKeepUnknown(t *testing.T) {
 	}
 }
 
-// TestNoHardLinks: if hard links cannot be created, a run must write unchanged files again. The run
-// must fail if the folder contains unknown files, or unchanged files on a mounted file system.
+// TestNoHardLinks: a run cannot create hard links. The run must then write unchanged files again.
+// The run must fail if the folder contains unknown files, because it can keep unknown files only
+// with hard links. The run must also fail if an unchanged file is in a mounted folder, because such
+// a folder cannot be replaced.
 func TestNoHardLinks(t *testing.T) {
 	cases := map[string]struct {
 		before []func(*testing.T, string)
@@ -160,8 +162,8 @@ func TestNoHardLinks(t *testing.T) {
 	}
 }
 
-// TestUnknownFilesAreTheSame compares unknown files before and after a write: the inode, mode and time of files, and
-// the mode of folders.
+// TestUnknownFilesAreTheSame checks that a write does not change the inode, the mode or the modification time of
+// unknown files, or the mode of unknown folders.
 func TestUnknownFilesAreTheSame(t *testing.T) {
 	dir := writeBundle(t, map[string]string{"a": "1"})
 	edit("own/sub/file")(t, dir)

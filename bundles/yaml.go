@@ -19,9 +19,9 @@ import (
 // YAML could read it as another type.
 //
 // Objects of the same shape differ only in the values of their parameters. The renderer writes the text of a shape only
-// once, and cuts the text at the parameters. The content of an object consists of the pieces of its shape, with the values
-// of its parameters between the pieces. All objects of the same shape share the pieces of the shape's text, so the
-// renderer copies no text.
+// once, and cuts the text into pieces at the parameters. The content of an object consists of these pieces, with the
+// object's parameter values between the pieces. All objects of the same shape share the pieces, so the renderer does not
+// copy the text.
 type renderer struct {
 	scalars scalarCache
 	blocks  blockCache
@@ -90,8 +90,8 @@ func (r *renderer) text(o object.Object) Content { return r.append(nil, o) }
 // stands for the value at the path paths[i].
 type placeholder int
 
-// layOut writes the fields as YAML text, and cuts the text at some values. The argument "paths"
-// contains the paths of these values.
+// layOut writes the fields as YAML text, and cuts the text at each value whose path is in the
+// argument "paths".
 func (r *renderer) layOut(fields map[string]any, paths [][]any) *layout {
 	placeholders := make([]any, len(paths))
 	for i := range paths {
@@ -252,8 +252,8 @@ func appendScalar(to []byte, value any) []byte {
 }
 
 // plainText matches text without the special syntax of YAML. Such a text starts with a letter, a digit or one of the
-// characters _, /, $, . and -. It contains no hash, and no colon before a space or at the end. It can still be a number
-// or a reserved word, which the function isPlain excludes.
+// characters _, /, $, . and -. It contains no hash character, no colon before a space, and no colon at the end. It can
+// still be a number or a reserved word, which the function isPlain excludes.
 var plainText = regexp.MustCompile(`^[A-Za-z0-9_/$.-](?:[A-Za-z0-9_/$.()=@%+*,<>;!?'"&|~^\\[\]{}-]|:[A-Za-z0-9_/$.(-]| [A-Za-z0-9_/$.()=@%+*,<>;!?'"&|~^\\-])*$`)
 
 // reservedWords contains, in lower case, the words that YAML 1.1 or 1.2 reads as true, false or null.
@@ -272,8 +272,8 @@ func appendString(to []byte, text string) []byte {
 	return appendQuoted(to, text)
 }
 
-// isPlain reports whether a string is written on one line without quotes. Every version of YAML must read such a text
-// as a string. For texts of more than 200 bytes, isPlain returns false.
+// isPlain reports whether a string is written on one line without quotes. Every version of YAML must read the text
+// without quotes as a string, not as another type. For texts of more than 200 bytes, isPlain returns false.
 func isPlain(text string) bool {
 	if len(text) > 200 || !plainText.MatchString(text) || reservedWords[strings.ToLower(text)] {
 		return false

@@ -89,7 +89,7 @@ func TestYAMLIsCanonical(t *testing.T) {
 }
 
 // expectRoundTrip reads a value back with two parsers. The first parser reads YAML 1.1 and converts the YAML to
-// JSON, as kubectl, kustomize and Argo CD do. The second parser, of the package goyaml, reads YAML 1.2.
+// JSON, as kubectl, kustomize and Argo CD do. The second parser is the package goyaml, which reads YAML 1.2.
 func expectRoundTrip(t *testing.T, text []byte, value any) {
 	t.Helper()
 	var old, young struct {

@@ -25,7 +25,7 @@ const (
 	TrainJobSources = "trainjobsource"
 )
 
-// setups lists all controllers: the name of each controller, and the function that adds it to a manager.
+// setups maps the name of each controller to the function that adds the controller to a manager.
 var setups = map[string]func(ctrl.Manager, Options) error{
 	TrainJobs:       setupTrainJob,
 	TrainJobSources: setupTrainJobSource,

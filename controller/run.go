@@ -36,17 +36,17 @@ import (
 // name is the name of the program in leases and in requests to the API server.
 const name = "trainyard-controller"
 
-// shutdownTimeout is the maximum time that the program waits for running reconciliations when it stops. After the next
-// start, the controllers repeat a reconciliation that did not end in time.
+// shutdownTimeout is the maximum time that the stopping program waits for the end of running reconciliations. If a
+// reconciliation does not end in time, the controllers repeat it after the next start.
 const shutdownTimeout = 20 * time.Second
 
 // Options are the settings of the controllers.
 type Options struct {
 	// Controllers are the names of the controllers that run. The function Names lists all controllers.
 	Controllers []string
-	// Shard selects TrainJobSources by their label v1alpha1.ShardLabel, whose value must equal Shard. An empty
-	// Shard selects the TrainJobSources without the label v1alpha1.ShardLabel. All TrainJobSources of a
-	// namespace must have the same shard.
+	// Shard selects the TrainJobSources whose label v1alpha1.ShardLabel has the value Shard. An empty Shard
+	// selects the TrainJobSources without the label v1alpha1.ShardLabel. All TrainJobSources of a namespace
+	// must have the same shard.
 	Shard string
 	// Workers is the number of objects (TrainJobSources or TrainJobs) that each controller handles at the same time.
 	Workers int
@@ -206,8 +206,8 @@ func newScheme() (*runtime.Scheme, error) {
 }
 
 // newCaches returns the settings of the caches. The caches hold only the objects that the controllers read, such as the
-// TrainJobSources of the shard, all TrainJobs, and the pods of JobSets. The settings of the caches contain only the kinds
-// of objects that a running controller reads, because the manager does not start if the cluster lacks one of the kinds.
+// TrainJobSources of the shard, all TrainJobs, and the pods of JobSets. The settings list only the kinds that a running
+// controller reads, because the manager does not start if the cluster lacks a listed kind.
 func newCaches(o Options) (cache.Options, error) {
 	objects := map[client.Object]cache.ByObject{&trainer.TrainJob{}: {Transform: strip}}
 	if o.runs(TrainJobSources) {

@@ -129,8 +129,8 @@ func (p *Pipeline) load(ctx context.Context, request Request) (*documents, error
 	return &documents{all, evaluate.NewPool(loader.Definitions), len(all) * source.Runtimes()}, err
 }
 
-// plan runs two stages on each document: the check stage, and then the plan stage. The
-// same evaluator checks and plans a document, so that CUE evaluates the document only once.
+// plan runs two stages on each document: the check stage, and then the plan stage. One evaluator
+// runs both stages on a document, so that CUE evaluates the document only once.
 func (d *documents) plan(ctx context.Context) ([]*plan.Plan, error) {
 	plans := make([]*plan.Plan, len(d.all))
 	err := d.check(ctx, func(e *evaluate.Evaluator, checked *check.Checked, i int) (err error) {

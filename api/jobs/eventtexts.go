@@ -133,8 +133,8 @@ func (s Snapshot) jobOf(e corev1.Event) string {
 
 // lostLauncher reports whether the TrainJob failed because somebody deleted the launcher's pod. lostLauncher returns true
 // if the TrainJob and the Job of the launcher failed, no pod of the launcher exists, the kubelet stopped the main
-// container of the last pod, and the Job did not delete this pod itself. If the main container failed before the pod was
-// deleted, the kubelet did not stop it, so lostLauncher returns false.
+// container of the launcher's last pod, and this pod was not deleted by its Job. If the main container failed before the
+// pod was deleted, the kubelet did not stop it, so lostLauncher returns false.
 func (s Snapshot) lostLauncher(events []corev1.Event) bool {
 	failed := slices.ContainsFunc(s.Job.Status.JobsStatus, func(j trainer.JobStatus) bool {
 		return j.Name == string(Launcher) && ptr.Deref(j.Failed, 0) > 0

@@ -11,14 +11,15 @@ import (
 // maxLog is the maximum number of bytes to read from one container's log.
 const maxLog = 1 << 20
 
-// Log reads the last lines of a container's log. If these lines are longer than 1 MiB, Log requests fewer lines, because
-// the result would otherwise lack the end of the log.
+// Log reads the last lines of a container's log. The kubelet sends only the first MiB of these lines. If they have
+// more than 1 MiB in total, the end of the log is missing, and Log requests fewer lines.
 func (j Jobs) Log(ctx context.Context, pod Pod, container string, lines int64) (string, error) {
 	return endOfLog(ctx, j, candidate{pod: pod, container: container}, lines)
 }
 
-// EndOfLog reads the last lines of a container's log. If these lines are longer than 1 MiB, EndOfLog returns only their
-// first MiB. If the argument "previous" is true, EndOfLog reads the log of the container's run before its latest restart.
+// EndOfLog reads the last lines of a container's log. If these lines exceed 1 MiB in total, EndOfLog returns only the
+// first MiB. If the argument "previous" is true, EndOfLog reads the log of the container's previous run, which is the run
+// before the latest restart.
 func (j Jobs) EndOfLog(ctx context.Context, pod Pod, container string, lines int64, previous bool) (string, error) {
 	text, err := j.core.Get().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("log").
 		Param("container", container).Param("tailLines", strconv.FormatInt(lines, 10)).Param("limitBytes", strconv.Itoa(maxLog)).

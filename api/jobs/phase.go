@@ -17,7 +17,7 @@ const (
 	// Pending means that no pod of the TrainJob exists yet.
 	Pending Phase = "Pending"
 	// GangScheduling means that some pods do not exist, or that the scheduler has not assigned all pods to cluster nodes.
-	// If a pod has failed, missing pods alone do not lead to the phase GangScheduling.
+	// If a pod has failed, missing pods do not count, because Job and JobSet delete the other pods after a failure.
 	GangScheduling Phase = "GangScheduling"
 	// Initializing means that all pods are assigned to cluster nodes, but mpirun has not started. In the phase
 	// Initializing, images are pulled, and the launcher waits until sshd listens on the nodes.
@@ -51,7 +51,8 @@ func (s Snapshot) Phase() Phase {
 	case slices.ContainsFunc(pods, func(p Pod) bool { return !p.isScheduled() }):
 		return GangScheduling
 	case s.missingPods() > 0 && !slices.ContainsFunc(pods, Pod.hasFailed):
-		// If a pod has failed, Job and JobSet delete the other pods, which therefore do not wait for cluster nodes.
+		// If a pod has failed, the missing pods do not wait for cluster nodes, because Job and JobSet delete the other
+		// pods after a failure.
 		return GangScheduling
 	}
 	return Initializing

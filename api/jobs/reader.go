@@ -16,6 +16,6 @@ type Reader interface {
 	// the TrainJobs.
 	Workloads(ctx context.Context, namespace string) (map[types.UID]Workload, error)
 	// EndOfLog reads the last lines of a container's log. If the argument "previous" is true, EndOfLog reads the log of
-	// the container's run before its latest restart.
+	// the container's previous run, which is the run before the latest restart.
 	EndOfLog(ctx context.Context, pod Pod, container string, lines int64, previous bool) (string, error)
 }

@@ -76,7 +76,7 @@ type Snapshot struct {
 	Pods []Pod
 	// Wanted holds the numbers of pods that the JobSet requests, or nil if they are unknown.
 	Wanted WantedPods
-	// Now is the time at which the TrainJob and its pods were read. If Now is zero, no pod counts as lost.
+	// Now is the time at which the TrainJob and its pods were read. If Now is zero, isLost returns false for all pods.
 	Now time.Time
 	// Workload is the state of the TrainJob in a queue of Kueue, or nil if it is unknown.
 	Workload *Workload
@@ -200,8 +200,9 @@ func (s Snapshot) endingPods() (n int) {
 	return n
 }
 
-// AwaitsPodEnds reports whether old pods are being deleted, and JobSet may be waiting for their end before it
-// creates the missing pods.
+// AwaitsPodEnds returns true if two conditions are met: old pods are being deleted, and pods of the current
+// run are missing. In this case, JobSet possibly waits for the old pods to end, and creates the missing
+// pods afterwards.
 func (s Snapshot) AwaitsPodEnds() bool {
 	return s.endingPods() > 0 && (s.missingPods() > 0 || len(s.unfinishedPods()) == 0)
 }

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// progress holds times and pods of a TrainJob. From them, isOver decides whether the problem that an event describes is
-// solved.
+// progress holds times and pods of a TrainJob. isOver uses these times and pods to decide whether the problem that an
+// event describes is solved.
 type progress struct {
 	// training is the time at which the training last started, or zero if it has not started.
 	training time.Time
@@ -63,8 +63,8 @@ func (p progress) isRelevant(pod Pod) bool {
 	return slices.ContainsFunc(p.relevant, func(other Pod) bool { return other.Name == pod.Name })
 }
 
-// follows reports whether an event with the given reason occurred at the same time as the event e or later. The other
-// event must be about the same object as e.
+// follows returns true if there is an event with the given reason about the object of e, and this event occurred at
+// the same time as e or later.
 func (p progress) follows(e corev1.Event, reason string) bool {
 	about := subjectOf(e)
 	about.reason = reason
@@ -96,9 +96,9 @@ func (s Snapshot) failedAt(training time.Time) time.Time {
 }
 
 // isOver reports whether the problem that an event describes is solved. Most problems are solved if the training
-// started after the event. If the event is not about an existing pod, it is sufficient that the current attempt to
-// run the TrainJob began after the event. Otherwise, isOver looks for later changes that solve the problem. These
-// changes depend on the kind of the object.
+// started after the event. Problems of deleted pods, and of objects that are not pods, are also solved if the
+// current attempt to run the TrainJob began after the event. In all other cases, isOver looks for later changes
+// that solve the problem. These changes depend on the kind of the object and the reason of the event.
 func (s Snapshot) isOver(e corev1.Event, p progress) bool {
 	seen := lastSeen(e)
 	pod, exists := s.podOf(e)
@@ -117,7 +117,7 @@ func (s Snapshot) isOver(e corev1.Event, p progress) bool {
 	return s.isOverForOwner(e, p)
 }
 
-// isOverForOwner reports whether the problem of an object that creates or admits pods, such as a Job, is solved.
+// isOverForOwner reports whether the problem of an event about a TrainJob, JobSet, Job, PodGroup or Workload is solved.
 func (s Snapshot) isOverForOwner(e corev1.Event, p progress) bool {
 	isPlaced := !p.placed.Before(lastSeen(e))
 	switch e.InvolvedObject.Kind {
@@ -140,7 +140,8 @@ func (s Snapshot) allScheduled() bool {
 }
 
 // podOf returns the pod that an event is about. The result "exists" is false if the event is not about a pod, or if the pod
-// was deleted. Events about evictions contain the name of the pod, but not its UID.
+// was deleted. podOf finds the pod by its UID. Events about evictions contain no UID, so podOf finds the pods of these
+// events by name.
 func (s Snapshot) podOf(e corev1.Event) (pod Pod, exists bool) {
 	object := e.InvolvedObject
 	for i := range s.Pods {
@@ -151,13 +152,14 @@ func (s Snapshot) podOf(e corev1.Event) (pod Pod, exists bool) {
 	return Pod{}, false
 }
 
-// restartLabel is a label of every pod of a JobSet (jobset/pkg/constants). Its value says how many times JobSet had restarted
-// all pods when it created this pod.
+// restartLabel is a label of every pod of a JobSet (jobset/pkg/constants). The value is the number of times that JobSet had
+// restarted all pods before it created this pod.
 const restartLabel = "jobset.sigs.k8s.io/restart-attempt"
 
 // attemptedAt returns the time at which the current attempt to run the TrainJob began. A new attempt begins when the
-// TrainJob is resumed, or when JobSet restarts all pods. attemptedAt returns the latest of these times, or zero if neither
-// has happened. The time of a restart is the creation time of the oldest new pod.
+// TrainJob is resumed, or when JobSet restarts all pods. attemptedAt returns the time of the last resumption or restart,
+// or zero if there was none. The time of a restart is the creation time of the oldest pod that JobSet created in this
+// restart.
 func (s Snapshot) attemptedAt() time.Time {
 	var began time.Time
 	if since := s.resumedAt(); since.After(s.Job.CreationTimestamp.Time) {
@@ -184,7 +186,7 @@ func later(a, b time.Time) time.Time {
 var (
 	// mountReasons lists the reasons of events about volumes that cannot be mounted. The kubelet mounts all volumes before
 	// it starts the first container, so these problems are solved when a container has started. Later events with these
-	// reasons are about updates of volumes, and do not stop the pod.
+	// reasons report that the update of a volume failed. Such a failure does not stop the pod.
 	mountReasons = []string{"FailedMount", "FailedAttachVolume"}
 	// startReasons lists the reasons of events about containers that cannot start.
 	startReasons = []string{"Failed", "BackOff", "ErrImageNeverPull", "InspectFailed", "FailedCreatePodSandBox"}
@@ -224,8 +226,8 @@ func (s Snapshot) isOverForDeleted(e corev1.Event, p progress) bool {
 }
 
 // hasMounted reports whether a mount error no longer matters. This is true if a container of the pod has started. It is
-// also true if the error says only that objects are "not registered": the kubelet reports this for Secrets and ConfigMaps
-// of a pod that is being deleted.
+// also true if "not registered" is the only problem in the error. The kubelet reports this problem for Secrets and
+// ConfigMaps of a pod that is being deleted.
 func (p progress) hasMounted(e corev1.Event) bool {
 	_, hasStarted := p.latest[subject{podKind, e.InvolvedObject.Name, "Started"}]
 	unknown := strings.Count(e.Message, " not registered")
@@ -248,18 +250,19 @@ func (s Snapshot) isReplaced(e corev1.Event) bool {
 const evictionDelay = 5 * time.Minute
 
 // hasRecovered reports whether the cluster node of a pod became ready again after an event NodeNotReady. There are
-// three signs, and one of them is sufficient: (1) the pod became ready before the TrainJob failed, (2) Kubernetes
-// cancelled the eviction of the pod before the TrainJob failed, (3) a container ended more than evictionDelay after the
-// event, and the reported reason is not in unknownEnds. The third sign does not count if the TrainJob failed within
-// evictionDelay after the event, because the cluster node can have become ready after the failure.
+// three signs, and one of them is sufficient: (1) the pod is ready, and became ready before the TrainJob failed, (2)
+// Kubernetes cancelled the eviction of the pod before the TrainJob failed, and the conditions in the comment below are
+// met, (3) a container ended more than evictionDelay after the event, and the reported reason is not in unknownEnds.
+// The third sign does not count if the TrainJob failed within evictionDelay after the event. In this case, the cluster
+// node can have caused the failure, and become ready only after the failure.
 func (s Snapshot) hasRecovered(e corev1.Event, p progress) bool {
 	isInTime := func(at time.Time) bool { return p.failure.IsZero() || at.Before(p.failure) }
 	pod, exists := s.podOf(e)
 	if at, found := p.latest[subject{podKind, e.InvolvedObject.Name, cancelled}]; found && isInTime(at) {
 		// A cancelled eviction alone does not show that the cluster node is ready. Kubernetes also cancels a planned
-		// eviction in two other cases: it evicts the pod at once instead, or the pod is deleted. Therefore the
-		// cancellation counts only if no event about an eviction follows. For a deleted pod, an event Killing must
-		// also follow, because it shows that the kubelet works.
+		// eviction if it evicts the pod at once instead, or if the pod is deleted. Therefore the cancellation counts
+		// only if no event about an eviction follows. For a deleted pod, an event Killing must also follow, because
+		// it shows that the kubelet works.
 		isEvicted := !p.latest[subject{podKind, e.InvolvedObject.Name, evicted}].Before(at)
 		isStopped := !p.latest[subject{podKind, e.InvolvedObject.Name, "Killing"}].Before(at)
 		if p.follows(e, cancelled) && !isEvicted && (exists || isStopped) {

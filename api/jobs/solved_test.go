@@ -74,7 +74,7 @@ func resumedSince(second int) func(*trainer.TrainJob) {
 	}
 }
 
-// failedSince changes a TrainJob so that it failed after it had been resumed at second 10.
+// failedSince changes a TrainJob so that it was resumed at second 10, and failed at the given second.
 func failedSince(second int) func(*trainer.TrainJob) { return failedRun(10, second) }
 
 func failedRun(resumed, second int) func(*trainer.TrainJob) {

@@ -107,9 +107,9 @@ func (s Snapshot) pendingTime(now time.Time) time.Duration {
 	return 0
 }
 
-// resumedAt returns the time from which Trainer should create pods: the creation of the TrainJob, or the time at which it
-// was resumed. resumedAt returns zero if the TrainJob is suspended, or if Trainer has not noticed yet that the TrainJob was
-// resumed.
+// resumedAt returns the time at which the TrainJob was last resumed, or its creation time if it was never resumed. From
+// this time on, Trainer should create pods. resumedAt returns zero if the TrainJob is suspended, or if Trainer has not
+// noticed yet that the TrainJob was resumed.
 func (s Snapshot) resumedAt() time.Time {
 	c := meta.FindStatusCondition(s.Job.Status.Conditions, trainer.TrainJobSuspended)
 	switch {

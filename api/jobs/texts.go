@@ -35,9 +35,9 @@ func (s Snapshot) relevantPods() []Pod {
 }
 
 // isReplacedBy reports whether the pod "other" has replaced the pod p, so that problems of the old pod no longer
-// matter. The main container of the new pod must have started. If it started after the TrainJob began to fail,
-// isReplacedBy returns false, because the loss of the old pod can be the cause of the failure. If the Job of the
-// pods has succeeded, the start time of the new pod does not matter.
+// matter. The main container of the new pod must have started. If this container started after the TrainJob
+// began to fail, and the Job of the pods has not succeeded, isReplacedBy returns false, because the loss of the
+// old pod can be the cause of the failure.
 func (s Snapshot) isReplacedBy(p, other Pod, failure time.Time) bool {
 	if other.Role != p.Role || other.Index != p.Index || other.Name == p.Name || !other.mainHasStarted() {
 		return false

@@ -14,8 +14,9 @@ import (
 // Times contains the times at which a TrainJob reached the stages of its life. A time is zero if the TrainJob has not
 // reached the stage, or if the pods whose status contained the time no longer exist.
 type Times struct {
-	// Created is the time at which the TrainJob was created. Resumed is the time from which Trainer should create pods: the
-	// creation of the TrainJob, or the time at which it was last resumed. Resumed is zero while the TrainJob is suspended.
+	// Created is the time at which the TrainJob was created. Resumed is the time at which the TrainJob was last resumed, or
+	// its creation time if it was never resumed. From this time on, Trainer should create pods. Resumed is zero while the
+	// TrainJob is suspended.
 	Created, Resumed time.Time
 	// Scheduled is the time at which the last pod was assigned to a cluster node.
 	Scheduled time.Time

@@ -41,8 +41,8 @@ type HostFailure struct {
 // String returns the host, the cause and the detail, separated by colons.
 func (f HostFailure) String() string { return fmt.Sprintf("%s: %s: %s", f.Host, f.Cause, f.Detail) }
 
-// Text describes the failure. Callers pass this description to diagnosis.Diagnose with the source
-// State, so that patterns in the failure catalogue can match it.
+// Text describes the failure. Callers pass this description to diagnosis.Diagnose, as a text with
+// the source State. Patterns in the failure catalogue can match the description.
 func (f HostFailure) Text() string { return "preflight of host " + f.String() }
 
 // Verdict reads the verdict from the termination message of the launcher's preflight. The verdict is nil if

@@ -56,8 +56,8 @@ func (s Snapshot) missingPods() int {
 	return missing
 }
 
-// hasAllPods reports whether all pods of a role exist. The result is false if the number of pods that the JobSet requests is
-// unknown. Pods that failed or are being deleted do not count.
+// hasAllPods reports whether all pods of a role exist. If it is unknown how many pods the JobSet requests, the result is
+// false. Pods that failed or are being deleted do not count.
 func (s Snapshot) hasAllPods(role Role) bool {
 	exist := 0
 	for _, pod := range s.LatestAttempts() {

@@ -1,6 +1,6 @@
 // Package metrics declares the names of the metrics that trainyard emits, and the names of their labels. The files
-// grafana/metrics*.cue describe each metric. A test checks that package metrics contains exactly the metrics of
-// the controller in these files, and their labels.
+// grafana/metrics*.cue describe each metric. A test checks that package metrics contains exactly the metrics and
+// labels that these files declare for the controller.
 package metrics
 
 // Each of the following metrics describes one TrainJob, and is exported while the TrainJob exists.

@@ -11,9 +11,9 @@ import (
 // expressions in this package may also match some texts that are not secrets. Scanners for repositories, such as
 // gitleaks, differ: they report only texts that are very probably secrets.
 type secret struct {
-	// hints lists texts in lower case that help to find a secret quickly. Each match of the expression, converted to
-	// lower case, contains at least one hint. The function mayContain searches a text for the hints, because this
-	// search is many times faster than matching the expression.
+	// hints lists texts in lower case. Each match of the expression contains at least one hint, in upper or lower
+	// case. The function mayContain searches a text for the hints, because this search is many times faster than
+	// matching the expression.
 	hints []string
 	// expression is a regular expression that matches the secret. If the expression has groups whose names begin with
 	// "value", only the text of these groups is replaced.
@@ -131,8 +131,8 @@ func (s secret) replace(text string) string {
 	return out.String()
 }
 
-// valueIn returns the position of the secret in a match. The secret is the text of the group "value…" that matched,
-// or the whole match if there is no such group.
+// valueIn returns the position of the secret in a match. The secret is the text of the first group that matched and
+// whose name begins with "value". If there is no such group, the secret is the whole match.
 func (s secret) valueIn(match []int) (from, to int) {
 	for i, name := range s.expression.SubexpNames() {
 		if strings.HasPrefix(name, "value") && match[2*i] >= 0 {
@@ -153,8 +153,8 @@ var (
 // trim removes punctuation after a value.
 func trim(value string) string { return strings.TrimRight(value, `,;&.)]}:\`) }
 
-// isNoValue reports whether a text is not a secret, but a masked value ("***"), a reference ("$TOKEN"), or a word
-// such as "None" or "true".
+// isNoValue returns true for three kinds of texts that are not secrets: masked values ("***"), references
+// ("$TOKEN"), and words such as "None" or "true".
 func isNoValue(value string) bool { return noValue.MatchString(trim(value)) }
 
 // isNoToken reports whether the text after the word "token" is not a secret. In logs, this text can also be a number

@@ -81,8 +81,8 @@ func (s Sources) get(ctx context.Context, key types.NamespacedName) (v1alpha1.Tr
 
 // explainMissing returns the error for a TrainJobSource that was not found. To find the reason, explainMissing lists the
 // TrainJobSources of the namespace. The error is ErrNotInstalled if the cluster does not have the kind. The error is an
-// *UnknownSourceError if the list request succeeds, or if the user lacks the permission for it. Otherwise explainMissing
-// returns the error of the list request.
+// *UnknownSourceError if the list request succeeds, or if the user is not allowed to list TrainJobSources. Otherwise
+// explainMissing returns the error of the list request.
 func (s Sources) explainMissing(ctx context.Context, key types.NamespacedName) error {
 	all, err := s.list(ctx, key.Namespace)
 	if err != nil && !apierrors.IsForbidden(err) {
@@ -191,8 +191,8 @@ func (s Sources) WaitForSync(ctx context.Context, request SyncRequest) (View, er
 }
 
 // isDone returns true if the requested fetch has ended, and the controller has applied the fetched commit or failed to
-// apply it. After the request, somebody else can request another fetch by changing the value of SyncAnnotation. isDone
-// also returns true after this other fetch.
+// apply it. A later request of somebody else replaces the value of SyncAnnotation. isDone also returns true after the
+// fetch for the later request.
 func (r SyncRequest) isDone(source v1alpha1.TrainJobSource) bool {
 	last := source.Status.LastSync
 	replaced := last != "" && last == source.Annotations[v1alpha1.SyncAnnotation] && last != r.before

@@ -35,12 +35,12 @@ const (
 	// changed in Git.
 	RetryAnnotationPrefix = "retry." + Group + "/"
 	// HostsAnnotation is an annotation on a Secret. Its value is a comma-separated list of the hosts to which the
-	// Secret's credentials may be sent. An entry must contain the port if the protocol is http, or if the host
-	// does not use the default port of the protocol.
+	// Secret's credentials may be sent. An entry must contain the port if the protocol is http, or if the URL of
+	// the repository contains a port that is not the default port of the protocol.
 	HostsAnnotation = Group + "/hosts"
-	// WebhookKey is the key under which the Secret of a TrainJobSource holds the secret of its
-	// webhook. The Git server must be configured with the same secret. The Git server uses the
-	// secret to prove that a call is genuine.
+	// WebhookKey is a key in the Secret of a TrainJobSource. The value is the secret of the Git
+	// server's webhook. The Git server must be configured with the same value, and uses the value
+	// to prove that a call is genuine.
 	WebhookKey = "webhook"
 	// ShardLabel is a label on a TrainJobSource. If several controllers share the work, each controller
 	// handles the TrainJobSources whose ShardLabel equals the controller's shard.

@@ -25,8 +25,8 @@ type Entry struct {
 
 // Archive returns the files as a tar archive that is compressed with gzip. The archive contains the files in the
 // given order. The archive contains no times, owners or folders. The bytes of the archive depend only on the files.
-// To ensure this, a library with a fixed version compresses the archive. The output of Go's own gzip package can
-// change between Go releases.
+// Go's own gzip package is not used, because its output can change between Go releases. Instead, a library with a
+// fixed version compresses the archive.
 func Archive(files []Entry) ([]byte, error) {
 	archive, _, err := compressedTar(files)
 	return archive, err

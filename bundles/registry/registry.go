@@ -34,8 +34,7 @@ func Named(repository string, plainHTTP bool) (Repository, error) {
 	return Repository{n}, err
 }
 
-// Below appends a path to the name of the repository. Below returns the repository
-// with the resulting name.
+// Below returns the repository whose name consists of the name of r, a slash and the path.
 func (r Repository) Below(path string) (Repository, error) {
 	return Named(r.name.Name()+"/"+path, r.name.Scheme() == "http")
 }

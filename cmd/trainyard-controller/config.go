@@ -28,8 +28,8 @@ type configFile struct {
 	problems []error
 }
 
-// readConfig sets the flags that a configuration file contains. The error has one line for each mistake, with its
-// position.
+// readConfig sets the flags that a configuration file contains. The error has one line for each mistake in the
+// file. Each line begins with the position of the mistake.
 func readConfig(path string, set *pflag.FlagSet) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -90,8 +90,8 @@ func (c *configFile) read(root *yaml.Node) {
 	}
 }
 
-// find returns the flag that a key names. If the key names no flag that the file can set, the method
-// "find" records a problem and returns nil.
+// find returns the flag whose name is the given key. If the file cannot set a flag with this name,
+// find records a problem and returns nil.
 func (c *configFile) find(key *yaml.Node) *pflag.Flag {
 	var names []string
 	c.set.VisitAll(func(flag *pflag.Flag) {

@@ -31,8 +31,8 @@ func parse(t *testing.T, text string, args ...string) (*flags, error) {
 	return f, err
 }
 
-// TestConfigFileSetsFlags: the command line also sets two of the flags in the file. The values on the command line must
-// take precedence.
+// TestConfigFileSetsFlags: two flags are set both in the file and on the command line. The values on the command line
+// must take precedence.
 func TestConfigFileSetsFlags(t *testing.T) {
 	f, err := parse(t, `# settings of the controller
 workers: 8

@@ -101,7 +101,8 @@ func parseHeader(text []byte) (head header, err error) {
 }
 
 // read reads the items and the functionConfig, and replaces each YAML alias by a copy of the value to which it
-// refers. A copy is necessary, because this value can be in another item.
+// refers. The copies are necessary because toJSON converts each item separately, and an alias can refer to a
+// value in another item.
 func (l *resourceList) read(items int) error {
 	var err error
 	if l.Items, err = l.stream.Read(); err != nil {

@@ -15,9 +15,9 @@ func (l *resourceList) isGenerator() bool {
 }
 
 // leaveMarker replaces the items with a marker, an object that records which function ran. kustomize silently skips a
-// function that it has no permission to run. If kustomize skipped the function, the marker is missing. Without the marker,
-// the build fails, because a replacement in the kustomization reads the marker. An annotation declares the marker as a local
-// object. kustomize therefore removes the marker from its output at the end.
+// function that it has no permission to run. The function then leaves no marker, and the build fails, because a replacement
+// in the kustomization reads the marker. An annotation declares the marker as a local object. kustomize therefore removes
+// the marker from its output at the end.
 func (l *resourceList) leaveMarker(function string) int {
 	return l.replaceItems(map[string]any{
 		"apiVersion": v1alpha1.APIVersion, "kind": "FunctionRun", "function": function,
@@ -30,8 +30,8 @@ func (l *resourceList) leaveMarker(function string) int {
 
 // leaveMisplacedValidator replaces the items with one object of an unknown kind, which no API server accepts. If a
 // user lists a validator in the list "transformers" by mistake, the output of the validator becomes the whole output
-// of kustomize. If the output of kustomize were empty, applying it with pruning would delete all objects. The API
-// server refuses the object of the unknown kind, so applying the output fails and deletes nothing.
+// of kustomize. An empty output would be dangerous, because applying an empty output with pruning deletes all
+// objects. The API server refuses the object of the unknown kind, so applying the output fails and deletes nothing.
 func (l *resourceList) leaveMisplacedValidator() int {
 	return l.replaceItems(map[string]any{
 		"apiVersion": v1alpha1.APIVersion, "kind": "MisplacedValidator",

@@ -23,7 +23,7 @@ import (
 const kustomizeAnnotation = "kustomize.config.k8s.io/id"
 
 // validate checks runtimes for traps, and TrainJobs against the rules of the platform. TrainJobs are checked even if the
-// cluster does not enforce the rules. All objects except runtimes are also checked against their Go types, if trainyard
+// cluster does not enforce the rules. An object that is not a runtime is also checked against its Go type, if trainyard
 // knows the complete type.
 func (l *resourceList) validate(ctx context.Context) int {
 	if l.isGenerator() {

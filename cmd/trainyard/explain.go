@@ -165,9 +165,9 @@ func isBelowEnvironments(steps []string) bool {
 	return len(steps) > 1 && steps[0] == "spec" && steps[1] == "environments"
 }
 
-// depthBelow returns the number of steps by which the field's path is longer than the given path. Steps for indexes
-// of lists, and for keys that the author of the document chose, are not counted. If the field's path does not begin
-// with the given path, the result "ok" is false. The given path can omit the index of a list item.
+// depthBelow returns the number of steps that follow the given path in the field's path. Indexes of lists are not
+// counted, and neither are keys that the author of the document chose. If the field's path does not begin with the
+// given path, the result "ok" is false. The given path can omit the index of a list item.
 func (f field) depthBelow(path []string) (depth int, ok bool) {
 	for _, step := range f.steps {
 		switch {
@@ -184,7 +184,7 @@ func (f field) depthBelow(path []string) (depth int, ok bool) {
 }
 
 // nearestField shortens a path until it is the path of a field. nearestField removes only indexes of lists, and keys
-// that the author of the document chose. If there is no such field, nearestField returns the whole path.
+// that the author of the document chose. If no field is found, nearestField returns the unchanged path.
 func nearestField(all []field, path []string) []string {
 	for n := len(path); n > 0; n-- {
 		for _, one := range all {
@@ -197,10 +197,10 @@ func nearestField(all []field, path []string) []string {
 	return path
 }
 
-// containsValue reports whether a user can reach a value inside the field with the given steps. The user writes
-// the steps after the path of the field. If the field is a list, the only step must be the index of an item. If
-// the author of the document chooses the keys of the field, all steps together count as one key, because a key
-// can contain dots.
+// containsValue reports whether the field's path and the given steps together can be the path of a value inside
+// the field. If the field is a list, there must be exactly one step, the index of an item. If the field is a
+// mapping whose keys the author of the document chooses, all steps together count as one key, because a key can
+// contain dots.
 func (f field) containsValue(steps []string) bool {
 	if strings.Contains(f.Want, ", each item ") {
 		return len(steps) == 1 && isItem(steps[0])

@@ -28,11 +28,12 @@ func matches(reference, given string) bool {
 	return !isBracket(given) && (reference == given || reference == anyName)
 }
 
-// maxPath is the maximum length of a path in bytes. Longer paths would make "trainyard explain" too slow, because it
-// looks up each prefix of the path. Real paths are shorter.
+// maxPath is the maximum length of a path in bytes. Longer paths would make "trainyard explain" too slow, because
+// the command looks up each prefix of a path. Real paths are shorter.
 const maxPath = 2000
 
-// stepPattern matches one step of a path, such as ["key"], "key", [0], [] or key, and the dot before the step.
+// stepPattern matches one step of a path, and the dot before the step if there is one. A step has one of the forms
+// ["key"], "key", [0], [] and key.
 var stepPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\.?(?:\[("(?:[^"\\]|\\.)*")\]|("(?:[^"\\]|\\.)*")|(\[-?\d*\])|([^].\["]+))`)
 })
@@ -60,9 +61,9 @@ func parsePath(path string) ([]string, error) {
 }
 
 // follow reports whether the path of a value begins with the path that the user wrote. The argument "keys" is the path of
-// the value, and "steps" is the path of the user. The result "rest" contains the keys that follow the steps. Users may
-// leave out the quotes around a key that contains dots. parsePath splits such a key at its dots into several steps. The
-// function follow therefore also joins several steps, and compares the result with one key.
+// the value, and "steps" is the path of the user. The result "rest" contains the keys of the value after the path of the
+// user. Users may leave out the quotes around a key that contains dots. parsePath then splits the key at its dots into
+// several steps. Therefore follow also joins consecutive steps with dots, and compares the joined text with one key.
 func follow(steps, keys []string) (rest []string, ok bool) {
 	if len(steps) == 0 {
 		return keys, true

@@ -126,9 +126,9 @@ func readFile(name string, in io.Reader) (generator.Input, error) {
 	return readFrom(name, file)
 }
 
-// pipeTimeout is the maximum time that the function "open" waits until a program opens a named pipe for writing.
-// Until then, opening the pipe for reading blocks. The timeout does not affect the pipe that a shell creates for
-// <(COMMAND), because this pipe has a writer from the start.
+// pipeTimeout is the maximum time that the function "open" waits for a named pipe. A named pipe cannot be opened
+// for reading until a program opens it for writing. The timeout does not affect the pipe that a shell creates
+// for <(COMMAND), because this pipe has a writer from the start.
 const pipeTimeout = 5 * time.Second
 
 // open opens a regular file, a device or a named pipe for reading.

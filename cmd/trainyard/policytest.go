@@ -112,8 +112,8 @@ func testPolicies(ctx context.Context, s streams, f inputFlags, folder, format s
 	return failedCases(all, format == "text" && f.report.isText())
 }
 
-// checkTypes returns a problem for each value of a wrong type in the TrainJobs of the cases. Every API server would refuse
-// a TrainJob that contains a value of a wrong type.
+// checkTypes looks for values of a wrong type in the TrainJobs of all test cases, and returns a problem for each such
+// value. Every API server would refuse a TrainJob with such a value.
 func checkTypes(files map[string][]trainjob.Case, platforms []generator.Platform) error {
 	var problems problem.List
 	for _, platform := range platforms {

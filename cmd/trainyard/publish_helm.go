@@ -72,9 +72,8 @@ func packHelm(ctx context.Context, b bundles.Bundle, annotations map[string]stri
 	return namedArtifact{subrepository: p.Name, tag: p.Version, packed: packed}, err
 }
 
-// archiveScheme is the prefix "tgz:" of a destination. For example, tgz:dist means that charts are written to the
-// folder dist. The folder of a tgz: destination gets one file for each chart, in the format of the command "helm
-// package".
+// archiveScheme is the prefix "tgz:" of a destination. For example, tgz:dist means that each chart is written to
+// a file in the folder dist. The format of the file is that of the command "helm package".
 const archiveScheme = "tgz:"
 
 type archive struct {

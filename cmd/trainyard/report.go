@@ -48,9 +48,9 @@ func (r *reporter) addNeeds(platforms []generator.Platform) {
 	}
 }
 
-// finish reports how a command such as "trainyard generate" ended, and returns the exit code. A report in a format other
-// than text goes to standard output if onStdout returns true. If onStdout is nil or returns false, a report in a format
-// other than text goes to standard error, without other messages.
+// finish reports how a command such as "trainyard generate" ended, and returns the exit code. A text report goes to
+// standard error. A report in another format goes to standard output if onStdout returns true. Otherwise it goes to
+// standard error, without other messages.
 func (r *reporter) finish(command string, err error) int {
 	result := interpretError(command, err)
 	format, known := report.Named(r.format)

@@ -94,7 +94,7 @@ func (f *runtimeTestFlags) run(ctx context.Context, s streams) error {
 	if f.options.Runtime, err = f.findRuntime(ctx, client); err != nil {
 		return err
 	}
-	// With -o json, the lines of the checks are only progress messages, and go to standard error.
+	// With -o json, standard output contains only the result, so the lines of the checks go to standard error.
 	checks := s.out
 	if f.output == "json" {
 		checks = s.err

@@ -184,7 +184,8 @@ of trainyard source status.`,
 	})
 }
 
-// newSuspension adds the flags and the code to a command that suspends or resumes a TrainJobSource.
+// newSuspension completes a command that suspends or resumes a TrainJobSource: it adds the flags and the code of the
+// command.
 func newSuspension(s streams, suspend bool, cmd *cobra.Command) *cobra.Command {
 	done, unchanged := "Resumed", "not suspended"
 	if suspend {

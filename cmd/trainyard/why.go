@@ -103,8 +103,9 @@ func (f *whyFlags) complete(ctx context.Context, args []string) []string {
 	return names
 }
 
-// printExplanation prints the phase, the most probable cause and its remedy, and then all other failures that were found. If
-// only symptoms were found, the first symptom takes the place of the cause.
+// printExplanation prints the phase, the summary, the most probable cause and its remedy, the excerpts, and then all
+// other failures that were found. If only symptoms were found, printExplanation prints the first symptom instead of a
+// cause.
 func printExplanation(w io.Writer, e jobs.Explanation) error {
 	fmt.Fprintf(w, "TrainJob %s/%s\nPhase:   %s\nSummary: %s\n", e.Namespace, e.TrainJob, e.Phase, e.Summary)
 	rest := e.Causes
@@ -120,7 +121,7 @@ func printExplanation(w io.Writer, e jobs.Explanation) error {
 	return printRest(w, rest)
 }
 
-// retryText says whether the same TrainJob can succeed later.
+// retryText returns a sentence that says whether the unchanged TrainJob can succeed later. The sentence can be empty.
 func retryText(retry diagnosis.Retry, phase jobs.Phase) string {
 	switch {
 	case phase == jobs.Failed && retry == diagnosis.RetryNever:

@@ -107,7 +107,6 @@ func bundleOf(p generator.Platform) bundles.Bundle {
 	return bundles.Bundle{Platform: p.Name, Environment: p.Environment, Objects: p.Objects, Delivery: p.Delivery}
 }
 
-// formatNeeds is the rule that the document breaks if it lacks a field that the value of --format requires.
 var formatNeeds = problem.Rule{Name: "format-needs", Doc: "The document sets all fields that the value of --format requires"}
 
 // reportDifferences returns an error if a folder differs from its bundle. The error lists all differences of all

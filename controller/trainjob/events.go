@@ -64,11 +64,11 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:maxNote], "") + "…"
 }
 
-// isOld reports whether the controller sees a TrainJob for the first time, although the TrainJob started or
-// ended long ago. In read-only mode, the controller writes no annotations, so a restarted controller does not
-// know what it has already reported. Therefore, in read-only mode, isOld also returns true for a TrainJob
-// that was scheduled, started or ended before the controller started, if the controller sees this TrainJob
-// for the first time.
+// isOld returns true if the controller sees a TrainJob for the first time, and the TrainJob started or ended
+// long ago. In read-only mode, the controller writes no annotations, so a restarted controller does not know
+// what it has already reported. Therefore, in read-only mode, isOld also returns true for a TrainJob that was
+// scheduled, started or ended before the controller started, if the controller sees this TrainJob for the
+// first time.
 func (c *Controller) isOld(snapshot jobs.Snapshot, before state, now time.Time) bool {
 	horizon := now.Add(-oldAge)
 	if c.ReadOnly && c.began.After(horizon) {

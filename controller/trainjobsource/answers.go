@@ -62,9 +62,10 @@ const (
 // the job for another reason, this reason replaces the message in r.denied. If a dry run gets no answer, for example
 // because a webhook is not available, dropWarnings uses the previous answer, unless the job has changed in Git. The
 // previous answer may be outdated. While the limit maxRefused is reached, a job with an outdated answer stays denied, even
-// if this answer admitted the job. Without a previous answer, the job stays denied in this round. After a round in which a
-// dry run got no answer, the controller sends no dry runs for some time (see silentPause). After this pause, the
-// controller continues with the job that follows the unanswered dry run. It repeats the unanswered dry run later.
+// if this answer admitted the job. If an unanswered dry run has no previous answer, the job stays denied in this round.
+// After a round in which a dry run got no answer, the controller sends no dry runs for some time (see silentPause). After
+// this pause, the controller continues with the job that follows the unanswered dry run. It repeats the unanswered dry run
+// later.
 func (r *round) dropWarnings(ctx context.Context) {
 	a := &r.state.answers
 	maps.DeleteFunc(a.jobs, func(name string, _ answer) bool { return r.denied[name] == "" })

@@ -113,7 +113,7 @@ var changingCalls = []string{
 const fewFiles = 6
 
 // startSituations contains functions that prepare the folder of a bundle before a process writes
-// the bundle. One of these functions also leaves a staging folder next to the folder.
+// the bundle. One of these functions also leaves a staging folder next to the bundle.
 var startSituations = map[string]func(*testing.T, order){
 	"no folder": func(*testing.T, order) {},
 	"a folder": func(t *testing.T, o order) {

@@ -45,9 +45,9 @@ type Failure struct {
 	// Code is a short, stable name, such as OutOfMemory.
 	Code  string `yaml:"code"`
 	Level Level  `yaml:"level"`
-	// Origin is the part of the system where the failure begins. Diagnose uses the origins to order
-	// causes in different texts if the times of these texts are equal. It orders general failures in the
-	// same way.
+	// Origin is the part of the system where the failure begins. If different texts have the same time,
+	// Diagnose uses the origins to order the causes in these texts, and also the general failures in
+	// these texts.
 	Origin Origin `yaml:"origin"`
 	Retry  Retry  `yaml:"retry"`
 	// Cause is a sentence that explains the failure, and Remedy says what to do about it.

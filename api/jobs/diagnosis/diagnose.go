@@ -9,9 +9,9 @@ import (
 // Diagnosis is a failure that was recognized in a text.
 type Diagnosis struct {
 	Failure
-	// Text is the text in which the failure was recognized. If several texts show the failure, Text is the first of
-	// them in the order of the function "compare". If this first text is a message of Kubernetes about a pod, and the
-	// log of this pod shows the same failure, Text is the log.
+	// Text is the text in which the failure was recognized. If several texts show the failure, Text is the text whose
+	// diagnosis the function "compare" puts first. However, if that text is a message of Kubernetes about a pod, and
+	// the log of the pod shows the same failure, Text is the log.
 	Text Text
 	// Line is the number of the line in Text that shows the failure, counted from 1. Evidence is the text of this line
 	// or, if the line is long, the part around the match. Evidence has at most 300 characters, plus an ellipsis if it
@@ -58,8 +58,8 @@ type ranked struct {
 	origin int // the smallest index in the list origins among the diagnoses of the same text and level
 }
 
-// rank adds the sort keys to the diagnoses in the argument "found". All these diagnoses were found in the same text.
-// The argument "text" is the index of this text.
+// rank adds the sort keys to the diagnoses in the argument "found". The argument "text" is the index of the text in
+// which all these diagnoses were found.
 func rank(text int, found []Diagnosis) []ranked {
 	best := map[Level]int{}
 	for _, d := range found {
@@ -78,9 +78,9 @@ func rank(text int, found []Diagnosis) []ranked {
 // compare orders diagnoses so that the most probable cause comes first. Diagnoses are compared first by their levels.
 // Causes and general failures are then compared by the times of their texts, then by the field ranked.origin, and then
 // by the positions of their texts in the argument of Diagnose. Causes in the same text are in the order of their
-// lines, and general failures in the same text are in the order of the catalogue. Symptoms are compared by their
-// positions in the catalogue before they are compared by time, because the catalogue lists symptoms that explain more
-// before symptoms that explain less. A Python exception that is not in the catalogue comes before all other symptoms.
+// lines, and general failures in the same text are in the order of the catalogue. For symptoms, the position in the
+// catalogue counts more than the time, because symptoms that explain more come earlier in the catalogue. A Python
+// exception that is not in the catalogue comes before all other symptoms.
 func compare(a, b ranked) int {
 	inText := cmp.Compare(a.Line, b.Line)
 	if a.Level != Cause {

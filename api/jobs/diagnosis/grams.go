@@ -11,7 +11,7 @@ type grams [1 << (gramBits - 6)]uint64
 const (
 	gramSize = 4
 	// gramBits is the binary logarithm of the number of bits in the set. The set uses 64 KiB of memory. A megabyte of
-	// different logs sets about a sixth of the bits.
+	// text from different logs sets about a sixth of the bits.
 	gramBits = 19
 )
 

@@ -8,10 +8,11 @@ import (
 	"sync"
 )
 
-// pattern is a regular expression, together with words that quickly exclude most texts without a match.
+// pattern is a regular expression, together with required words. A quick search for these words excludes most texts
+// that the expression does not match.
 type pattern struct {
-	// expression returns the compiled expression. The expression is compiled at the first call, because most texts need only
-	// a few of the patterns.
+	// expression returns the compiled expression. The expression is compiled at the first call, because most texts are
+	// matched against only a few expressions.
 	expression func() *regexp.Regexp
 	// required is a list of clauses, and a clause is a list of lower-case words. The expression can match a text only if
 	// the text, converted to lower case, contains at least one word of each clause. A search for these words is many
@@ -53,9 +54,10 @@ func (p pattern) mayMatch(lower string) bool {
 	return true
 }
 
-// narrow returns a copy of the pattern for the lines of one text. In the copy, the clauses contain only the
-// words that occur in the text. The second result reports whether the text can contain a match. The argument
-// "lower" is the text in lower case, and the argument "g" is the set of byte sequences (grams) in "lower".
+// narrow prepares the pattern for a search in the lines of one text. It returns a copy whose clauses contain
+// only the words that occur in this text. The second result reports whether the text can contain a match.
+// The argument "lower" is the text in lower case, and the argument "g" is the set of byte sequences (grams)
+// in "lower".
 func (p pattern) narrow(lower string, g *grams) (narrowed pattern, mayMatch bool) {
 	narrowed.expression = p.expression
 	for _, c := range p.required {

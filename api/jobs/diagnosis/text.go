@@ -3,8 +3,9 @@ package diagnosis
 import "time"
 
 // Source says who wrote a text: Kubernetes (including controllers such as Trainer and Kueue), a program in a
-// container, or trainyard. Diagnose searches for a failure only in texts of the sources that the failure lists. For
-// example, if a log quotes a message of Kubernetes, Diagnose does not mistake this line for the message itself.
+// container, or trainyard. Each failure lists sources, and Diagnose searches for the failure only in texts of these
+// sources. Therefore, if a log quotes a message of Kubernetes, Diagnose does not mistake the log line for the
+// message itself.
 type Source string
 
 const (

@@ -20,15 +20,15 @@ var digits = regexp.MustCompile(`\d+`)
 var exception = regexp.MustCompile(`^[A-Za-z_][\w.]*(:|\s*$)`)
 
 // frame is a regular expression for a traceback line that names a source file. In most cases, the next line of
-// the traceback is source code. Only the end of a log is read, so the first line of a traceback can be
-// missing. codeLines uses frame, so it finds the source code even if this first line is missing.
+// the traceback is source code. codeLines uses frame to find source code even if the first line of the
+// traceback is missing. This line can be missing, because only the end of a log is read.
 var frame = regexp.MustCompile(`File "[^"]+", line \d+, in `)
 
 // endOfTraceback returns the index of the last line of a traceback, which names the exception. The first line of the
 // traceback is lines[0]. mpirun, torchrun and loggers can write a prefix before each line, such as the number of the rank.
-// Between the lines of the traceback, the log can contain lines of other ranks. endOfTraceback skips lines that have
-// another prefix than lines[0], and lines without the name of an exception after the prefix. Prefixes count as equal if
-// they differ only in numbers (see cutPrefix). endOfTraceback returns 0 if the end of the traceback is missing.
+// After lines[0], endOfTraceback searches for the first line with the same prefix and the name of an exception after the
+// prefix. Prefixes count as the same if they differ only in numbers (see cutPrefix). Lines with another prefix are
+// skipped, because other ranks can have written them. endOfTraceback returns 0 if the end of the traceback is missing.
 func endOfTraceback(lines []string) int {
 	prefix, _, found := strings.Cut(lines[0], tracebackStart)
 	if !found {
@@ -48,9 +48,9 @@ func isIncomplete(lines []string) bool {
 	return strings.Contains(lines[0], tracebackStart) && endOfTraceback(lines) == 0
 }
 
-// cutPrefix removes a prefix from a line. The prefix of the line must be as long as the argument
-// "prefix". Only the numbers in the two prefixes may differ, because prefixes can contain times. If
-// the line does not begin with such a prefix, the result "found" is false.
+// cutPrefix removes a prefix from a line. The prefix of the line must have the same length and the
+// same text as the argument "prefix". Only the numbers may be different, because prefixes can
+// contain times. If the line does not begin with such a prefix, the result "found" is false.
 func cutPrefix(line, prefix string) (rest string, found bool) {
 	if len(line) < len(prefix) || digits.ReplaceAllString(line[:len(prefix)], "0") != digits.ReplaceAllString(prefix, "0") {
 		return "", false

@@ -101,8 +101,8 @@ func isMounted(pod jobs.Pod) bool {
 }
 
 // permanentImageErrors lists the kubelet's errors after which a trial stops waiting for the image. ErrImagePull is not in
-// the list, because the kubelet retries soon after this error. ImagePullBackOff is in the list, because the kubelet then
-// retries with growing delays.
+// the list, because the kubelet retries soon after this error. ImagePullBackOff is in the list, because the kubelet
+// retries with growing delays after this error.
 var permanentImageErrors = []string{"ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "ImagePullBackOff"}
 
 // checkImage passes when the image of the main container is present on the cluster node of every pod.

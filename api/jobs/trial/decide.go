@@ -43,8 +43,7 @@ func (t *trial) decide(o *observation) bool {
 
 // lastReached returns the index of the last check that the TrainJob has reached. The TrainJob has reached a check if
 // the check passed, or if the check failed because of a pod. When the TrainJob has reached a check, earlier checks
-// can pass without evidence of their own. This is necessary because pods, and with them the evidence, can be deleted
-// when their TrainJob ends.
+// can pass without evidence. Their evidence can be missing, because pods can be deleted when their TrainJob ends.
 func lastReached(findings []finding) int {
 	last := -1
 	for i, f := range findings {
@@ -89,9 +88,9 @@ func (o *observation) waitReason(detail string) string {
 	return detail
 }
 
-// failWithoutFinding is called for the first open check c, if no earlier check has failed. Even so,
-// the TrainJob can have failed. If the TrainJob has failed, and its pods no longer change,
-// failWithoutFinding sets the check c to Failed and returns true.
+// failWithoutFinding sets the check c to Failed and returns true if the TrainJob has failed, and
+// its pods no longer change. The argument "c" is the first open check. Neither this check nor an
+// earlier check has found the failure.
 func (t *trial) failWithoutFinding(o *observation, c *check) bool {
 	outcome := o.snapshot.Outcome()
 	if outcome.Condition == "" || outcome.Condition == completeCondition || !o.isFinal() {

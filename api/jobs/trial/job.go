@@ -28,9 +28,9 @@ const (
 	testVariable = "TRAINYARD_RUNTIME_TEST"
 	// rankPrefix is the start of the line that each rank prints.
 	rankPrefix = "trainyard rank on "
-	// verdictMargin is the minimum difference between the timeout of the trial and the timeout of the
-	// launcher's preflight. Because of this difference, a preflight that begins in time ends before the trial, and
-	// the trial can still read the verdict. If the preflight begins later than verdictMargin, for example after a
+	// verdictMargin is the minimum difference between the timeout of the trial and the timeout of the launcher's
+	// preflight. If preflight begins less than verdictMargin after the start of the trial, it ends before the
+	// trial times out, so the trial can still read the verdict. If preflight begins later, for example after a
 	// slow pull of the image, the trial can time out first. If the timeout of the trial is shorter than 40 s, the
 	// minimum difference is half of this timeout.
 	verdictMargin = 20 * time.Second

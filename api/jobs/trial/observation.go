@@ -65,9 +65,9 @@ func (o *observation) isFinal() bool {
 	return !o.endedAt.IsZero() && time.Since(o.endedAt) > logGracePeriod
 }
 
-// readLogs reads the logs of the ended containers for which needsLog returns true. It reads each log at once,
-// because the pod may be deleted before the next update. After an error, readLogs retries at the next update,
-// unless the user has no permission to read logs.
+// readLogs reads the logs of the ended containers for which needsLog returns true. It reads each log as soon
+// as the container has ended, because the pod may be deleted before the next update. After an error, readLogs
+// retries at the next update, unless the user has no permission to read logs.
 func (o *observation) readLogs(ctx context.Context, pod jobs.Pod) error {
 	for _, c := range allStatuses(pod) {
 		key := string(pod.UID) + c.Name
@@ -112,8 +112,8 @@ func (o *observation) runningMpirun(ctx context.Context) finding {
 }
 
 // needsLog reports whether the trial reads the log of a container. The trial reads the log of mpirun after mpirun has
-// ended, and the logs of containers that failed before mpirun ended. Containers that fail after mpirun has ended are
-// ignored: Kubernetes stops the nodes at this time, so their containers can end with an error.
+// ended, and the logs of containers that failed before mpirun ended. Containers that fail later are ignored:
+// Kubernetes stops the nodes after mpirun has ended, so the containers of the nodes can end with an error.
 func (o *observation) needsLog(pod jobs.Pod, c corev1.ContainerStatus) bool {
 	if pod.Role == jobs.Launcher && c.Name == jobs.MainContainer {
 		return c.State.Terminated != nil

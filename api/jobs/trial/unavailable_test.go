@@ -63,7 +63,7 @@ func TestLongOutage(t *testing.T) {
 }
 
 // TestTimeoutBeforeCreation: if the trial times out before the TrainJob exists, the error must be a DeadlineExceeded
-// error, for which the command "trainyard runtime test" has an exit code of its own.
+// error. Then the command "trainyard runtime test" ends with the exit code for timeouts.
 func TestTimeoutBeforeCreation(t *testing.T) {
 	for name, path := range map[string]string{"permissions": "selfsubjectaccessreviews", "creation": "trainjobs"} {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestTimeoutBeforeCreation(t *testing.T) {
 	}
 }
 
-// supportedRuntime returns a runtime that has only the fields without which Run refuses a runtime.
+// supportedRuntime returns a runtime that has only the fields that Run requires.
 func supportedRuntime() jobs.Runtime {
 	runtime := jobs.Runtime{Kind: trainer.ClusterTrainingRuntimeKind, Name: runtimeName}
 	runtime.Spec.MLPolicy = &trainer.MLPolicy{MLPolicySource: trainer.MLPolicySource{MPI: &trainer.MPIMLPolicySource{}}}

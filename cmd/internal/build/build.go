@@ -1,4 +1,5 @@
-// Package build returns the version of the running program, and commands that install other programs of the same version.
+// Package build returns the version of the running program. It also returns the commands that install trainyard's
+// other programs, if possible in the same version.
 package build
 
 import (
@@ -34,9 +35,9 @@ func String() string {
 	return version
 }
 
-// InstallCommand returns the command that installs a program of this repository, in the version of the running program. If
-// Go cannot install this version, such as (devel) or a version that ends with +dirty, the command installs the latest
-// release.
+// InstallCommand returns the command that installs a program of this repository. The command installs the version of the
+// running program. If this version is (devel) or ends with +dirty, Go cannot install it, and the command installs the
+// latest release.
 func InstallCommand(program string) string {
 	version, _ := Version()
 	return installCommand(program, version)

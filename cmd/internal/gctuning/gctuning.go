@@ -18,8 +18,8 @@ const (
 // nonHeap is the memory of the Go runtime outside the heap, such as stacks and tables, with a margin.
 const nonHeap = 24 << 20 // bytes
 
-// maxPercent is the largest GOGC value that this package sets. Go starts no collection until the heap reaches 4 MiB
-// x GOGC/100. If GOGC is maxPercent, this minimum size equals minHeap.
+// maxPercent is the largest GOGC value that this package sets. Go starts no collection while the heap is smaller
+// than 4 MiB x GOGC/100. If GOGC is maxPercent, 4 MiB x GOGC/100 is minHeap.
 const maxPercent = 100 * minHeap / (4 << 20)
 
 // setsLimit reports whether Tune also sets a memory limit. After a collection, the old GC percentage applies until the
@@ -56,8 +56,9 @@ func adjust(liveHeap []metrics.Sample) {
 // allocates an unused object, and registers "call" as the cleanup of the object. The next garbage collection
 // frees the object and runs the cleanup.
 func afterNextCollection(call func([]metrics.Sample)) {
-	// Because of the pointer field, the allocator puts no other objects into the same block. If the block
-	// contained other objects, they could delay the cleanup of the new object.
+	// The allocator can put several small objects without pointers into one block, and the cleanup of
+	// each object then waits until the whole block is unused. The pointer field gives the new object its
+	// own block.
 	type garbage struct{ _ *garbage }
 	runtime.AddCleanup(new(garbage), call, []metrics.Sample{{Name: "/gc/heap/live:bytes"}})
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // sarif writes SARIF 2.1.0, with the properties that GitHub code scanning requires. The library go-sarif is not used,
-// because it writes empty properties, and because its JSON Schema validator would become part of the command. Source:
-// docs.oasis-open.org/sarif/sarif/v2.1.0; docs.github.com, SARIF support for code scanning.
+// because it writes empty properties, and because its JSON Schema validator would be compiled into the program.
+// Source: docs.oasis-open.org/sarif/sarif/v2.1.0; docs.github.com, SARIF support for code scanning.
 var sarif = Format{
 	Name: "sarif",
 	Doc:  "SARIF 2.1.0, for code scanning",
@@ -110,8 +110,8 @@ func fileURI(file string) string {
 	return escapePath(filepath.ToSlash(path))
 }
 
-// escapePath escapes a path for a URI, including its colons. If a colon were not escaped, programs would take the
-// text before the colon for the URI's scheme.
+// escapePath escapes a path for a URI. It also escapes colons, because programs read the text before an unescaped
+// colon as the scheme of the URI.
 func escapePath(path string) string {
 	return strings.ReplaceAll((&url.URL{Path: path}).EscapedPath(), ":", "%3A")
 }

@@ -11,8 +11,8 @@ import (
 // later problems.
 const maxProblems = 100
 
-// Text is the format for people. A text report contains one line for each note, problem, need and failure. A run can
-// also write its notes early, as a report that contains only notes.
+// Text is the format for people. A text report contains one line for each note, need and failure, and for each of
+// the first 100 problems. A run can write its notes and needs early, in separate reports.
 var Text = Format{
 	Name: "text",
 	Doc:  "for people: one line per problem on standard error, at most 100",

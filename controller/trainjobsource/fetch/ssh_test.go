@@ -140,7 +140,7 @@ func TestRefsOfSecondSession(t *testing.T) {
 	}
 }
 
-// TestUploadCommand checks the commands against the commands that git itself runs.
+// TestUploadCommand compares the commands that uploadCommand returns with the commands that git itself runs.
 func TestUploadCommand(t *testing.T) {
 	for url, want := range map[string]string{
 		"ssh://git.example.com/jobs.git":       "git-upload-pack '/jobs.git'",

@@ -81,8 +81,8 @@ type Version struct {
 	Request string `json:"request,omitempty"`
 }
 
-// wantsRetry reports whether users want the job to run again although its spec has not changed. Users want a new run if the
-// text Retry or Request is set, and differs from the text of the version that ran last.
+// wantsRetry reports whether users have requested another run of the job. A request is a text in Retry or Request that is
+// not empty, and that differs from the text of the last version.
 func (j Job) wantsRetry(last Version) bool {
 	return j.Retry != "" && j.Retry != last.Retry || j.Request != "" && j.Request != last.Request
 }

@@ -70,8 +70,8 @@ func findRefusedAmounts(job guard.Job, runtime guard.Runtime, pods []map[string]
 	return found
 }
 
-// lacksLimit reports whether a TrainJob requests a device or huge pages, although at least one pod would have no limit
-// for this resource.
+// lacksLimit returns true if a TrainJob requests a device or huge pages, and at least one of its pods would have no
+// limit for this resource.
 func lacksLimit(job guard.Job, name string, pods []map[string]resource.Quantity) bool {
 	_, requested := job.Requests[name]
 	_, limited := job.Limits[name]

@@ -69,9 +69,9 @@ func checkBuilds(ctx context.Context, dir string) []Check {
 	return []Check{both, checkSkipped(ctx, dir, "without "+execFlag, alphaFlag), checkSkipped(ctx, dir, "without flags")}
 }
 
-// checkSkipped checks whether a kustomize build fails if it has no permission to run the function. If the
-// build skips the function without an error, checkSkipped also builds a kustomization with replacements,
-// and checks whether this build fails.
+// checkSkipped checks whether a build fails if kustomize has no permission to run the function. If
+// kustomize skips the function without an error, checkSkipped also builds a kustomization with
+// replacements, and checks whether this second build fails.
 func checkSkipped(ctx context.Context, dir, name string, flags ...string) Check {
 	if _, err := output(ctx, "kustomize", append([]string{"build", plainFolder(dir)}, flags...)...); err != nil {
 		return Check{name, OK, "kustomize refuses to build"}

@@ -31,7 +31,7 @@ type Check struct {
 	Message string `json:"says"` // one line
 }
 
-// Host describes the machine to check. Host can also describe the Argo CD of a cluster.
+// Host describes the machine to check, and optionally an Argo CD in a cluster.
 type Host struct {
 	Build     string                                // version of this program
 	Evaluator func() (string, error)                // returns the path of trainyard-policy
@@ -121,8 +121,8 @@ func (h Host) checkEvaluator(ctx context.Context) Check {
 	if err != nil {
 		return Check{name, Note, "not found, and only trainyard policy test needs it: " + build.InstallCommand(name) + " installs it into Go's bin folder"}
 	}
-	// If trainyard-policy works, it answers an empty request with an error in its response and with exit
-	// code 0.
+	// The request is empty. If trainyard-policy works, its response contains an error, but its exit code
+	// is 0.
 	if _, err := output(ctx, program); err != nil {
 		return Check{name, Missing, "answering a request fails: " + firstLine(err)}
 	}
