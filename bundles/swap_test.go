@@ -84,7 +84,8 @@ func TestSwap(t *testing.T) {
 	}
 }
 
-// TestConcurrentChangesAreNotLost changes the folder after Plan has read it. Write must then fail, and keep the change.
+// TestConcurrentChangesAreNotLost changes the folder after Plan has read it. Write must then fail, and must not
+// overwrite the changed folder.
 func TestConcurrentChangesAreNotLost(t *testing.T) {
 	changes := map[string]struct {
 		do   func(*testing.T, string)

@@ -15,8 +15,8 @@ type Prerequisite struct {
 	Reason problem.Phrase `json:"reason"` // the objects that need it, or the task of the admin
 }
 
-// apiProvider maps API groups to the programs that define the kinds of these groups. Kubernetes, OpenShift or
-// trainyard itself defines the kinds of API groups that are not in apiProvider.
+// apiProvider maps API groups to the programs that define the kinds of these groups. The kinds of all other
+// API groups are defined by Kubernetes, OpenShift or trainyard itself.
 var apiProvider = map[string]string{
 	v1alpha1.TrainerGroup:     "Kubeflow Trainer",
 	"kueue.x-k8s.io":          "Kueue",

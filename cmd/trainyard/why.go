@@ -103,9 +103,9 @@ func (f *whyFlags) complete(ctx context.Context, args []string) []string {
 	return names
 }
 
-// printExplanation prints the phase, the summary, the most probable cause and its remedy, the excerpts, and then all
-// other failures that were found. If only symptoms were found, printExplanation prints the first symptom instead of a
-// cause.
+// printExplanation prints the phase, the summary, the most probable cause and its remedy, and excerpts of logs or
+// messages. Then it prints all other failures that were found. If only symptoms were found, printExplanation prints
+// the first symptom instead of a cause.
 func printExplanation(w io.Writer, e jobs.Explanation) error {
 	fmt.Fprintf(w, "TrainJob %s/%s\nPhase:   %s\nSummary: %s\n", e.Namespace, e.TrainJob, e.Phase, e.Summary)
 	rest := e.Causes

@@ -14,8 +14,9 @@ type MPIReport struct {
 	Pairs   []MPIPair
 }
 
-// MPIFigure holds the times of one measurement in microseconds. TrainJob holds the times of mpirun with the settings of
-// the runtime. Plain holds the times of mpirun without these settings, in the same pods.
+// MPIFigure holds the times of one measurement in microseconds. The field TrainJob contains the times of mpirun when it
+// uses the settings of the runtime. The field Plain contains the times of mpirun without these settings, in the same
+// pods.
 type MPIFigure struct {
 	MPI, Place, Name string
 	TrainJob, Plain  []float64

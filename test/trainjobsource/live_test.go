@@ -207,7 +207,7 @@ const (
 	restartTimeout = 3 * time.Minute
 )
 
-// eventually calls the function "check" until it returns nil. Before each call, eventually completes the deletion of
+// eventually calls the function "check" until "check" returns nil. Before each call, it completes the deletion of
 // TrainJobs.
 func (l *live) eventually(check func(*v1alpha1.TrainJobSource) error) {
 	l.t.Helper()

@@ -127,7 +127,7 @@ func (n *Node) indexFields() func(key string) *Field {
 	return func(key string) *Field { return fields[key] }
 }
 
-// remove records that a null has removed a key of the mapping, and stores the position of the null.
+// remove marks a key of the mapping as removed by a null, and stores the position of the null.
 func (n *Node) remove(null *Field) {
 	if n.removed == nil {
 		n.removed = map[string]problem.Position{}
