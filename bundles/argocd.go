@@ -102,8 +102,8 @@ func (a argocdWriter) resource(kind, name string, annotations map[string]string,
 	return newObject("argoproj.io/v1alpha1", kind, metadata, fields{"spec": spec})
 }
 
-// newObject returns a Kubernetes object that belongs to a format and not to the platform, such as an Application of
-// Argo CD.
+// newObject returns a Kubernetes object that a format needs in addition to the platform's objects, such as an
+// Application of Argo CD.
 func newObject(apiVersion, kind string, metadata, content fields) fields {
 	o := fields{"apiVersion": apiVersion, "kind": kind, "metadata": metadata}
 	maps.Copy(o, content)

@@ -63,9 +63,9 @@ func source(repoURL, revision, folder string) fields {
 
 // applicationSet returns an ApplicationSet. The name of each generated Application consists of the argument "name", a full
 // stop, and the argument "suffix". The suffix is a template, which Argo CD fills in for each element of the generators.
-// Because the names begin with the argument "name" and a full stop, they differ from the names of all other Applications
-// in the bundle. The argument "spec" can also be a template. However, its fields that grant permissions, such as the
-// project, must not depend on the generators.
+// With the full stop, these names differ from the names of all other Applications in the bundle, because the names of
+// platforms, environments and tenants contain no full stop. The argument "spec" can also contain templates, but not in
+// fields that grant permissions, such as the project.
 func (a argocdWriter) applicationSet(name, suffix string, generators []fields, annotations map[string]string, spec fields) fields {
 	metadata := fields{"name": name + "." + suffix, "labels": a.labels()}
 	if annotations != nil {

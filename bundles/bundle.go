@@ -10,11 +10,11 @@ type Bundle struct {
 	Delivery    object.Delivery
 }
 
-// uniqueName returns the bundle's name, for example for its Application in Argo CD: PLATFORM or PLATFORM-ENVIRONMENT. If
-// one instance of Argo CD delivers several bundles, their names must differ. However, two bundles can have the same
-// name: for example, the environment "b" of the platform "a", and a platform "a-b" without environments. docs/argocd.md
-// tells users to avoid such names. If uniqueName returned other names, the Applications of existing users would be
-// renamed.
+// uniqueName returns the name of the bundle: PLATFORM, or PLATFORM-ENVIRONMENT if the document has environments. If one
+// instance of Argo CD delivers several bundles, the names of these bundles must differ. However, two bundles can have
+// the same name. For example, the environment "b" of the platform "a" has the same name as a platform "a-b" without
+// environments. docs/argocd.md tells users to avoid such names. If uniqueName returned other names, the Applications of
+// existing users would be renamed.
 func (b Bundle) uniqueName() string {
 	if b.Environment == "" {
 		return b.Platform
@@ -22,9 +22,10 @@ func (b Bundle) uniqueName() string {
 	return b.Platform + "-" + b.Environment
 }
 
-// tenantName joins the bundle's name and the tenant's name with a full stop. The joined name is unique, because the
-// names of platforms, environments and tenants contain no full stop. With a dash as the separator, the names would not
-// be unique: the tenant "eu" of the environment "prod" would get the same name as the environment "prod-eu".
+// tenantName joins the bundle's name and the tenant's name with a full stop. If the bundle's name is unique, the
+// joined name is also unique, because the names of platforms, environments and tenants contain no full stop. With a
+// dash as the separator, the names would not be unique: the tenant "eu" of the environment "prod" would get the same
+// name as the environment "prod-eu".
 func (b Bundle) tenantName(tenant string) string { return b.uniqueName() + "." + tenant }
 
 // MissingError reports that the document lacks a field that a format needs, or that a field exceeds a format's limit.

@@ -178,7 +178,7 @@ func addParents(folders map[string]bool, file string) {
 }
 
 // checkUnchanged returns an error if the folder has changed since the plan read it. The argument "name" is the path of
-// the folder, relative to the parent directory. This path changes when the folder is swapped with the new folder.
+// the folder, relative to the parent directory. This path changes when the folder is swapped with the staging folder.
 // checkUnchanged does not compare the contents of files, and is therefore about ten times as fast as reading the
 // folder again.
 func (p *Plan) checkUnchanged(ctx context.Context, name string) error {

@@ -12,8 +12,8 @@ import (
 
 const (
 	// waitInterval is the time after which Wait reads a TrainJob again and calls "done", even if no change was
-	// reported. Two kinds of changes are never reported: changes of objects that the user may not watch, and new
-	// events and logs. Wait does not watch events and logs, but "done" may read them.
+	// reported. Wait watches only the TrainJob and its pods, and only if the user may watch them. The function
+	// "done" may also read events and logs, which Wait does not watch.
 	waitInterval = time.Second
 	// watchInterval is the time between the end of a watch and the start of the next watch.
 	watchInterval = time.Second

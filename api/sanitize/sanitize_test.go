@@ -28,7 +28,7 @@ var secretKinds = []struct {
 	{"wandb: Appending key for api.wandb.ai, api_key='%s'", "", hexDigits, 40},
 	{"Cloning https://%s@github.com/acme/models.git", "ghp_", lettersAndDigits, 36},
 	{"fatal: unable to access 'https://oauth2:%s@gitlab.example.com/acme.git/'", "glpat-", urlSafe, 20},
-	{"remote: Invalid credentials github_token=%s", "github_pat_", lettersAndDigits, 60},
+	{"remote: Invalid credentials %s", "github_pat_", lettersAndDigits, 60},
 	{"aws_access_key_id = %s", "AKIA", upperAndDigits, 16},
 	{"botocore: using %s from environment", "ASIA", upperAndDigits, 16},
 	{"AWS_SECRET_ACCESS_KEY=%s", "", base64Digits, 40},

@@ -11,9 +11,9 @@ import (
 // expressions in this package may also match some texts that are not secrets. Scanners for repositories, such as
 // gitleaks, differ: they report only texts that are very probably secrets.
 type secret struct {
-	// hints lists texts in lower case. Each match of the expression contains at least one hint, in upper or lower
-	// case. The function mayContain searches a text for the hints, because this search is many times faster than
-	// matching the expression.
+	// hints lists texts in lower case. Each match of the expression must contain at least one hint, in any mix of
+	// upper and lower case. The function mayContain searches a text for the hints, because this search is many
+	// times faster than matching the expression.
 	hints []string
 	// expression is a regular expression that matches the secret. If the expression has groups whose names begin with
 	// "value", only the text of these groups is replaced.
@@ -99,7 +99,7 @@ var secrets = sync.OnceValue(func() []secret {
 		of(edge+`(?P<value>eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){0,3})`, nil, "eyj"),
 		of(edge+`(?P<value>(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})`, nil, "akia", "asia", "abia", "acca"),
 		of(edge+`(?P<value>(?:gh[pousr]_|github_pat_|glpat-|gldt-|api_org_|sk-|sk_live_|rk_live_|sk_test_|xox[abeoprs]-|npm_|pypi-|dckr_pat_|dop_v1_|nvapi-|r8_|shpat_|lin_api_|pat-|ATATT)[\w-]{16,})`, nil,
-			"gh", "gl", "api_org_", "sk", "rk_", "xox", "npm_", "pypi-", "dckr", "dop_", "nvapi", "r8_", "shpat", "lin_", "pat-", "atatt"),
+			"gh", "github_pat_", "gl", "api_org_", "sk", "rk_", "xox", "npm_", "pypi-", "dckr", "dop_", "nvapi", "r8_", "shpat", "lin_", "pat-", "atatt"),
 		of(edge+`(?P<value>hf_[A-Za-z0-9]{20,})`, nil, "hf_"),
 		of(edge+`(?P<value>AIza[\w-]{35}|ya29\.[\w-]{20,}|GOCSPX-[\w-]{20,})`, nil, "aiza", "ya29", "gocspx"),
 		of(`sha256~(?P<value>[\w-]{20,})`, nil, "sha256~"), // tokens of OpenShift
@@ -153,8 +153,8 @@ var (
 // trim removes punctuation after a value.
 func trim(value string) string { return strings.TrimRight(value, `,;&.)]}:\`) }
 
-// isNoValue returns true for three kinds of texts that are not secrets: masked values ("***"), references
-// ("$TOKEN"), and words such as "None" or "true".
+// isNoValue reports whether a text is obviously not a secret. Examples are the masked value "***", the
+// reference "$TOKEN", and the word "None".
 func isNoValue(value string) bool { return noValue.MatchString(trim(value)) }
 
 // isNoToken reports whether the text after the word "token" is not a secret. In logs, this text can also be a number

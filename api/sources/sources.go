@@ -191,8 +191,8 @@ func (s Sources) WaitForSync(ctx context.Context, request SyncRequest) (View, er
 }
 
 // isDone returns true if the requested fetch has ended, and the controller has applied the fetched commit or failed to
-// apply it. A later request of somebody else replaces the value of SyncAnnotation. isDone also returns true after the
-// fetch for the later request.
+// apply it. A later request, for example from a webhook, can replace the value of SyncAnnotation. isDone also returns
+// true after the fetch for this later request.
 func (r SyncRequest) isDone(source v1alpha1.TrainJobSource) bool {
 	last := source.Status.LastSync
 	replaced := last != "" && last == source.Annotations[v1alpha1.SyncAnnotation] && last != r.before

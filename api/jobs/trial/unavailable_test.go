@@ -63,7 +63,7 @@ func TestLongOutage(t *testing.T) {
 }
 
 // TestTimeoutBeforeCreation: if the trial times out before the TrainJob exists, the error must be a DeadlineExceeded
-// error. Then the command "trainyard runtime test" ends with the exit code for timeouts.
+// error, so that the command "trainyard runtime test" ends with the exit code for timeouts.
 func TestTimeoutBeforeCreation(t *testing.T) {
 	for name, path := range map[string]string{"permissions": "selfsubjectaccessreviews", "creation": "trainjobs"} {
 		t.Run(name, func(t *testing.T) {
