@@ -35,9 +35,9 @@ var openShiftNamespaces = []string{
 
 // platformDestinations allows all namespaces except the namespaces of Argo CD and of the cluster's own software. Everybody
 // who can write to the platform's repository can add RoleBindings to the allowed namespaces. The other namespaces are
-// forbidden, because a RoleBinding there would let an attacker control Argo CD or the cluster. If the namespace of a
-// destination begins with an exclamation mark, Argo CD forbids this namespace in all clusters, even if the destination
-// names only one cluster. Therefore one destination for each forbidden namespace is enough.
+// forbidden, because a RoleBinding there would let an attacker control Argo CD or the cluster. A destination forbids a
+// namespace if the name begins with an exclamation mark. Argo CD then forbids the namespace in all clusters, even if the
+// destination names only one cluster. Therefore one destination for each forbidden namespace is enough.
 func (a argocdWriter) platformDestinations() []fields {
 	forbidden := []string{a.Namespace, "kube-*"}
 	if a.Delivery.Target.OpenShift {

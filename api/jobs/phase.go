@@ -51,8 +51,8 @@ func (s Snapshot) Phase() Phase {
 	case slices.ContainsFunc(pods, func(p Pod) bool { return !p.isScheduled() }):
 		return GangScheduling
 	case s.missingPods() > 0 && !slices.ContainsFunc(pods, Pod.hasFailed):
-		// If a pod has failed, the missing pods do not wait for cluster nodes, because Job and JobSet delete the other
-		// pods after a failure.
+		// After a pod has failed, Job and JobSet delete the other pods. The deleted pods are missing, but they do not
+		// wait for cluster nodes.
 		return GangScheduling
 	}
 	return Initializing

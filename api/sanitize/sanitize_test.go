@@ -28,7 +28,7 @@ var secretKinds = []struct {
 	{"wandb: Appending key for api.wandb.ai, api_key='%s'", "", hexDigits, 40},
 	{"Cloning https://%s@github.com/acme/models.git", "ghp_", lettersAndDigits, 36},
 	{"fatal: unable to access 'https://oauth2:%s@gitlab.example.com/acme.git/'", "glpat-", urlSafe, 20},
-	{"remote: Invalid credentials %s", "github_pat_", lettersAndDigits, 60},
+	{"remote: Invalid credentials github_token=%s", "github_pat_", lettersAndDigits, 60},
 	{"aws_access_key_id = %s", "AKIA", upperAndDigits, 16},
 	{"botocore: using %s from environment", "ASIA", upperAndDigits, 16},
 	{"AWS_SECRET_ACCESS_KEY=%s", "", base64Digits, 40},
@@ -62,6 +62,7 @@ var secretKinds = []struct {
 	{"--client-secret %s --tenant acme", "", punctuation, 34},
 	{"sendgrid %s rejected", "SG." + "abcdefghijklmnopqrstuv.", urlSafe, 43},
 	{"-----BEGIN OPENSSH PRIVATE KEY-----\n%s\n-----END OPENSSH PRIVATE KEY-----", "", base64Digits, 70},
+	{"remote: Invalid credentials %s", "github_pat_", lettersAndDigits, 60},
 }
 
 // TestSecretsAreReplaced tests each line in secretKinds in five formats of log lines, such as lines with a
@@ -87,8 +88,8 @@ func TestSecretsAreReplaced(t *testing.T) {
 			checked++
 		}
 	}
-	if checked != 200 {
-		t.Errorf("%d secrets were checked, want 200", checked)
+	if checked != 205 {
+		t.Errorf("%d secrets were checked, want 205", checked)
 	}
 }
 

@@ -60,7 +60,7 @@ func NewMetrics(now func() time.Time) *Metrics {
 			metrics.LabelNamespace, metrics.LabelMPI),
 		connect: histogram(metrics.TrainJobNodeConnectDuration, "Time that the launcher took to connect to a node over SSH. Each node adds one observation.",
 			metrics.LabelNamespace, metrics.LabelMPI),
-		mpiInit: histogram(metrics.TrainJobMPIInitDuration, "Time from the start of the launcher's program until a rank printed TRAINYARD_MPI_READY, or its first line if no rank printed this text.",
+		mpiInit: histogram(metrics.TrainJobMPIInitDuration, "Time from the start of the launcher's program until a rank printed TRAINYARD_MPI_READY. If no rank printed this text, the time ends with the first line of a rank.",
 			metrics.LabelNamespace, metrics.LabelMPI, metrics.LabelSource),
 		finished: counter(metrics.TrainJobFinished, "Number of TrainJobs that have ended.", metrics.LabelNamespace, metrics.LabelRuntime, metrics.LabelOutcome),
 		failures: counter(metrics.TrainJobFailures, "Number of TrainJobs that have failed, by the class of the failure. The class shows who can fix the failure.",

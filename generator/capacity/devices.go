@@ -69,7 +69,7 @@ func limitsPods(quota map[string]any) bool {
 	return false
 }
 
-// requestedDevices returns the devices that the tenant's runtimes request. For each device, the map contains the
+// requestedDevices returns a map. The keys are the devices that the tenant's runtimes request. Each value is the
 // name of the first runtime that requests the device.
 func (c *comparison) requestedDevices(tenant map[string]any) map[string]string {
 	requested := map[string]string{}

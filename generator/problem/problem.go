@@ -1,5 +1,5 @@
 // Package problem defines the type of the problems in a user's input. Each mistake is reported as one problem, at the
-// position that the user must fix. The packages that import package problem find and print the problems.
+// position that the user must fix. Other packages find the problems and print them.
 package problem
 
 import (

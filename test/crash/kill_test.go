@@ -203,8 +203,9 @@ func TestFailEachStep(t *testing.T) {
 
 // eachStep combines each swap method with each start situation in "found". For each combination, and for
 // each system call in changingCalls, it runs several processes one after the other. It injects a signal or
-// an error into the first such call of the first process, into the second such call of the second process,
-// and so on, until a process makes fewer calls. After each process, eachStep calls "check".
+// an error into one call of each process: the first process gets it at its first such call, the second
+// process at its second call, and so on. eachStep stops when a process ends before this call. After each
+// process, eachStep calls "check".
 func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injectedOutcome)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {

@@ -1,6 +1,6 @@
 // Package guardtest helps tests compare two implementations of the admission rules: the Go package policies/guard, and the
-// rules in CEL. A case is a TrainJob, and the result that the rules must give for it. The package loads cases from
-// policies/testdata, generates the objects of the platform for which the cases are written, and runs guard on a case.
+// rules in CEL. A case consists of a TrainJob and the result that both implementations must give. The package loads cases
+// from policies/testdata, generates the objects of the platform for which the cases are written, and runs guard on a case.
 package guardtest
 
 import (

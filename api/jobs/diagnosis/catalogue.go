@@ -45,9 +45,9 @@ type Failure struct {
 	// Code is a short, stable name, such as OutOfMemory.
 	Code  string `yaml:"code"`
 	Level Level  `yaml:"level"`
-	// Origin is the part of the system where the failure begins. If different texts have the same time,
-	// Diagnose uses the origins to order the causes in these texts, and also the general failures in
-	// these texts.
+	// Origin is the part of the system where the failure begins. Diagnose orders causes by the times of
+	// their texts, and orders general failures in the same way. If the times of two texts are equal, Diagnose
+	// compares the origins.
 	Origin Origin `yaml:"origin"`
 	Retry  Retry  `yaml:"retry"`
 	// Cause is a sentence that explains the failure, and Remedy says what to do about it.

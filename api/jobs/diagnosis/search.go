@@ -69,13 +69,13 @@ func (s *scan) readLine(i int) {
 }
 
 // addTraceback adds the failure f to the results. If lines[start] begins a traceback, the evidence is the last line of
-// the traceback. Otherwise the evidence is lines[start]. Before addTraceback adds a complete traceback, it removes
-// earlier general failures and Python exceptions from the results, because the program continued after them. Warnings of
-// NCCL stay in the results. addTraceback adds nothing if another failure matches the last line of the traceback, because
-// readLine adds the other failure when it reads this line. It also adds nothing if the results are not empty and Python
-// reports the traceback as the consequence of an earlier exception. Finally, it adds nothing if lines[start] begins no
-// complete traceback, and the results already contain a Python exception. The line of the earlier exception then
-// remains the evidence.
+// the traceback. Otherwise the evidence is lines[start]. A complete traceback shows that the program continued after
+// earlier general failures and Python exceptions. Before addTraceback adds such a traceback, it removes these earlier
+// results, except warnings of NCCL. addTraceback adds nothing if another failure matches the last line of the traceback,
+// because readLine adds the other failure when it reads this line. It also adds nothing if the results are not empty and
+// Python reports the traceback as the consequence of an earlier exception. Finally, it adds nothing if lines[start]
+// begins no complete traceback, and the results already contain a Python exception. The line of the earlier exception
+// then remains the evidence.
 func (s *scan) addTraceback(f Failure, start int) {
 	end := start + endOfTraceback(s.lines[start:])
 	if end > start {

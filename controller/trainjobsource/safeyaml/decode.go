@@ -57,7 +57,7 @@ func decodeScalar(node *yaml.Node) (value any, err error) {
 	if integer.MatchString(node.Value) {
 		return strconv.ParseInt(node.Value, 10, 64)
 	}
-	// The library gets the scalar as the value of a key, because "---" and "..." have another meaning at the start of
+	// Before the scalar is parsed, the key "v" is added, because "---" and "..." have another meaning at the start of
 	// a document.
 	text, err := kubernetes.YAMLToJSON([]byte("v: " + node.Value))
 	var mapping map[string]any

@@ -85,8 +85,9 @@ func demandOf(c *capacity.Result, job guard.Job, unlimited bool) (demand sizing.
 
 // applyRequests returns the requests of a pod of a TrainJob. The argument "of" contains the pod's requests in the runtime.
 // If job.Replaces is set, the resources of the TrainJob replace all requests of the runtime. Otherwise, Trainer merges the
-// resources, and the requests of the TrainJob replace only requests for the same resources. In both cases, a limit counts
-// as the request for its resource if there is no other request, as in Kubernetes.
+// resources, and the requests of the TrainJob replace only requests for the same resources. In both cases, if the TrainJob
+// sets a limit for a resource, and no request for this resource exists, the limit also becomes the request. Kubernetes
+// does the same.
 func applyRequests(of sizing.Amounts, job guard.Job) sizing.Amounts {
 	amounts := maps.Clone(of)
 	if job.Replaces != "" {

@@ -121,8 +121,8 @@ func hostsOf(job guard.Job, r runtimeObject) []host {
 	return []host{{"each node", true, limitsWith(job, r.node)}, {"the launcher", true, limitsWith(job, r.launcher)}}
 }
 
-// limitsWith returns the limits of a pod to which Trainer applies the amounts of a TrainJob. The argument "own"
-// contains the limits that the training runtime sets for the pod.
+// limitsWith returns the limits of a pod after Trainer has applied the amounts of a TrainJob to it. The
+// argument "own" contains the earlier limits, which the training runtime sets.
 func limitsWith(job guard.Job, own map[string]resource.Quantity) map[string]resource.Quantity {
 	limits := map[string]resource.Quantity{}
 	if job.Replaces == "" {

@@ -103,9 +103,9 @@ func newReader(t *testing.T, dir string, level cluster.Level) reader {
 	return r
 }
 
-// usePrograms prepares replacements, so that commands run compiled programs instead of `go run`. The paths of the
-// programs can contain /tmp, which doctest.Reader replaces in each command. Therefore, the new commands contain
-// environment variables instead of the paths.
+// usePrograms prepares replacements for `go run` in commands, so that the commands run compiled programs. The
+// replacements contain environment variables instead of the paths of the programs. A path can contain /tmp, and
+// doctest.Reader would change it, because doctest.Reader replaces /tmp in each command.
 func (r *reader) usePrograms(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()
