@@ -53,11 +53,10 @@ func (d demand) job() (j sizing.Job, err error) {
 	if j.Launcher, err = sizing.ParseAmounts(d.Launcher, 1); err != nil {
 		return j, err
 	}
-	adds, err := sizing.ParseAmounts(d.LauncherAdds, 0)
-	if err != nil {
+	if j.LauncherAdds, err = sizing.ParseAmounts(d.LauncherAdds, 0); err != nil {
 		return j, err
 	}
-	for name, amount := range adds {
+	for name, amount := range j.LauncherAdds {
 		j.Launcher[name] = sizing.Add(j.Launcher[name], amount)
 	}
 	if j.Node, err = sizing.ParseAmounts(d.Node, 1); err != nil {
@@ -73,14 +72,14 @@ func (d demand) job() (j sizing.Job, err error) {
 	return j, nil
 }
 
-// Record is the result for one tenant, one runtime and one queue: the maximum number of nodes that
-// a TrainJob of the runtime can have in the tenant's namespace. If Kueue does not admit jobs, a
-// Record has no queue.
+// Record is the result for one tenant, one runtime and one queue: the maximum number of nodes that a TrainJob of the
+// runtime can have in the tenant's namespace. A Record has no queue if Kueue does not admit jobs, or if the tenant uses
+// no ClusterQueue of the document.
 type Record struct {
 	Environment string  `json:"environment,omitempty"`
 	Tenant      string  `json:"tenant"`
 	Runtime     string  `json:"runtime"`
-	Queue       string  `json:"queue,omitempty"` // the LocalQueue; empty if Kueue does not admit jobs
+	Queue       string  `json:"queue,omitempty"` // the LocalQueue; empty if no declared queue admits the jobs
 	Fits        Verdict `json:"fits"`
 	Nodes       int     `json:"nodes"`   // the maximum number of nodes if nothing else runs
 	Default     int     `json:"default"` // the number of nodes if a TrainJob does not set it

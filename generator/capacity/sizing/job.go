@@ -15,6 +15,7 @@ type Job struct {
 	LauncherIsNode bool
 	Initializers   []Pod   // pods that run and end before the launcher and the nodes start
 	Launcher, Node Amounts // requests of one pod
+	LauncherAdds   Amounts // requests of the launcher's sidecar, which Launcher includes
 	NodeSelector   map[string]string
 	SameFlavor     bool // whether the launcher and the nodes must get the same flavor of a queue
 }
@@ -25,8 +26,8 @@ type Pod struct {
 	Amounts
 }
 
-// Shortage describes why pods do not fit: a quota or a flavor has less of a resource than the pods request, or a queue
-// has no quota or no flavor for the pods.
+// Shortage describes why pods do not fit. A quota or a flavor can have less of a resource than the pods request. A
+// queue can also lack a quota for a resource, or a flavor for the pods.
 type Shortage struct {
 	Resource  string
 	Pod       string // launcher, node, or the name of an initializer; "" for the launcher and the nodes together
@@ -88,9 +89,9 @@ func (j Job) SizeInQuota(quota Amounts) Size {
 	return j.largestSize(pods, func(nodes int) Shortage { return j.Shortages(quota, nodes)[0] })
 }
 
-// largestSize returns the size of the largest TrainJob that fits. The argument "pods" is the number of pods of
-// the ReplicatedJob "node" that fit. The function "shortage" returns the first limit that a TrainJob with too
-// many nodes exceeds.
+// largestSize returns the size of the largest TrainJob that fits. The argument "pods" is the number of pods of the
+// ReplicatedJob "node" that fit. The argument "shortage" is a function. For a number of nodes that does not fit, it
+// returns the first limit that the TrainJob exceeds.
 func (j Job) largestSize(pods int64, shortage func(nodes int) Shortage) Size {
 	most := j.nodePods(j.MaxNodes)
 	if pods >= most {

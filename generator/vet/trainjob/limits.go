@@ -76,22 +76,43 @@ func demandOf(c *capacity.Result, job guard.Job, unlimited bool) (demand sizing.
 		nodes = int(*job.Nodes)
 	}
 	demand.MaxNodes = nodes
-	demand.Launcher = applyRequests(demand.Launcher, job)
+	demand.Launcher = applyRequests(demand.Launcher, demand.LauncherAdds, job)
 	if demand.LauncherIsNode { // otherwise, Trainer applies the requests of a TrainJob only to the launcher
-		demand.Node = applyRequests(demand.Node, job)
+		demand.Node = applyRequests(demand.Node, nil, job)
 	}
 	return demand, nodes, true
 }
 
-// applyRequests returns the requests of a pod of a TrainJob. The argument "of" contains the pod's requests in the runtime.
-// If job.Replaces is set, the resources of the TrainJob replace all requests of the runtime. Otherwise, Trainer merges the
-// resources, and the requests of the TrainJob replace only requests for the same resources. In both cases, if the TrainJob
-// sets a limit for a resource, and no request for this resource exists, the limit also becomes the request. Kubernetes
-// does the same.
-func applyRequests(of sizing.Amounts, job guard.Job) sizing.Amounts {
-	amounts := maps.Clone(of)
+// applyRequests returns the requests of a pod of a TrainJob. The argument "of" contains the requests that the runtime
+// sets for the pod, including the argument "sidecars", which contains the requests of the pod's sidecar. A TrainJob
+// changes only the requests of the main container. The init containers keep the runtime's requests for CPU, memory and
+// ephemeral storage. The request of the pod is the larger of two values: the sum of the main container and the
+// sidecar, and the request of an init container. Source: Kubernetes, resource sharing within containers.
+func applyRequests(of, sidecars sizing.Amounts, job guard.Job) sizing.Amounts {
+	runtime := maps.Clone(of)
+	for name, amount := range sidecars {
+		runtime[name] -= amount
+	}
+	amounts := requestsOfMain(runtime, job)
+	for name, amount := range sidecars {
+		amounts[name] = sizing.Add(amounts[name], amount)
+	}
+	for _, name := range []string{"cpu", "memory", "ephemeral-storage"} {
+		if amount, requested := runtime[name]; requested {
+			amounts[name] = max(amounts[name], amount)
+		}
+	}
+	return amounts
+}
+
+// requestsOfMain returns the requests of a main container. The argument "runtime" contains the requests that the
+// runtime sets. If job.Replaces is set, the resources of the TrainJob replace all requests of the runtime. Otherwise,
+// each request of the TrainJob replaces only the runtime's request for the same resource. In both cases, if no request
+// for a resource exists, a limit that the TrainJob sets also becomes the request, as in Kubernetes.
+func requestsOfMain(runtime sizing.Amounts, job guard.Job) sizing.Amounts {
+	amounts := maps.Clone(runtime)
 	if job.Replaces != "" {
-		amounts = sizing.Amounts{"pods": of["pods"]}
+		amounts = sizing.Amounts{"pods": runtime["pods"]}
 	}
 	for name, limit := range job.Limits {
 		if _, requested := amounts[name]; !requested {
