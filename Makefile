@@ -149,6 +149,9 @@ race: ## Run the tests of the product's packages with the race detector
 # BENCH_TOOLS lists the programs with which the benchmarks compare trainyard.
 BENCH_TOOLS := $(TOOLS_BIN)/kustomize $(TOOLS_BIN)/cue $(TOOLS_BIN)/helm-4
 
+# These programs are built without cgo, like trainyard and like their official releases.
+$(BENCH_TOOLS): export CGO_ENABLED := 0
+
 .PHONY: bench
 bench: $(BENCH_TOOLS) ## Measure the speed of trainyard, kustomize and cue (about 13 minutes)
 	$(LANE) bench go run ./test/bench/cmd/bench run

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMain calls Start instead of running the tests if the first command-line argument is StartArgument. Thus the
-// test binary can start the measured commands, as the program cmd/bench does outside of tests.
+// TestMain calls Start if the first command-line argument is StartArgument. Otherwise, it runs the tests. Thus the test
+// binary can start the measured commands. Outside of tests, the program cmd/bench starts the measured commands.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == StartArgument {
 		if err := Start(os.Stdin, os.Stdout, os.Stderr); err != nil {

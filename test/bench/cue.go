@@ -9,10 +9,10 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// streamPackage is the source of a file that is added to the CUE package generator/evaluate. With this file, CUE
-// alone evaluates every object completely. When trainyard generates objects, CUE evaluates each shape only once,
-// and Go fills in the parameters. (A shape is an object without the values of its parameters.) The file builds no
-// RoleBindings, because no tenant of workload W has editors or viewers.
+// streamPackage is the source of a file that the benchmarks add to a copy of the CUE package generator/evaluate. With
+// this file, `cue export` generates complete objects without trainyard's Go code. When trainyard generates objects, CUE
+// evaluates each shape only once, and Go fills in the parameters. (A shape is an object without the values of its
+// parameters.) The file builds no RoleBindings, because no tenant of workload W has editors or viewers.
 const streamPackage = `package evaluate
 
 import (
@@ -91,8 +91,8 @@ func (b *bench) resolvedPath(environment, tenants int) string {
 	return b.documentPath(fmt.Sprintf("resolved-%d-%d", environment, tenants))
 }
 
-// writeModule copies trainyard's CUE module, and adds a file with the content streamPackage to the package
-// generator/evaluate. writeModule also writes the documents that this package reads.
+// writeModule copies trainyard's CUE module, and adds a file with the text of streamPackage to the package
+// generator/evaluate of the copy. writeModule also writes the documents that `cue export` reads.
 func (b *bench) writeModule() error {
 	err := fs.WalkDir(trainyard.CUE, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

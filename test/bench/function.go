@@ -10,8 +10,9 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// functionKustomization is a kustomization that generates objects with trainyard-fn. The build of this
-// kustomization fails if kustomize does not run the function trainyard-fn.
+// functionKustomization is a kustomization that generates objects with the function trainyard-fn. If kustomize does not
+// run trainyard-fn, the build fails, because only trainyard-fn creates the FunctionRun object that the replacement
+// reads.
 const functionKustomization = `apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 generators: [platform.yaml]
@@ -22,8 +23,7 @@ replacements:
 `
 
 // functionCase returns the case in which kustomize runs trainyard-fn to generate the objects of workload W. In all
-// other cases of the benchmarks, kustomize reads files that the benchmark wrote before the measurement, and does
-// not run trainyard-fn.
+// other cases with kustomize, kustomize reads files that were written before the measurement.
 func (b *bench) functionCase() []Case {
 	var builds []Command
 	for e := range workload.W.Environments {
@@ -69,8 +69,8 @@ func (b *bench) writeFunctions() error {
 	return os.MkdirAll(b.path("function-output"), 0o755)
 }
 
-// compareOverhead compares two kinds of kustomize builds: builds that run the function trainyard-fn, and
-// builds that read files that trainyard wrote before.
+// compareOverhead compares two ways to build workload W with kustomize: with the function trainyard-fn, and from files
+// that trainyard wrote before the measurement.
 func (r *Report) compareOverhead() section {
 	s := section{title: "The function in kustomize"}
 	function, measured := r.findResult(caseFunction)

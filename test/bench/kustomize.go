@@ -11,9 +11,9 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// kustomizeCases returns the cases in which kustomize builds the objects of workload W. The cases differ in the
-// layout of the files that kustomize reads. No build covers more than one environment, because objects of different
-// environments have the same names, and kustomize refuses a build with two objects of the same name.
+// kustomizeCases returns the cases in which kustomize builds the objects of workload W. The cases differ in the layout
+// of the files that kustomize reads. Each build covers only one environment, because the objects of different
+// environments have the same names. kustomize refuses a build with two objects of the same name.
 func (b *bench) kustomizeCases() []Case {
 	var flat, overlays []Command
 	for e := range workload.W.Environments {
@@ -64,8 +64,9 @@ func (b *bench) writeKustomization(dir string, k kustomization) error {
 	return b.write(filepath.Join(dir, "kustomization.yaml"), text)
 }
 
-// writeOverlays writes the files that a person would write: for each environment, a base with the objects of one
-// tenant, and an overlay for each tenant. The objects are taken from the kustomizations that trainyard wrote.
+// writeOverlays writes kustomizations as a person would write them by hand: for each environment, a base with the
+// objects of one tenant, and an overlay for each tenant. The objects are taken from the kustomizations that trainyard
+// wrote.
 func (b *bench) writeOverlays() error {
 	for e := range workload.W.Environments {
 		environment := workload.Environment(e)
@@ -123,16 +124,6 @@ func withoutTenant(file string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	metadata := o["metadata"].(map[string]any)
-	subjects, _ := o["subjects"].([]any)
-	// If a subject of a RoleBinding is in the tenant's namespace, the base omits the namespace of the
-	// subject. When kustomize builds the overlay of a tenant, it sets the subject's namespace to the
-	// tenant's namespace. kustomize does this only if the build contains the subject's
-	// ServiceAccount.
-	for _, subject := range subjects {
-		if s := subject.(map[string]any); s["namespace"] == metadata["namespace"] {
-			delete(s, "namespace")
-		}
-	}
 	delete(metadata, "namespace")
 	delete(metadata["labels"].(map[string]any), v1alpha1.TenantLabel)
 	return yaml.Marshal(o)

@@ -22,9 +22,10 @@ type MPIFigure struct {
 	TrainJob, Plain  []float64
 }
 
-// MPIPair holds the times of a TrainJob in seconds. Alone holds the times of a TrainJob that runs alone. Together holds
-// the longer time of two equal TrainJobs that run at the same time on the same machine. PlainAlone and PlainTogether
-// are the corresponding times of TrainJobs that start the same program with plain mpirun, in pods of the same runtime.
+// MPIPair shows how much two TrainJobs slow each other down on one machine. All times are in seconds. Alone holds the
+// times of a TrainJob that runs alone. For each value of Together, two equal TrainJobs run at the same time, and the
+// value is the time of the slower TrainJob. PlainAlone and PlainTogether are the corresponding times of TrainJobs that
+// start the same program with plain mpirun, in pods of the same runtime.
 type MPIPair struct {
 	MPI                       string
 	Ranks                     int

@@ -42,9 +42,9 @@ func TestDescribeDifferenceComparesObjectsNotText(t *testing.T) {
 	}
 }
 
-// TestCUEGeneratesTheSameObjects compares the objects that `cue export` and trainyard generate for one tenant. The
-// constant streamPackage refers to fields of trainyard's policies by name. If such a field is renamed only in the
-// policies, the test fails.
+// TestCUEGeneratesTheSameObjects compares the objects that `cue export` and trainyard generate for one tenant. For
+// example, the test fails if a field of trainyard's policies is renamed, but the constant streamPackage still contains
+// the old name.
 func TestCUEGeneratesTheSameObjects(t *testing.T) {
 	starter, err := os.Executable()
 	if err != nil {

@@ -62,8 +62,9 @@ type Exponent struct {
 	WithoutStart float64 `json:"withoutStart"` // the exponent after the CPU time of startup (examples/minimal) is subtracted
 }
 
-// Exponents returns an exponent for each series of cases, such as the series W/10, W and 5W. Exponents leaves out a
-// series if one of its cases or the startup time was not measured, or if the exponent is not a number.
+// Exponents returns an exponent for each series of cases with a growing number of objects, such as the series W/10, W
+// and 5W. Exponents leaves out a series if one of its cases or the startup time was not measured, or if the exponent is
+// not a number.
 func (r *Report) Exponents() []Exponent {
 	var found []Exponent
 	for _, series := range []struct {

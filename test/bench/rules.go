@@ -63,9 +63,9 @@ func medianSeconds(seconds []float64) time.Duration {
 	return summarizeSamples(samples, wall).Median
 }
 
-// RunRules measures how long Prometheus takes to evaluate trainyard's rules for clusters without trainyard's
-// controller. The argument "jobs" lists numbers of TrainJobs per tenant. RunRules repeats the measurement for each of
-// these numbers. `make bench-rules` builds the program that RunRules needs.
+// RunRules measures how long Prometheus takes to evaluate the rules that trainyard generates for clusters without
+// trainyard's controller. Each number in the argument "jobs" is a number of TrainJobs per tenant, and RunRules repeats
+// the measurement for each of these numbers. `make bench-rules` builds the program that RunRules needs.
 func RunRules(jobs []int, rounds int, progress io.Writer) (*RulesReport, error) {
 	g, err := grafanadata.Read("https://runbooks.example")
 	if err != nil {

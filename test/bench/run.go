@@ -1,8 +1,9 @@
-// Package bench measures trainyard as people and pipelines run it: each measurement of a Case covers at least one whole
-// process. Separate measurements cover the code that writes bundles, the evaluation of Prometheus rules, and MPI. For
-// comparison, the package also measures other programs that generate the same objects. All programs run on the same
-// machine at about the same time. Before a measurement, the package checks that all programs generate the same objects,
-// or at least the same number of objects. docs/benchmarks.md explains the figures.
+// Package bench measures the time and memory that trainyard needs. Each measurement of a Case covers one or more whole
+// processes, as people and pipelines start them. Separate measurements cover the code that writes bundles, the
+// evaluation of Prometheus rules, and MPI. For comparison, the package also measures other programs that generate the
+// same objects. All programs run on the same machine at about the same time. Before a measurement, the package checks
+// that all programs generate the same objects, or at least the same number of objects. docs/benchmarks.md explains the
+// figures.
 package bench
 
 import (
@@ -59,8 +60,8 @@ func Run(o Options) (*Report, error) {
 	return r, err
 }
 
-// findPrograms builds trainyard and trainyard-fn, and returns the paths of all measured programs. Like the other
-// programs, trainyard is built without cgo.
+// findPrograms builds trainyard and trainyard-fn, and returns the paths of trainyard, kustomize, cue and helm. All these
+// programs are built without cgo.
 func (b *bench) findPrograms() (map[string]string, error) {
 	root, err := repo.Root()
 	if err != nil {

@@ -34,10 +34,10 @@ func (s Sample) add(other Sample) Sample {
 	return Sample{CPU: s.CPU + other.CPU, Wall: s.Wall + other.Wall, RSS: max(s.RSS, other.RSS)}
 }
 
-// measure starts a command from a small separate process, because on Linux, the peak memory of a command
-// includes the memory of the process that starts the command. The process of the benchmarks itself is too
-// large, because it has whole workloads in memory. The parameter "starter" is a program that calls Start if
-// its first argument is StartArgument.
+// measure lets a small separate process start a command, and returns the cost of the command. On Linux, the peak memory
+// of a command includes the memory of the process that starts the command. The process of the benchmarks is too large
+// to start the command, because it holds whole workloads in memory. The parameter "starter" is the path of a program
+// that calls Start if its first argument is StartArgument.
 func measure(starter string, c Command) (Sample, error) {
 	text, err := json.Marshal(c)
 	if err != nil {

@@ -68,8 +68,8 @@ func (b *bench) typicalCases() ([]Case, error) {
 	}, nil
 }
 
-// printed makes a benchmark case for a command that prints objects. The command of the case prints
-// objects to output.yaml, and the case checks the number of printed objects.
+// printed returns a case for a command that writes objects to output.yaml. The case checks the number of objects in
+// this file.
 func (b *bench) printed(id, title string, objects int, command Command) Case {
 	return Case{ID: id, Title: title, Objects: objects, commands: []Command{command}, verify: func() error {
 		text, err := os.ReadFile(b.path("output.yaml"))

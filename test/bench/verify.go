@@ -13,9 +13,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// objectFiles is a glob for a kustomization that trainyard wrote for an environment of workload W.
-// It matches all files with objects, because each object of workload W belongs to the namespace of
-// a tenant.
+// objectFiles is a glob that matches all files with objects in the kustomization of one environment of workload W. All
+// these files are in the folder "namespaces", because each object of workload W belongs to the namespace of a tenant.
 const objectFiles = "namespaces/*/*.yaml"
 
 // hasObjects checks that the YAML streams in a folder contain the wanted number of objects.

@@ -15,14 +15,14 @@ import (
 	"cuelang.org/go/cue/parser"
 )
 
-// hasCode reports whether a file contains Go or CUE code, which keepsCode can compare without the comments.
+// hasCode reports whether a file is a Go or CUE file. keepsCode can compare such files without their comments.
 func hasCode(path string) bool {
 	return strings.HasSuffix(path, ".go") || strings.HasSuffix(path, ".cue")
 }
 
-// keepsCode reports whether files with code contain the same code in two commits. The files may differ in comments,
-// because comments do not change the compiled program or the generated objects. If a file is missing in one of the two
-// commits, keepsCode returns false.
+// keepsCode reports whether the code of Go and CUE files is the same in two commits. Comments may differ, because they
+// do not change the compiled program or the generated objects. If a file is missing in one of the two commits,
+// keepsCode returns false.
 func (r Repository) keepsCode(ctx context.Context, before, after string, paths []string) (bool, error) {
 	if len(paths) == 0 {
 		return true, nil

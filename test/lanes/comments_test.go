@@ -2,9 +2,10 @@ package lanes
 
 import "testing"
 
-// TestCommentsAreNoInput changes comments and code. If a comment in a Go file changes, only lanes whose input is the
-// whole repository must become stale. If a comment in a CUE file changes, lanes that run the tests of the product must
-// also become stale. If code or a directive changes, every lane with the file as an input must become stale.
+// TestCommentsAreNoInput changes comments and code, and checks which lanes become stale. A changed comment in a Go file
+// must affect only lanes whose input is the whole repository. A changed comment in a CUE file must also affect lanes
+// that run the tests of the product. Changed code, or a changed directive such as //go:build, must affect every lane
+// that has the file as an input.
 func TestCommentsAreNoInput(t *testing.T) {
 	const file = "//go:build linux\n\npackage a\n\n// A is one.\nconst A = 1 // one\n"
 	for name, test := range map[string]struct {

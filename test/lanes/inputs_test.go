@@ -21,18 +21,18 @@ const module = "github.com/trainyard/trainyard"
 
 // excuse is the reason why some lanes do not need a certain package as an input. Lanes are make targets that run tests.
 // The field "pkg" names a package, and the field "lanes" lists lanes whose programs or tests import the package. A
-// package needs no excuse if every package that imports it already has an excuse.
+// package that is imported only by excused packages needs no excuse.
 type excuse struct {
 	pkg    string // the folder of the package, relative to the repository; packages below it are excused too
 	lanes  []string
 	reason string
 }
 
-// e2eLanes lists the lanes that run tests of test/e2e, but not its benchmarks.
+// e2eLanes lists the lanes that run tests of test/e2e, and no benchmarks.
 var e2eLanes = []string{"smoke", "e2e", "hosts", "sdk", "e2e-horovod"}
 
-// excuses lists packages that lanes import, although the packages are not inputs of these lanes. byRendered
-// lists further such packages, for the lanes that have bundles/rendered as an input.
+// excuses lists packages that some lanes import, but do not need as inputs. For lanes with the input bundles/rendered,
+// byRendered lists more such packages.
 var excuses = []excuse{
 	{"test/bench", e2eLanes, "only BenchmarkMPI uses test/bench, and these lanes run no benchmarks"},
 	{"test/bench/workload", []string{"bench-mpi"}, "test/bench/mpi.go does not use workloads"},
@@ -49,9 +49,10 @@ var excuses = []excuse{
 	{"test/grafanadata", []string{"bench"}, "only `bench rules` uses this package, and the lane runs `bench run`"},
 }
 
-// byRendered lists packages that affect the generator's output, which is in bundles/rendered. If bundles/rendered is
-// an input of a lane, the packages in byRendered need not be inputs: `make test` checks that bundles/rendered contains
-// the generator's output, so every change of the output also changes bundles/rendered and makes the lane stale.
+// byRendered lists packages that affect the generator's output, which is in bundles/rendered. A lane with the input
+// bundles/rendered does not need these packages as inputs. `make test` checks that bundles/rendered contains the
+// current output of the generator. Therefore, every change of the output also changes bundles/rendered, and makes the
+// lane stale.
 var byRendered = []string{
 	".", "generator", "generator/evaluate", "generator/internal/document", "generator/internal/values", "generator/internal/wording",
 	"generator/load", "generator/object", "generator/problem", "generator/sandbox",
@@ -197,9 +198,9 @@ func TestInputsCoverImports(t *testing.T) {
 	}
 }
 
-// TestProductTestsAreInputs checks that productLanes contains every lane whose command tests a package in productFolders.
-// If such a lane were missing from productLanes, it would ignore the tests in productFolders, and would not become stale
-// when one of these tests changes.
+// TestProductTestsAreInputs checks that productLanes contains every lane whose command tests a package in
+// productFolders. A lane that is not in productLanes ignores the tests in productFolders: it does not become stale when
+// one of these tests changes.
 func TestProductTestsAreInputs(t *testing.T) {
 	all := listPackages(t)
 	for _, m := range lanePattern.FindAllStringSubmatch(read(t, "Makefile"), -1) {
@@ -220,7 +221,8 @@ func TestProductTestsAreInputs(t *testing.T) {
 }
 
 // TestInputsContainModules checks that the versions of Go modules are inputs of each lane, because each lane runs Go
-// code. If a lane has embed.go as an input, the CUE module is an input too, because embed.go embeds its file.
+// code. Each lane with the input embed.go must also have the input cue.mod, because embed.go embeds the file
+// cue.mod/module.cue.
 func TestInputsContainModules(t *testing.T) {
 	for _, lane := range All() {
 		if slices.Contains(lane.Inputs, ".") {

@@ -101,8 +101,8 @@ func TestOnlyChangedInputsMakeALaneStale(t *testing.T) {
 	}
 }
 
-// TestOnlyChangedModulesMakeALaneStale checks a lane whose input is go.mod. The lane does not become stale if
-// go.mod gets an additional module.
+// TestOnlyChangedModulesMakeALaneStale checks a lane whose input is go.mod. A new module in go.mod must not make the
+// lane stale. A changed version or a removed module must make the lane stale.
 func TestOnlyChangedModulesMakeALaneStale(t *testing.T) {
 	const requiresA = "module m\n\ngo 1.26.0\n\nrequire a.example/a v1.0.0\n"
 	for name, test := range map[string]struct {
@@ -228,8 +228,9 @@ var requiredLanes = []string{
 	"argocd", "bench", "crash", "e2e", "e2e-horovod", "fuzz", "gitops", "kueue", "packets", "race", "scale", "sdk", "smoke", "test", "trainers",
 }
 
-// TestTargetsAreLanes checks that All returns each lane that the Makefile runs with $(LANE), which records the result of
-// the lane. The test also fails if a lane in requiredLanes is missing.
+// TestTargetsAreLanes checks that the function All returns each lane that the Makefile runs with $(LANE). $(LANE) is
+// the command that runs a lane, and records that the lane has passed. The test also fails if a lane in requiredLanes is
+// missing.
 func TestTargetsAreLanes(t *testing.T) {
 	names := map[string]bool{}
 	for _, lane := range All() {

@@ -11,15 +11,16 @@ import (
 // versions in go.mod, and not on other content of go.mod.
 const moduleFile = "go.mod"
 
-// usesModules reports whether a lane depends on the versions in go.mod, but not on other content of go.mod.
-// A lane that tests the whole repository depends on the whole file go.mod, so usesModules returns false.
+// usesModules reports whether a lane depends on the versions in go.mod, but not on other content of go.mod. For a lane
+// that tests the whole repository, usesModules returns false, because such a lane depends on the whole file go.mod.
 func (l Lane) usesModules() bool { return slices.Contains(l.Inputs, moduleFile) }
 
-// keepsModules compares the go.mod files of two commits. It reports whether the commit "after" keeps the versions of Go,
-// of its toolchain and of all modules that the commit "before" requires. The commit "after" may also require new modules.
-// A new module can influence a lane only in two cases, and in both cases something else changes too. If a package imports
-// the new module, the source code of the package has changed. If the new module raises the version of another module,
-// go.mod contains the raised version (https://go.dev/ref/mod#go-mod-file-go), so keepsModules returns false.
+// keepsModules compares the go.mod files of two commits. It reports whether the commit "after" keeps the versions of
+// Go, of its toolchain and of all modules that the commit "before" requires. The commit "after" may also require new
+// modules. keepsModules can ignore a new module, because a new module cannot influence a lane without another change.
+// If a package imports the new module, the source code of the package has changed. If the new module raises the version
+// of another module, go.mod contains the raised version (https://go.dev/ref/mod#go-mod-file-go), so keepsModules
+// returns false.
 func (r Repository) keepsModules(ctx context.Context, before, after string) (bool, error) {
 	old, err := r.readModules(ctx, before)
 	if err != nil {

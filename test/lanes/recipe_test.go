@@ -61,8 +61,8 @@ var (
 )
 
 // TestLanesSelectExistingTests checks the patterns with which lanes select tests (-run) and benchmarks (-bench) in the
-// Makefile. Each alternative of a pattern must match a test or benchmark. Without this check, a lane could be recorded as
-// passed although a renamed test did not run, because `go test` succeeds if no test matches the pattern.
+// Makefile. Each alternative of a pattern must match a test or benchmark. `go test` also succeeds if no test matches
+// the pattern. Without this check, a lane could therefore be recorded as passed although a renamed test did not run.
 func TestLanesSelectExistingTests(t *testing.T) {
 	makefile := read(t, "Makefile")
 	names := map[string][]string{} // by folder

@@ -60,9 +60,9 @@ func TestLanesStaleRunsStaleLanes(t *testing.T) {
 	}
 }
 
-// TestContinuousIntegrationRunsSmoke runs .ci/run in a temporary folder, and checks which make targets it runs. In this
-// test, scripts replace make, the program that lists the stale lanes, and the program that checks whether the machine
-// can run pods.
+// TestContinuousIntegrationRunsSmoke runs the script .ci/run in a temporary folder, and checks which make targets the
+// script runs. In this test, scripts replace make, the program that lists the stale lanes, and the program that checks
+// whether the machine can run pods.
 func TestContinuousIntegrationRunsSmoke(t *testing.T) {
 	const (
 		all     = "make test, all trainers\nmake lint\n"

@@ -23,10 +23,10 @@ type suite struct {
 	runs      bool     // whether a test runs without these variables
 }
 
-// inspect describes the package that consists of the given files. inspect assumes that a function skips tests if it
-// reads a variable TRAINYARD_... and can call Skip or Exit. inspect counts a test as skipped if the test or
-// TestMain is such a function, or calls such a function directly or indirectly. inspect identifies functions only
-// by their names.
+// inspect describes the package that consists of the given files. inspect looks for functions that read an environment
+// variable TRAINYARD_... and contain a call of Skip or Exit. A test counts as skipped if the test or TestMain is such a
+// function, or calls such a function directly or indirectly. inspect knows functions only by their names, so it does
+// not distinguish functions with the same name.
 func inspect(t *testing.T, files map[string]string) suite {
 	t.Helper()
 	var s suite
@@ -127,9 +127,10 @@ func readLaneSuites(t *testing.T, makefile string) map[string][]string {
 	return found
 }
 
-// TestSkippedSuitesAreListed checks that LANE_SUITES lists each suite whose tests all skip, because `go test` alone would
-// print "ok" for such a suite. For each environment variable that the tests of a package need, TestSkippedSuitesAreListed
-// also checks that a command of the Makefile sets the variable and tests the package.
+// TestSkippedSuitesAreListed checks that LANE_SUITES lists each suite in which no test runs without certain environment
+// variables. Without these variables, all tests of the suite skip, but `go test` prints "ok". For each environment
+// variable that the tests of a package need, TestSkippedSuitesAreListed also checks that a command of the Makefile sets
+// the variable and tests the package.
 func TestSkippedSuitesAreListed(t *testing.T) {
 	makefile, suites := read(t, "Makefile"), readSuites(t)
 	listed := readLaneSuites(t, makefile)

@@ -24,9 +24,9 @@ func (s Size) Resolved(environment, tenants int) ([]byte, error) {
 	return write(resolved)
 }
 
-// merge applies a patch to a spec according to RFC 7386. trainyard merges layers in the same way, except for lists
-// whose items have names. The layers of a workload's environments change no list whose items have names. Therefore
-// merge returns the same spec as trainyard would.
+// merge applies a patch to a spec according to RFC 7386. trainyard merges the patch of an environment in the same way,
+// except for lists whose items have names. The environments of a workload change no such list, so the function merge
+// returns the same spec as trainyard.
 func merge(below, patch spec) (spec, error) {
 	a, err := json.Marshal(below)
 	if err != nil {

@@ -20,8 +20,8 @@ func imageName(registry string, i, version int) string {
 	return fmt.Sprintf("%s:%d.%d", name, 1+i%5, version)
 }
 
-// runtimeSettings returns the settings of runtime i. Some settings repeat after 4 runtimes, and others
-// after 5 or 7 runtimes, for example. Therefore few runtimes have equal settings.
+// runtimeSettings returns the settings of runtime i. Different settings repeat after different numbers of runtimes, for
+// example after 4, 5 or 7 runtimes. Therefore few runtimes have equal settings.
 func runtimeSettings(i int) mapping {
 	base := catalogueNames[i%len(catalogueNames)]
 	all := mapping{

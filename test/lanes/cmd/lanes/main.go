@@ -57,7 +57,7 @@ func (c command) runLane(ctx context.Context, name string, args []string) error 
 	return c.repository.Run(ctx, c.lanes[i], args)
 }
 
-// row is a lane with its last result.
+// row describes a lane, the last run in which the lane passed, and whether the lane is stale.
 type row struct {
 	Lane   string        `json:"lane"`
 	Needs  string        `json:"needs"`
