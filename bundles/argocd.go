@@ -38,7 +38,7 @@ const (
 // The files in objects/ have the same names as in the format "kustomize".
 func (argocd) Render(ctx context.Context, b Bundle) (Tree, error) {
 	if b.Delivery.ArgoCD == nil {
-		return Tree{}, &MissingError{"spec.delivery.argocd", "the format argocd has to know where the bundle will be: want repoURL"}
+		return Tree{}, &MissingError{"spec.delivery.argocd", "the format argocd needs the address at which Argo CD reads the bundle: set repoURL"}
 	}
 	files, err := objectFiles(ctx, b.Objects, objectsFolder)
 	if err != nil {

@@ -42,7 +42,7 @@ func (p *Plan) Check() error {
 		case e.unknown && !p.writer.KeepUnknown:
 			unknown = append(unknown, e.pathLabel(name)+" (unknown)")
 		case e.unknown && (wanted[name] || folders[name] || p.belowFile(name, wanted)):
-			unknown = append(unknown, e.pathLabel(name)+" (unknown, in the place of a generated file)")
+			unknown = append(unknown, e.pathLabel(name)+" (unknown, and its path conflicts with a generated file)")
 		case e.edited && !p.writer.Force:
 			edited = append(edited, name+" (edited)")
 		}

@@ -9,7 +9,7 @@ import (
 
 // decidedByAuthor is the description text in the schema of a chart. The description tells users why some settings of
 // the platform are not values of the chart.
-const decidedByAuthor = "Settings without a value here are decisions of the author of the platform document, " +
+const decidedByAuthor = "This chart has no values for settings that the author of the platform document decides, " +
 	"such as namespaces, isolation, the runtimes of a tenant, and quotas of GPUs and pods."
 
 // valuesSchema returns values.schema.json in draft 7 of JSON Schema, which all versions of Helm 3 can read.

@@ -59,11 +59,11 @@ func TestRefusedFolders(t *testing.T) {
 		},
 		"the working directory": {
 			at:   func(t *testing.T, dir string) string { t.Helper(); t.Chdir(dir); return "." },
-			want: "the command would remove the working directory",
+			want: "the command would replace this folder, but the working directory",
 		},
 		"the working directory by its name": {
 			at:   func(t *testing.T, dir string) string { t.Helper(); t.Chdir(dir); return dir },
-			want: "the command would remove the working directory",
+			want: "the command would replace this folder, but the working directory",
 		},
 		"a folder above the working directory": {
 			at: func(t *testing.T, dir string) string {
@@ -71,7 +71,7 @@ func TestRefusedFolders(t *testing.T) {
 				t.Chdir(filepath.Join(dir, "sub"))
 				return ".."
 			},
-			want: "the command would remove the working directory",
+			want: "the command would replace this folder, but the working directory",
 		},
 	}
 	for name, tc := range cases {

@@ -139,7 +139,7 @@ func (p *Plan) replace(ctx context.Context) error {
 	case p.writer.ReadOnly:
 		return errors.New("this run is read-only")
 	case p.present != nil && containsWorkingDir(p.present["."].info):
-		return errors.New("the command would remove the working directory, which is this folder or a folder inside this folder: run the command from another directory")
+		return errors.New("the command would replace this folder, but the working directory is this folder or is inside it: run the command from another directory")
 	}
 	s, err := p.parent.stage(p.name)
 	if err != nil {

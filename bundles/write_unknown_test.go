@@ -50,30 +50,30 @@ func TestKeepUnknown(t *testing.T) {
 		},
 		"a file in the place of a generated file is refused": {
 			before: does(edit("c.yaml")), write: map[string]string{"c.yaml": "3\n"},
-			refused: []string{"c.yaml (unknown, in the place of a generated file)"},
+			refused: []string{"c.yaml (unknown, and its path conflicts with a generated file)"},
 		},
 		"a file in the place of a generated folder is refused": {
 			before: does(edit("c")), write: map[string]string{"c/d.yaml": "3\n"},
-			refused: []string{"c (unknown, in the place of a generated file)"},
+			refused: []string{"c (unknown, and its path conflicts with a generated file)"},
 		},
 		"a folder in the place of a generated file is listed once": {
 			before: does(edit("c/d"), edit("c/e")), write: map[string]string{"c": "3\n"},
-			refused: []string{"c/ (unknown, in the place of a generated file)"},
+			refused: []string{"c/ (unknown, and its path conflicts with a generated file)"},
 		},
 		"a file in a folder that becomes a generated file is refused": {
 			before: does(edit("deep/notes.txt")), write: map[string]string{"deep": "3\n"},
-			refused: []string{"deep/notes.txt (unknown, in the place of a generated file)"},
+			refused: []string{"deep/notes.txt (unknown, and its path conflicts with a generated file)"},
 		},
 		"a link in the place of a generated folder is refused": {
 			before: does(replaceByLink("deep")), write: first,
-			refused: []string{"deep (unknown, in the place of a generated file)"},
+			refused: []string{"deep (unknown, and its path conflicts with a generated file)"},
 		},
 		"a link in the place of the manifest is refused": {
 			before: does(removeFile(ManifestName), link(ManifestName)), write: first,
 			refused: []string{
-				ManifestName + " (unknown, in the place of a generated file)",
-				"a.yaml (unknown, in the place of a generated file)",
-				"deep/b.yaml (unknown, in the place of a generated file)",
+				ManifestName + " (unknown, and its path conflicts with a generated file)",
+				"a.yaml (unknown, and its path conflicts with a generated file)",
+				"deep/b.yaml (unknown, and its path conflicts with a generated file)",
 			},
 		},
 		"an edited file is still refused": {

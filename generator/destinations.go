@@ -38,9 +38,10 @@ func checkDestinations(documents []*load.Document, plans []*plan.Plan, objects [
 	return mergeProblems(documents, errs)
 }
 
-// sharedCluster returns a cluster to which both environments are delivered. The result "ok" is false if there is no such
-// cluster. The empty cluster name stands for the cluster in which Argo CD runs. If the environments have different
-// instances of Argo CD, the same cluster name means different clusters, but the same address means the same cluster.
+// sharedCluster returns a cluster to which both environments are delivered. The result "ok" is false if there is no
+// such cluster. The empty cluster name stands for the cluster in which Argo CD runs. If two environments have different
+// instances of Argo CD, each instance has its own names for clusters. In this case, sharedCluster therefore compares
+// only the addresses of clusters.
 func sharedCluster(a, b *object.ArgoCD) (cluster string, ok bool) {
 	if a == nil || b == nil {
 		return "", false

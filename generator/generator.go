@@ -84,9 +84,9 @@ type documents struct {
 	runtimes int // the number of environments, multiplied by the number of runtimes that all environments share
 }
 
-// Generate generates the objects of each environment. Generate returns the environments in the order of their names. If the
-// document has problems, the error is a problem.List. If the check stage found the problems, Generate also returns the
-// environments that have no problems, but without their objects. For an unknown environment, the error is a
+// Generate generates the objects of each environment. Generate returns the environments in the order of their names. If
+// the document has problems, the error is a problem.List. If the check stage found the problems, Generate also returns
+// a Platform without objects for each environment that has no problems. For an unknown environment, the error is a
 // load.EnvironmentError. If the context is done before the objects are generated, the error can be the error of the
 // context. Any other error is a fault, which is a mistake in trainyard itself.
 func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, error) {
@@ -175,9 +175,9 @@ func platforms(plans []*plan.Plan, objects []object.Set) []Platform {
 	return all
 }
 
-// Capacity returns the maximum number of nodes of a TrainJob, for each tenant and each runtime that the tenant
-// lists. If the tenant has queues, there is one record for each queue. If the document has problems, the error
-// is a problem.List and the result is empty.
+// Capacity returns the maximum number of nodes of a TrainJob, for each tenant and each runtime that the tenant lists.
+// If Kueue admits jobs, and the tenant uses ClusterQueues of the document, there is one record for each LocalQueue with
+// such a ClusterQueue. If the document has problems, the error is a problem.List and the result is empty.
 func (p *Pipeline) Capacity(ctx context.Context, request Request) ([]capacity.Record, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {

@@ -153,11 +153,11 @@ func pick(random *rand.Rand, weights []int) int {
 }
 
 // isReported reports whether one of the problems refers to the change. If a change replaces a value or renames a key,
-// the author can correct the mistake only in the changed line. After such a change, at least one problem must be in
-// the changed line, or in the line of the enclosing mapping or list. The functions isStopped, isCompared and
-// isReference accept the only exceptions. After any other change, isNamed also accepts a problem whose message names
-// the changed line, a problem that lostValue accepts, and a problem that contains one of m.words in its path, in its
-// message or in the text of its line.
+// the author can correct the mistake only in the changed line. After such a change, at least one problem must be in the
+// changed line, or in the line of the enclosing mapping or list. The functions isStopped, isCompared and isReference
+// accept the only exceptions. After any other change, isNamed also accepts a problem at another position if one of
+// three conditions is met. First, the message of the problem names the changed line. Second, lostValue accepts the
+// problem. Third, one of m.words is in the path of the problem, in its message or in the text of its line.
 func (m mutant) isReported(kind, file string, problems problem.List) bool {
 	isException := func(problem.Problem) bool { return false }
 	switch kind {

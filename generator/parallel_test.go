@@ -41,9 +41,8 @@ func TestParallelEvaluatorsAgree(t *testing.T) {
 	}
 }
 
-// describePlatform returns the content of a platform. It leaves out the result of Shape.Fields, which contains the
-// values of one of the objects that share the shape. This object can belong to another environment, so its values
-// need not be content of the platform.
+// describePlatform returns the content of a platform, without the results of Shape.Fields. Such a result contains the
+// values of one of the objects that share the shape, and this object can belong to another environment.
 func describePlatform(t *testing.T, p generator.Platform) map[string]any {
 	t.Helper()
 	delivery, err := json.Marshal(p.Delivery)

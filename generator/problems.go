@@ -32,8 +32,9 @@ func mergeProblems(documents []*load.Document, errs []error) error {
 	var all problem.List
 	seen := map[problem.Problem]bool{}
 	for _, p := range order {
-		// A YAML alias copies a value with its position, so one mistake in the value can cause several equal problems
-		// at the same position. If several equal problems have the same position, only one of them is reported.
+		// A YAML alias copies a value, and the values inside the copy keep their original positions. So one mistake in
+		// such a value can cause several problems with the same position and message. Only the first of these problems
+		// is reported.
 		cause := problem.Problem{Position: p.Position, Message: p.Message}
 		if seen[cause] {
 			continue

@@ -9,14 +9,14 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// transformPackage is the folder of a CUE package. The CUE package in generator/transform defines Transformer
-// documents, and computes the changes that a Transformer document requests.
+// transformPackage is the folder of the CUE package with the schema of Transformer documents. This package also
+// computes the changes that a Transformer document requests.
 const transformPackage = "generator/transform"
 
-// Changes reads a Transformer document, and decodes the requested changes into the given *transform.Changes. If the
-// document has problems, the error is a problem.List. The argument "into" has the type any, so that package
-// "generator" does not import package "transform". If package "generator" imported package "transform", the program
-// trainyard would contain libraries that only trainyard-fn needs.
+// Changes reads a Transformer document, and decodes the requested changes into the argument "into", which must be a
+// *transform.Changes. If the document has problems, the error is a problem.List. The argument "into" has the type any,
+// because package "generator" must not import package "transform". With this import, the program trainyard would
+// contain libraries that only trainyard-fn needs.
 func (p *Pipeline) Changes(ctx context.Context, input Input, into any) error {
 	d, err := p.load(ctx, Request{Layers: []Input{input}})
 	if err != nil {

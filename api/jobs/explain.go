@@ -24,7 +24,7 @@ const (
 	maxName = 200
 )
 
-// Explanation says why a TrainJob failed or does not start. All texts in an Explanation are safe to show, because secrets
+// Explanation says why a TrainJob failed, does not start or does not end. All texts in an Explanation are safe to show, because secrets
 // and control characters in them are replaced.
 type Explanation struct {
 	Namespace string `json:"namespace"`
@@ -76,9 +76,9 @@ type Excerpt struct {
 	Lines  []string `json:"lines"`
 }
 
-// Explain reads the status, the events and the logs of a TrainJob, and says why the TrainJob failed or does not start.
-// Explain needs permission to get the TrainJob, and to list pods. Without permission to read events or logs, Explain uses
-// only the texts that it can read.
+// Explain reads the status, the events and the logs of a TrainJob, and says why the TrainJob failed, does not start or
+// does not end. Explain needs permission to get the TrainJob, and to list pods. Without permission to read events or
+// logs, Explain uses only the texts that it can read.
 func (j Jobs) Explain(ctx context.Context, key types.NamespacedName) (Explanation, error) {
 	snapshot, err := j.Get(ctx, key)
 	if err != nil {
@@ -90,8 +90,8 @@ func (j Jobs) Explain(ctx context.Context, key types.NamespacedName) (Explanatio
 	return snapshot.Explain(ctx, j, time.Now()), nil
 }
 
-// Explain says why the TrainJob failed or does not start. The field Missing of the result lists the errors that
-// the reader returned.
+// Explain says why the TrainJob failed, does not start or does not end. The field Missing of the result lists the
+// errors that the reader returned.
 func (s Snapshot) Explain(ctx context.Context, reader Reader, now time.Time) Explanation {
 	s, queueErr := s.WithWorkload(ctx, reader)
 	events, eventsErr := s.eventTexts(ctx, reader)

@@ -107,7 +107,7 @@ func unreachable(err error) error {
 	case errors.As(err, &plain), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return errors.New("the registry does not use TLS: if that is intended, allow it with --plain-http")
 	case errors.As(err, &unknown):
-		return errors.New("this machine does not trust the issuer of the registry's certificate: name a file with the issuer's certificate in SSL_CERT_FILE")
+		return errors.New("this machine does not trust the issuer of the registry's certificate: set the environment variable SSL_CERT_FILE to a file with the issuer's certificate")
 	case errors.As(err, &number):
 		return fmt.Errorf("cannot reach the registry: %w", number)
 	case errors.As(err, &request):

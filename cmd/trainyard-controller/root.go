@@ -90,7 +90,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	set.StringVar(&o.Shard, "shard", "", "handle the TrainJobSources whose label trainyard.dev/shard has this value (default those without the label); all TrainJobSources of a namespace need the same value")
 	set.IntVar(&o.Workers, "workers", 4, "number of TrainJobSources, and of TrainJobs, that are handled at the same time")
 	set.Float32Var(&o.QPS, "kube-api-qps", 200, "requests to the API server per second, on average")
-	set.IntVar(&o.Burst, "kube-api-burst", 400, "requests to the API server at once")
+	set.IntVar(&o.Burst, "kube-api-burst", 400, "maximum number of requests to the API server in a burst, above the average of --kube-api-qps")
 	set.StringVar(&o.MetricsAddress, "metrics-address", ":8080", "address of the metrics, as HOST:PORT; empty for no metrics")
 	set.StringVar(&o.HealthAddress, "health-address", ":8081", "address of the health checks /healthz and /readyz, as HOST:PORT; empty for no health checks")
 	set.StringVar(&o.HookAddress, "webhook-address", ":8082", "address for webhooks of Git servers (POST /hook/NAMESPACE/NAME), as HOST:PORT; empty for no webhooks")

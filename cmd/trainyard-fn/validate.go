@@ -103,7 +103,7 @@ func missingTenant(e *trainjob.TenantError) string {
 	if len(e.Known) == 0 {
 		return "want a document with tenants"
 	}
-	return "it has none: want one of " + strings.Join(e.Known, ", ")
+	return "the TrainJob has no namespace: want one of " + strings.Join(e.Known, ", ")
 }
 
 // problemsOf converts an error to a list of problems. The list is empty if there is no error.

@@ -50,7 +50,7 @@ func (f *generateFlags) lossesOf(t target, err error) []string {
 	case !errors.As(err, &loss):
 		return nil
 	case len(f.only) > 0:
-		return []string{t.dir + ": contains more than --only selects: want a separate folder for --only"}
+		return []string{t.dir + ": with --only, the run would remove a runtime, a tenant or a queue from this folder, or change an immutable field: use a separate folder for --only"}
 	}
 	losses := slices.Clone(loss.Problems)
 	for i := range losses {

@@ -88,7 +88,7 @@ func describeFetches(v sources.View) string {
 		text += ", and as soon as possible, because a fetch was requested"
 	}
 	if v.DryRun {
-		text += "; a dry run, which changes no TrainJob"
+		text += "; spec.dryRun is true, so no TrainJob is changed"
 	}
 	return text
 }

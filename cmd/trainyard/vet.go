@@ -84,7 +84,7 @@ Formats other than text go to standard output.`,
 	v.capacity.add(cmd)
 	v.jobs.add(cmd, &v.input)
 	cmd.Flags().BoolVar(&v.strict, "strict", false, "exit with code 3 if there are notes")
-	cmd.Flags().BoolVar(&v.traps, "traps", false, "list the traps for which runtimes are checked")
+	cmd.Flags().BoolVar(&v.traps, "traps", false, "list the traps that the command looks for in training runtimes")
 	cmd.Flags().BoolVar(&v.schema, "report-schema", false, "print the JSON Schema of --report json")
 	return cmd
 }

@@ -29,10 +29,9 @@ import (
 // distinguish this controller from Kueue's controller with the same name.
 const controllerName = jobs.EventReporter
 
-// refreshInterval is the interval at which the controller updates some messages. These messages can soon
-// change without an event from the API server, for example while a TrainJob waits for cluster nodes. Such a
-// message must not become older than 30 seconds. The interval is only 20 seconds, because a busy controller
-// can be late.
+// refreshInterval is the interval at which the controller updates messages that can soon change without an event from
+// the API server. For example, the message of a TrainJob can change while the TrainJob waits for cluster nodes. No such
+// message may become older than 30 seconds. The interval is only 20 seconds, because a busy controller can be late.
 const refreshInterval = 20 * time.Second
 
 // podsOfJobSet names the cache index that finds the pods of a JobSet.

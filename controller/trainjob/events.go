@@ -56,7 +56,7 @@ func (c *Controller) emit(snapshot jobs.Snapshot, before, current state) {
 	}
 }
 
-// shorten cuts a note to the length that events can have.
+// shorten cuts off the end of a note that is longer than maxNote.
 func shorten(text string) string {
 	if len(text) <= maxNote {
 		return text
@@ -64,11 +64,11 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:maxNote], "") + "…"
 }
 
-// isOld returns true if the controller sees a TrainJob for the first time, and the TrainJob started or ended
-// long ago. In read-only mode, the controller writes no annotations, so a restarted controller does not know
-// what it has already reported. Therefore, in read-only mode, isOld also returns true for a TrainJob that was
-// scheduled, started or ended before the controller started, if the controller sees this TrainJob for the
-// first time.
+// isOld reports whether a TrainJob is old. Only a TrainJob that the controller sees for the first time can be old. Such
+// a TrainJob is old if it started or ended more than oldAge ago. In read-only mode, the controller writes no
+// annotations, so a restarted controller does not know what it has already reported. Therefore, in this mode, isOld
+// also checks when the TrainJob was scheduled. A time before the start of the controller then counts as old, even if it
+// is less than oldAge ago.
 func (c *Controller) isOld(snapshot jobs.Snapshot, before state, now time.Time) bool {
 	horizon := now.Add(-oldAge)
 	if c.ReadOnly && c.began.After(horizon) {
@@ -92,9 +92,9 @@ func (c *Controller) isOld(snapshot jobs.Snapshot, before state, now time.Time) 
 var stages = map[jobs.Phase]int{"": -1, jobs.Suspended: 0, jobs.Pending: 0, jobs.GangScheduling: 1, jobs.Initializing: 2, jobs.Running: 3}
 
 // notes returns the events for the stages that a TrainJob has reached since the last report. If JobSet restarts all
-// pods, the TrainJob returns to an earlier stage, and the events of the later stages are written again when the TrainJob
-// reaches these stages again. A failure is reported only after the search for its cause has ended, so that the event can
-// contain the cause.
+// pods, the TrainJob returns to an earlier stage. Whenever the TrainJob then reaches a stage again, notes also returns
+// the events of this stage again, except JobSubmitted. A failure is reported only after the search for its cause has
+// ended, so that the event can contain the cause.
 func notes(snapshot jobs.Snapshot, before, current state) []note {
 	var all []note
 	if before.Phase != current.Phase {

@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// explainers is the number of TrainJobs that can be explained at the same time. Explaining only one
-	// TrainJob at a time would be too slow, because reading a log from a lost cluster node takes ten seconds.
+	// explainers is the number of workers that search for the causes of failures and long waits. A single worker would
+	// be too slow, because reading a log from a lost cluster node takes ten seconds.
 	explainers = 4
-	// explainInterval is the first delay between two explanations of a TrainJob that does not start. After each
-	// explanation, the delay doubles, up to maxExplainInterval, because explanations are expensive: each one reads all
+	// explainInterval is the delay before the controller explains a waiting TrainJob a second time. The delay doubles
+	// after each explanation, up to maxExplainInterval. Explanations are expensive, because each explanation reads all
 	// events of a namespace.
 	explainInterval    = 5 * time.Minute
 	maxExplainInterval = time.Hour
@@ -33,7 +33,7 @@ const (
 	attemptInterval = 10 * time.Second
 )
 
-// Explainer says why a TrainJob failed or does not start. jobs.Jobs implements Explainer.
+// Explainer says why a TrainJob failed, does not start or does not end. jobs.Jobs implements Explainer.
 type Explainer interface {
 	Explain(ctx context.Context, key types.NamespacedName) (jobs.Explanation, error)
 }
@@ -72,9 +72,9 @@ func newExplanations(explainer Explainer, now func() time.Time) *explanations {
 	}
 }
 
-// get returns the most probable cause of a TrainJob's state, or nil if no cause is known. The result "finished" is true if
-// the search for the cause has ended. If the TrainJob has no explanation for the phase yet, or if an explanation of a
-// waiting TrainJob is too old, get requests a new explanation.
+// get returns the most probable cause of a TrainJob's state, or nil if no cause is known. The result "finished" is true
+// if the search for the cause has ended. The method get requests an explanation if the search for the cause of this
+// phase has not begun yet. It requests a new explanation if the TrainJob waits, and the last explanation is too old.
 func (e *explanations) get(job *trainer.TrainJob, phase jobs.Phase) (cause *jobs.Cause, finished bool) {
 	key := types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
 	e.lock.Lock()

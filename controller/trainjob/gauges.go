@@ -130,8 +130,8 @@ func readGauges(snapshot jobs.Snapshot, mpi string, current state) gaugeValues {
 	if current.elsewhere && isEarly(current.Phase) {
 		v.phase = "" // the pods are in the other cluster
 	}
-	// When a TrainJob ends, is suspended or is deleted, its running pods are deleted, so its pods do not count as
-	// missing.
+	// If a TrainJob ends, is suspended or is deleted, its running pods are deleted. These pods must not count as
+	// missing, so the values "placed" and "missing" stay 0.
 	if !current.isFinal() && current.Phase != jobs.Suspended && job.DeletionTimestamp.IsZero() {
 		v.placed, v.missing = snapshot.CountScheduled()
 	}

@@ -14,10 +14,11 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// isolate creates the NetworkPolicy that allows traffic between the pods of one TrainJob. The TrainJob needs this policy
-// while a generated policy isolates the TrainJobs of the namespace from each other. If no such generated policy exists
-// any more, isolate deletes the policy of the TrainJob, because this policy alone would deny all other traffic,
-// including DNS. When a TrainJob is deleted, Kubernetes also deletes its NetworkPolicy.
+// isolate creates the NetworkPolicy that allows traffic between the pods of one TrainJob. The TrainJob needs its own
+// policy while a generated policy isolates all TrainJobs of the namespace from each other. If the namespace no longer
+// has such a generated policy, isolate deletes the policy of the TrainJob. Without the generated policy, the policy of
+// the TrainJob would deny all other traffic, including DNS. When a TrainJob is deleted, Kubernetes also deletes its
+// NetworkPolicy.
 func (c *Controller) isolate(ctx context.Context, snapshot jobs.Snapshot) error {
 	job := &snapshot.Job
 	if c.ReadOnly || !job.DeletionTimestamp.IsZero() {

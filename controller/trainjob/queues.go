@@ -42,9 +42,9 @@ func newQueues(reader jobs.Reader, now func() time.Time) *queues {
 	return &queues{Reader: reader, now: now, namespaces: map[string]workloads{}}
 }
 
-// Workloads returns the Workloads of a namespace. If the cached result is at least queueInterval old, the method
-// reads them from the API server. While one caller reads, other callers get the previous result, or nothing if the
-// cache contains no previous result.
+// Workloads returns the Workloads of a namespace. If the cached Workloads are at least queueInterval old, the method
+// reads the Workloads from the API server. While one caller reads, other callers get the previous result, or nothing if
+// the cache contains no previous result.
 func (q *queues) Workloads(ctx context.Context, namespace string) (map[types.UID]jobs.Workload, error) {
 	now := q.now()
 	q.lock.Lock()

@@ -18,8 +18,8 @@ const maxMessage = 1000
 type state struct {
 	Phase   jobs.Phase
 	Message string
-	// blocked is the time since which a container, such as a sidecar, has kept the TrainJob from ending. If no
-	// container does this, blocked is zero.
+	// blocked is set if a container, such as a sidecar, keeps the TrainJob from ending after the main container has
+	// ended. blocked is then the time at which the main container ended, and otherwise zero.
 	blocked time.Time
 	// trainingSince is the time of the last start of the training, or zero if the controller has not seen a start.
 	trainingSince time.Time
@@ -46,8 +46,7 @@ type state struct {
 	elsewhere bool
 	// queued is true if the TrainJob is in a queue of Kueue.
 	queued bool
-	// ended is true if two conditions are met: the TrainJob has ended, and the controller is not searching for the
-	// cause of a failure.
+	// ended is true if the TrainJob has ended, and any search for the cause of its failure has ended too.
 	ended bool
 }
 
@@ -66,9 +65,9 @@ func (s state) refresh() time.Duration {
 	return refreshInterval
 }
 
-// isUndisturbed reports whether a running training has all its pods, no pod is being deleted, and no container keeps
-// the TrainJob from ending. If the result is false, the phase or the message can change without an event. For
-// example, a pod counts as lost some time after it was deleted.
+// isUndisturbed reports whether nothing disturbs a running training: all pods exist, no pod is being deleted, and no
+// container keeps the TrainJob from ending. Otherwise the phase or the message can change without an event. For
+// example, a pod that is being deleted counts as lost after some time, and no event reports this loss.
 func (s state) isUndisturbed() bool { return s.blocked.IsZero() && s.lostSince.IsZero() && !s.ending }
 
 // observe returns the current state of a TrainJob.
@@ -139,10 +138,10 @@ func isEarly(phase jobs.Phase) bool {
 }
 
 // waitsSince returns the time at which pods began to wait for cluster nodes, or zero if no pods wait. A TrainJob also
-// waits while pods are missing, for example because a quota prevents their creation. If all existing pods are scheduled
-// and others are missing, waitsSince returns the start of the wait in the state "before". If the TrainJob did not wait
-// in this state, waitsSince returns the current time. Missing pods do not count while old pods end, or while the
-// TrainJob is being deleted, because no new pods are expected then.
+// waits while pods are missing, for example because a quota prevents their creation. If the TrainJob waits only for
+// missing pods, waitsSince returns the time "waiting" of the state "before". If this time is zero, waitsSince returns
+// the current time. While old pods end, or while the TrainJob is being deleted, no new pods are expected. waitsSince
+// then ignores missing pods.
 func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time.Time) time.Time {
 	since := snapshot.GangWait()
 	if phase != jobs.GangScheduling || !since.IsZero() {
@@ -157,12 +156,13 @@ func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time
 	return now
 }
 
-// isStuck reports whether a TrainJob takes unusually long to start or to end. A start takes too long if the TrainJob was
-// created or resumed more than startTime ago, and its present phase also began more than startTime ago. The first
-// condition is not sufficient, because JobSet can restart all pods much later. An end takes too long if a container has
-// kept the TrainJob from ending for more than startTime. In the phase GangScheduling, isStuck returns true only if pods
-// are missing. If all pods exist, the summary of the TrainJob already quotes the scheduler, so the TrainJob needs no
-// further explanation. If another cluster runs the TrainJob, isStuck returns false.
+// isStuck reports whether a TrainJob takes unusually long to start or to end. A start takes too long if the TrainJob
+// was created or resumed more than startTime ago, and its present phase also began more than startTime ago. The second
+// condition is necessary, because JobSet can restart all pods long after the creation of the TrainJob. The new pods
+// then get time to start. An end takes too long if a container has kept the TrainJob from ending for more than
+// startTime. In the phase GangScheduling, isStuck returns true only if pods are missing. If all pods exist, the summary
+// of the TrainJob already quotes the scheduler, so the TrainJob needs no further explanation. If another cluster runs
+// the TrainJob, isStuck returns false.
 func (s state) isStuck(snapshot jobs.Snapshot, now time.Time) bool {
 	since := snapshot.Times().Resumed
 	if !since.IsZero() && s.since.After(since) {

@@ -68,10 +68,10 @@ func suspendsOnce(snapshot jobs.Snapshot) bool {
 	return isAppliedFromGit(&snapshot.Job) && snapshot.Queue() == ""
 }
 
-// stillWaits reports whether pods of a TrainJob have waited at least since the given time. If no existing pod waits,
-// but pods are missing, the result depends on the old pods: it is false while old pods are still ending, and
-// otherwise true. stillWaits reads the TrainJob and its pods from the API server, because outdated caches could lead
-// to the suspension of a TrainJob whose training has just started.
+// stillWaits reports whether pods of a TrainJob have waited at least since the given time. If the TrainJob waits only
+// for missing pods, stillWaits returns true, unless old pods are still ending. stillWaits reads the TrainJob and its
+// pods from the API server, because the caches can be outdated. With outdated caches, the controller could suspend a
+// TrainJob whose training has just started.
 func (c *Controller) stillWaits(ctx context.Context, job *trainer.TrainJob, since time.Time) (bool, error) {
 	live := &trainer.TrainJob{}
 	if err := c.Live.Get(ctx, client.ObjectKeyFromObject(job), live); err != nil {

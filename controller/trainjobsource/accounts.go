@@ -7,9 +7,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// maxAccounts is the maximum number of clients that are kept for ServiceAccounts. If maxAccounts clients exist and another
-// client is needed, all existing clients are dropped. A dropped client is created again when it is needed. This takes less
-// than a millisecond, because all clients share the same connections.
+// maxAccounts is the maximum number of clients that are kept for ServiceAccounts. If maxAccounts clients exist and
+// another client is needed, all existing clients are dropped. A dropped client is created again when it is needed.
+// Creating a client takes less than a millisecond, because all clients share the same connections.
 const maxAccounts = 1000
 
 // accounts is a cache of clients that act as ServiceAccounts of tenants.

@@ -45,9 +45,10 @@ const (
 	// sends no more dry runs in this hour, unless a user requests a fetch. The remaining denied jobs stay denied, and
 	// get their dry runs in a later hour.
 	maxRefused = 20
-	// maxSilent is the maximum number of dry runs without an answer in a round. After maxSilent dry runs without an
-	// answer, the round sends no more dry runs. If any dry run of a round gets no answer, the controller sends no dry
-	// runs for the time silentPause after this round, unless a user requests a fetch.
+	// maxSilent is the maximum number of dry runs without an answer in a round, which is one pass over a
+	// TrainJobSource. After maxSilent dry runs without an answer, the round sends no more dry runs. Even a single dry
+	// run without an answer starts a pause after the round. During this pause of length silentPause, the controller
+	// sends no dry runs, unless a user requests a fetch.
 	maxSilent   = 3
 	silentPause = 5 * time.Minute
 	// maxAsked is the maximum number of dry runs in a round, and maxAskedInHour is the maximum number in an hour.
@@ -57,15 +58,14 @@ const (
 	maxReason = 1000
 )
 
-// dropWarnings removes jobs from the map r.denied, which contains the jobs that break admission rules. A job is removed if
-// the API server admits it in a dry run, because the cluster then does not enforce the rules. If the API server refuses
-// the job for another reason, this reason replaces the message in r.denied. If a dry run gets no answer, for example
-// because a webhook is not available, dropWarnings uses the previous answer, unless the job has changed in Git. The
-// previous answer may be outdated. While the limit maxRefused is reached, a job with an outdated answer stays denied, even
-// if this answer admitted the job. If an unanswered dry run has no previous answer, the job stays denied in this round.
-// After a round in which a dry run got no answer, the controller sends no dry runs for some time (see silentPause). After
-// this pause, the controller continues with the job that follows the unanswered dry run. It repeats the unanswered dry run
-// later.
+// dropWarnings removes jobs from the map r.denied, which contains the jobs that break admission rules. If the API
+// server admits a job in a dry run, the cluster does not enforce the rules, so dropWarnings removes the job. If the API
+// server refuses the job for another reason, this reason replaces the message in r.denied. A dry run can get no answer,
+// for example because a webhook is not available. dropWarnings then uses the previous answer, even if this answer is
+// outdated. If there is no previous answer, or if the job in Git has changed since that answer, the job stays denied in
+// this round. While the limit maxRefused is reached, outdated answers remove no jobs from r.denied. After a round in
+// which a dry run got no answer, the controller sends no dry runs for some time (see silentPause). After this pause,
+// the controller continues with the job that follows the unanswered dry run. It repeats the unanswered dry run later.
 func (r *round) dropWarnings(ctx context.Context) {
 	a := &r.state.answers
 	maps.DeleteFunc(a.jobs, func(name string, _ answer) bool { return r.denied[name] == "" })
@@ -198,7 +198,7 @@ func hasNoDryRun(err error) bool {
 	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
 }
 
-// isRefusal reports whether the API server would refuse the same object again.
+// isRefusal reports whether an error is permanent: if the same object is sent again, the API server refuses it again.
 func isRefusal(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsForbidden(err)
 }

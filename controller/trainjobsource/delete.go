@@ -84,8 +84,9 @@ func (r *round) prune(ctx context.Context) (again time.Duration, err error) {
 }
 
 // deleteRuns deletes all runs, and returns the number of runs that still exist. If this number is unknown, deleteRuns
-// returns -1. If no run is left, the caller can ignore the error. For example, requests can fail while the namespace
-// is being deleted, because the ServiceAccount that the controller impersonates may already have lost its rights.
+// returns -1. If no run is left, the caller can ignore the error. For example, requests can fail while the namespace is
+// being deleted. The controller impersonates a ServiceAccount of this namespace, and this ServiceAccount may already
+// have lost its rights.
 func (r *round) deleteRuns(ctx context.Context) (left int, err error) {
 	r.result, err = r.Rounds.Reconcile(ctx, r.settings(), decode.Tree{}, nil)
 	var runs trainer.TrainJobList

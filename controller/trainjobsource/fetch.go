@@ -14,8 +14,9 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/fetch"
 )
 
-// fetch gets the newest commit if a fetch is due. If the fetch fails, the round goes on with the previous commit, so that a
-// waiting job can start even if the Git server does not answer.
+// fetch gets the newest commit if a fetch is due. If the fetch fails, the round goes on with the previous commit,
+// unless this commit was discarded or dropped from memory. A waiting job can therefore start even if the Git server
+// does not answer.
 func (r *round) fetch(ctx context.Context) bool {
 	r.commit, r.failure = r.memory.known(r.state), r.state.failure
 	if !r.fetchIsDue() {
@@ -39,10 +40,10 @@ func (r *round) fetch(ctx context.Context) bool {
 }
 
 // postponeFetch postpones the fetch, because the controller has recently spent too much time on reading commits of the
-// namespace. The round goes on with the previous commit if three conditions hold: the commit is in memory, the spec of
-// the TrainJobSource has not changed since the last fetch, and the keys that verify commits (if there are any) are
-// readable and unchanged. If the round cannot go on, or if somebody has requested the fetch, the status says why the
-// fetch is late.
+// namespace. The round goes on with the previous commit if this commit is in memory and still valid. The commit is no
+// longer valid if the spec of the TrainJobSource has changed since the last fetch. The commit is also not valid if the
+// keys that verify commits have changed or cannot be read. If the round cannot go on, or if somebody has requested the
+// fetch, the status says why the fetch is late.
 func (r *round) postponeFetch(ctx context.Context, until time.Time) bool {
 	r.postponed = until
 	_, _ = r.readKeys(ctx) // discards the commit if the keys have changed, or cannot be read
@@ -63,8 +64,8 @@ func (r *round) isRequested() bool {
 }
 
 // fetchIsDue reports whether the round must fetch. A fetch is due if somebody has requested it, if the time of the next
-// fetch has come, or if the commit was dropped from memory. If the time of the next fetch is further away than the
-// longest possible interval, the clock must have been set back, so a fetch is also due.
+// fetch has come, or if the commit was dropped from memory. A fetch is also due if the time of the next fetch is
+// further away than the longest possible interval. The clock must then have been set back.
 func (r *round) fetchIsDue() bool {
 	dropped := r.commit == nil && r.state.failure == nil
 	left := r.state.due.Sub(r.now)
@@ -114,9 +115,9 @@ func (r *round) fetchRequest(ctx context.Context) (request fetch.Request, err er
 		}
 		request.Secret, request.SecretHosts = orEmpty(secret.Data), secret.Annotations[v1alpha1.HostsAnnotation]
 	}
-	// With linearHistory, the new commit must descend from Status.Fetched. It is not enough that the commit descends from
-	// Status.Applied, which can be older: if one job of a commit has a problem, the commit does not count as applied,
-	// even if the other jobs of the commit already run.
+	// With linearHistory, the new commit must descend from Status.Fetched. Status.Applied is not sufficient for this
+	// check, because it can contain an older commit. If one job of a commit has a problem, the commit does not count as
+	// applied, although its other jobs may already run.
 	if fetched := r.source.Status.Fetched; fetched != nil && spec.Verify != nil && spec.Verify.LinearHistory {
 		request.Ancestor = fetched.Commit
 	}
@@ -126,10 +127,10 @@ func (r *round) fetchRequest(ctx context.Context) (request fetch.Request, err er
 	return request, nil
 }
 
-// readKeys returns the keys that verify commits, or nil if commits are not verified. If the keys have changed since the
-// commit in memory was verified, readKeys discards the commit. Jobs of the commit that have not started then wait until
-// the commit is verified again, because somebody may have removed the key that signed the commit. If the keys cannot be
-// read, readKeys also discards the commit.
+// readKeys returns the keys that verify commits, or nil if commits are not verified. If the keys cannot be read, or if
+// they have changed since the commit in memory was verified, readKeys discards the commit. The reason is that somebody
+// may have removed the key that signed the commit. Jobs of the commit that have not started then wait until the commit
+// is verified again.
 func (r *round) readKeys(ctx context.Context) (map[string][]byte, error) {
 	verify := r.source.Spec.Verify
 	if verify == nil || verify.SecretRef == nil {

@@ -43,8 +43,8 @@ type rules struct {
 	user       string // the ServiceAccount that creates the TrainJobs
 }
 
-// readRules reads the admission rules of the namespace from a ConfigMap. readRules returns nil if the namespace belongs to
-// no tenant, or if the platform has no admission rules.
+// readRules reads the admission rules for the namespace of the TrainJobSource from a ConfigMap. readRules returns nil
+// if the namespace belongs to no tenant, or if the platform has no admission rules.
 func (r *round) readRules(ctx context.Context) (*rules, error) {
 	parameters := &corev1.ConfigMap{}
 	key := client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: v1alpha1.TenantObjectName(r.source.Namespace)}

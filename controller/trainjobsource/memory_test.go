@@ -42,8 +42,8 @@ func TestMemoryDropsOldCommits(t *testing.T) {
 	}
 }
 
-// TestSizeOf: the real size may be at most twice the estimate, and the estimate may be at most four times the real
-// size.
+// TestSizeOf compares the estimate of sizeOf with the memory that decoded TrainJobs really need. The real size may be
+// at most twice the estimate, and the estimate may be at most four times the real size.
 func TestSizeOf(t *testing.T) {
 	long := "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec: {trainer: {args: [" + strings.Repeat("x", 1<<19) + "]}}\n"
 	for name, spec := range map[string]string{

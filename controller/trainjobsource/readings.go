@@ -6,8 +6,9 @@ import (
 )
 
 const (
-	// waitPerReading is the number of seconds that a namespace must wait after each second of reading. In the long run, the commits of a
-	// namespace can therefore occupy the controller for about 1/20 of the time.
+	// waitPerReading is a wait in seconds. For each second that the controller reads commits of a namespace, the next
+	// fetch of the namespace must wait this long. In the long run, the commits of a namespace can therefore occupy the
+	// controller for about 1/20 of the time.
 	waitPerReading = 20
 	// freeReading is the reading time that a namespace can use without a wait. If the controller reads no commits of the
 	// namespace for some time, the namespace can use freeReading again.

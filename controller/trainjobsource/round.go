@@ -108,9 +108,8 @@ func (r *round) reserve(context.Context) bool {
 	return true
 }
 
-// waitFor ends a round that would have to wait for other rounds. To do this, it always returns false. If a
-// change of the TrainJobSource, or a request for a fetch, has been waiting for longer than quietWait, the
-// status says why.
+// waitFor always returns false, which ends a round that would have to wait for other rounds. If a new spec or a
+// requested fetch has been waiting for longer than quietWait, the status says what the TrainJobSource waits for.
 func (r *round) waitFor(others string) bool {
 	r.busy = true
 	status := r.source.Status

@@ -46,8 +46,8 @@ func TestStatusExplainsLongWaits(t *testing.T) {
 	}
 }
 
-// TestWaitBeginsWithTheChange: a round can wait for a slot even if nothing has changed. The status must not report
-// this wait. If something changes during the wait, the reported wait must begin with the change.
+// TestWaitBeginsWithTheChange: a round can wait for a slot even if the TrainJobSource has not changed. The status must
+// not report this wait. If the TrainJobSource changes during the wait, the reported wait must begin with the change.
 func TestWaitBeginsWithTheChange(t *testing.T) {
 	c := &Controller{}
 	c.slots.take("team-a")

@@ -8,10 +8,10 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// maxUnchecked is the maximum age of the last complete round. If the last complete round is older, the next round is
-// complete even if no event has arrived. A complete round compares the cluster with Git. Therefore it also finds
-// changes that cause no event, such as a changed record, a changed admission rule, or a removed RoleBinding of the
-// tenant's ServiceAccount.
+// maxUnchecked is the age from which the last complete round is too old. A complete round compares the cluster with
+// Git. If the last complete round is too old, the next round is complete even if no event has arrived. A complete round
+// also finds changes that cause no event. Examples are a changed record, a changed admission rule, and a removed
+// RoleBinding of the tenant's ServiceAccount.
 const maxUnchecked = time.Hour
 
 // settled describes the last complete round if that round found nothing to do. Otherwise, the value
@@ -38,9 +38,9 @@ func (r *round) skipIfSettled(context.Context) bool {
 }
 
 // rememberSettled remembers a complete round that found nothing to do. If a complete round had something to do, or if a
-// round failed, the next round is complete too. The caller must write the status before it calls rememberSettled. If
-// the caller wrote the status later and the write failed, the status would stay out of date: the next rounds could end
-// after the fetch, without computing the status of the jobs again.
+// round failed, the next round is complete too. The caller must write the status before it calls rememberSettled.
+// Otherwise, the status could stay out of date after a failed write, because the next rounds could end after the fetch.
+// Such rounds do not compute the status of the jobs again.
 func (r *round) rememberSettled() {
 	switch {
 	case r.busy: // nothing was compared

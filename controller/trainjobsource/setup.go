@@ -63,10 +63,10 @@ func (c *Controller) request(key types.NamespacedName) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: key}}
 }
 
-// sourceChanged returns a filter for events about TrainJobSources. The filter selects the creation and the
-// deletion of a TrainJobSource, and each change of the spec. The filter also selects each change of two kinds of
-// annotations. The first kind requests a fetch from Git. The second kind requests another run of a job.
-// sourceChanged ignores changes of the status, because the controller itself writes the status.
+// sourceChanged returns a filter for events about TrainJobSources. The filter selects the creation and the deletion of
+// a TrainJobSource, and each change of the spec. The filter also selects each change of the annotations that request a
+// fetch from Git or another run of a job. sourceChanged ignores changes of the status, because the controller itself
+// writes the status.
 func sourceChanged() predicate.Predicate {
 	requested := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()

@@ -76,7 +76,7 @@ func (r *round) setConditions(f *failure) {
 	case f != nil:
 		ready, reason, text, reconciling = metav1.ConditionFalse, f.reason, f.message, metav1.ConditionTrue
 	case r.source.Spec.DryRun:
-		reason, text = v1alpha1.ReasonDryRun, fmt.Sprintf("planned commit %s with %s; spec.dryRun is true, so nothing was changed", r.commit, count(len(r.commit.tree.Jobs), "job"))
+		reason, text = v1alpha1.ReasonDryRun, fmt.Sprintf("would apply commit %s with %s, but spec.dryRun is true, so nothing was changed", r.commit, count(len(r.commit.tree.Jobs), "job"))
 	default:
 		text = fmt.Sprintf("applied commit %s with %s", r.commit, count(len(r.commit.tree.Jobs), "job"))
 	}
@@ -193,8 +193,8 @@ func newProblem(file string, line int, text string) problem {
 	return problem{JobProblem: v1alpha1.JobProblem{File: shorten(file, maxPath), Line: number(line), Message: shorten(text, maxMessage)}}
 }
 
-// shorten cuts a text to at most the given number of bytes in JSON, where some characters need six bytes. It
-// appends an ellipsis (3 more bytes) to a text that it has cut.
+// shorten cuts a text so that it needs at most the given number of bytes in JSON, where some characters need six bytes.
+// If shorten cuts the text, it appends an ellipsis, which needs 3 more bytes.
 func shorten(text string, most int) string {
 	size := 0
 	for i, r := range text {

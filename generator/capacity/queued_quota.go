@@ -15,8 +15,8 @@ import (
 // more than the quota allows, Kubernetes would refuse pods of admitted TrainJobs.
 var QuotaBelowQueues = problem.Rule{Name: "quota-below-queues", Doc: "The quota of a tenant is at least the amount that the tenant's ClusterQueues can admit"}
 
-// queuedQuota reports a problem for each resource in a tenant's quota if the tenant's ClusterQueues can admit more
-// of this resource than the quota allows.
+// queuedQuota compares each resource in a tenant's quota with the tenant's ClusterQueues. It reports a problem if the
+// ClusterQueues can admit more of the resource than the quota allows.
 func (c *comparison) queuedQuota(tenant string, queues, given map[string]any, quota sizing.Amounts) {
 	names := map[string]bool{}
 	for _, name := range queues {
@@ -28,7 +28,7 @@ func (c *comparison) queuedQuota(tenant string, queues, given map[string]any, qu
 		path, admits := []string{"spec", "tenants", tenant, "quota", resource}, "ClusterQueue "+strings.Join(sorted, " and ClusterQueue ")
 		switch {
 		case most[resource] == math.MaxInt64:
-			c.report(&c.Problems, path, QuotaBelowQueues, fmt.Sprintf("not allowed: the quota of %s does not contain resource %s, so Kueue can admit TrainJobs whose pods Kubernetes would refuse: remove this field, or add %[2]s to the quota of the ClusterQueue", admits, resource))
+			c.report(&c.Problems, path, QuotaBelowQueues, fmt.Sprintf("not allowed: %s can admit any number of %s, so Kubernetes would refuse pods of TrainJobs that Kueue has admitted: remove this field, or add %[2]s to the quota of each ClusterQueue of the tenant", admits, resource))
 		case most[resource] > quota[resource]:
 			c.report(&c.Problems, path, QuotaBelowQueues, fmt.Sprintf("want at least %s, the amount that %s can admit (%s without borrowing), got %v, so Kubernetes would refuse pods of TrainJobs that Kueue has admitted: raise or remove this quota, or give the tenant a ClusterQueue with a smaller quota",
 				sizing.Quantity(resource, most[resource]), admits, sizing.Quantity(resource, own[resource]), given[resource]))

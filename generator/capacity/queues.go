@@ -22,8 +22,8 @@ type clusterQueue struct {
 	groups [][]flavorQuota
 }
 
-// flavorQuota is the quota for a flavor. The fields "borrowing" and "lending" contain only the resources for which the
-// document limits borrowing or lending.
+// flavorQuota is the quota of one ClusterQueue for one flavor. The fields "borrowing" and "lending" contain only the
+// resources for which the document limits borrowing or lending.
 type flavorQuota struct {
 	flavor                    string
 	quota, borrowing, lending sizing.Amounts
@@ -104,7 +104,7 @@ func (l cohortLending) availableQuota(q flavorQuota, cohort string) sizing.Amoun
 	return available
 }
 
-// availableResources returns the resources that each ClusterQueue could admit if nothing else ran in its cohort.
+// availableResources returns the quota that each ClusterQueue could use if nothing else ran in its cohort.
 func availableResources(queues map[string]clusterQueue, all cohortLending, flavors map[string]any) map[string]sizing.Queue {
 	available := map[string]sizing.Queue{}
 	for name, queue := range queues {
@@ -170,8 +170,9 @@ func (c *comparison) queuesOf(tenant map[string]any) map[string]Queue {
 }
 
 // sizesInQueues returns, for each queue of a tenant, the size of the largest TrainJob that the queue could admit. The
-// argument "job" describes the TrainJobs of one runtime. If no queue could admit any of these TrainJobs, sizesInQueues
-// reports a problem. If the queues could admit only TrainJobs that are smaller than the default TrainJob, it reports a
+// argument "job" describes the TrainJobs of one runtime. sizesInQueues ignores queues whose ClusterQueue is not in the
+// document. If other queues remain, but none of them could admit any of these TrainJobs, sizesInQueues reports a
+// problem. If the queues could admit only TrainJobs that are smaller than the default TrainJob, sizesInQueues reports a
 // note.
 func (c *comparison) sizesInQueues(path []string, tenant map[string]any, job sizing.Job) map[string]sizing.Size {
 	sizes := map[string]sizing.Size{}

@@ -43,10 +43,10 @@ const (
 
 // checkValue checks a node of the document, and returns its value as plain data. The data lacks the parts that the
 // schema refuses. The result "ok" is false if the value itself is refused. For a mapping, "ok" is also false if a
-// required key is missing or has a refused value. For a list, "ok" is also false if it is false for one of the
-// items. The argument "key" is the position of problems about missing keys and empty mappings. A null can cause
-// such a problem: the null removes the missing key, or the last remaining key of the mapping. The problem then has
-// the position of the null instead.
+// required key is missing or has a refused value. For a list, "ok" is also false if it is false for one of the items.
+// The argument "key" is the position at which checkValue reports missing keys and empty mappings. If a null in a later
+// layer removed the missing key, checkValue reports the position of this null instead. The same applies if a null
+// removed the last key of a mapping.
 func (c *checker) checkValue(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid any, ok bool) {
 	kind := schema.IncompleteKind()
 	switch {
@@ -295,9 +295,8 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 	}
 	rule := problem.WrongValue
 	if whole, ok := n.Scalar.(float64); ok && whole == math.Trunc(whole) && c.admitsScalar(schema, int64(whole)) {
-		// JSON Schema accepts 2.0 as an integer, and the exported JSON Schema must refuse each value for which
-		// trainyard reports the rule WrongValue. For a number such as 2.0, trainyard therefore reports the
-		// rule Invalid.
+		// The exported JSON Schema must refuse each value for which trainyard reports the rule WrongValue. But JSON
+		// Schema accepts a number such as 2.0 as an integer. Therefore trainyard reports the rule Invalid for 2.0.
 		rule = problem.Invalid
 		complaint += fmt.Sprintf(": did you mean %.0f?", whole)
 	}

@@ -39,11 +39,11 @@ func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value
 	return respelled, corrected
 }
 
-// correctKey guesses which key of the schema the author meant, if the document contains an unknown key. It ignores keys of
-// the schema that the mapping already contains. It returns "" if no key of the schema is a likely correction, or if
-// several keys are likely corrections. If the schema contains the unknown key one level deeper, the author probably wrote
-// the right key in the wrong place. In this case, correctKey also returns "", unless the schema defines the unknown key as
-// an alias.
+// correctKey guesses which key of the schema the author meant, if the document contains an unknown key. It ignores keys
+// of the schema that the mapping already contains. It returns "" if no key of the schema is a likely correction, or if
+// several keys are likely corrections. It also returns "" if the schema contains the unknown key one level deeper: the
+// author probably wrote the right key in the wrong place. However, aliases take precedence: if the unknown key is an
+// alias in the schema, correctKey considers only the keys for which the alias stands.
 func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) string {
 	var free []string
 	for known := range c.schemas.keysOf(schema).known {
@@ -74,12 +74,12 @@ func nearestKey(schema cue.Value, key string, known []string) string {
 	return nearest
 }
 
-// checkIdleNulls reports a problem for a null that removes nothing, if the key of the null is probably misspelled. A key
-// is probably misspelled if the schema does not contain the key, but contains a likely correction. Because of the wrong
-// spelling, the key that the author wanted to remove stays in the document. For other nulls that remove nothing,
-// trainyard reports only a note, in the load stage. The problem has the rule IdleNull, and not UnknownKey, because the
-// exported JSON Schema must find all problems of the rule UnknownKey. The JSON Schema cannot find this problem: it
-// describes merged documents, and a merged document does not contain the null.
+// checkIdleNulls reports a problem for a null that removes nothing, if the key of the null is probably misspelled. A
+// null removes nothing if the earlier layers do not contain its key. A key is probably misspelled if the schema does
+// not contain the key, but contains a likely correction. Because of the wrong spelling, the key that the author wanted
+// to remove stays in the document. For other nulls that remove nothing, trainyard reports only a note, in the load
+// stage. The problem has the rule IdleNull. It cannot have the rule UnknownKey, because the exported JSON Schema must
+// find all problems of UnknownKey. The JSON Schema describes merged documents, which no longer contain the null.
 func (c *checker) checkIdleNulls(schema cue.Value, n *document.Node, path []string) {
 	nulls := n.IdleNulls()
 	if len(nulls) == 0 {
@@ -131,9 +131,9 @@ func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	return want + wording.Lookalike(key)
 }
 
-// nearestName returns the key that the author probably meant: a known key, or the given example of a key. The author
-// may have left out the domain at the beginning of the example. For example, the author wrote gpus, and the example is
-// nvidia.com/gpu. If no key is similar, nearestName returns "".
+// nearestName returns the key that the author probably meant: a known key, or the argument "example". It returns the
+// example if the key is similar to the example without the domain. For instance, the key gpus is similar to the example
+// nvidia.com/gpu without its domain. If no key is similar, nearestName returns "".
 func nearestName(key string, known []string, example string) string {
 	_, name, isDevice := strings.Cut(example, "/")
 	if isDevice {

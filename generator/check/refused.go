@@ -35,12 +35,12 @@ func (r refusedPaths) filter(found []finding) []finding {
 	})
 }
 
-// relatedPath returns the paths at which rules can report consequences of a refused value. The consequences can
-// also be below these paths. The first path is the beginning of the value's own path. It leads to a field of spec
-// or metadata, to a tenant, to an entry of a mapping in spec.queues, or at most two levels into a runtime. The
-// other paths lead to the parts with which rules compare the value. Rules compare values in spec.delivery and
-// spec.controller with spec.tenants. Rules compare the whole field "storage" of a runtime with the runtime's field
-// "initializers". Rules compare values in the fields resources, launcher and preflight of a runtime with the
+// relatedPath returns the paths at which rules can report consequences of a refused value. The consequences can also be
+// below these paths. The first path is a prefix of the path of the refused value. It ends at a field of spec or
+// metadata, at a tenant, at an entry of a mapping in spec.queues, or at most two levels below a runtime. The other
+// paths lead to parts with which rules compare the refused value. For a value in spec.delivery or spec.controller, the
+// other path is spec.tenants. For the whole field "storage" of a runtime, the other path is the runtime's field
+// "initializers". For a value in the fields resources, launcher or preflight of a runtime, the other paths are the
 // runtime's fields numProcPerNode, resources and fabric.
 func relatedPath(path []string) [][]string {
 	depth := map[string]int{"runtimes": 5, "tenants": 3, "queues": 4}[path[1]]

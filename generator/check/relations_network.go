@@ -29,8 +29,8 @@ func (c *checker) checkDestination(n *document.Node, path []string) {
 }
 
 // checkException checks one network in the field "except". The API server requires that the excluded network is a part
-// of a network in the field "cidrs". No network in the field "cidrs" may be inside the excluded network, because the
-// inner network would allow the excluded addresses again.
+// of a network in the field "cidrs". checkException also refuses an exception that contains a whole network of the
+// field "cidrs", because this network could allow the excluded addresses again.
 func (c *checker) checkException(n, cidrs *document.Node, path []string) {
 	c.checkCIDR(n, path)
 	except, err := netip.ParsePrefix(textOf(n))
@@ -66,8 +66,8 @@ func (c *checker) checkLocation(n *document.Node, path []string) {
 	}
 }
 
-// checkCIDR checks a CIDR. It refuses CIDRs with host bits, and IPv4 addresses in IPv6 form, because the API server
-// refuses both or warns about them. Source: IsValidCIDR of Kubernetes.
+// checkCIDR checks a CIDR. It refuses CIDRs with host bits, and IPv4 addresses in IPv6 form. The API server would
+// refuse such a CIDR, or warn about it. Source: IsValidCIDR of Kubernetes.
 func (c *checker) checkCIDR(n *document.Node, path []string) {
 	text, form := textOf(n), c.definitions.LookupPath(cue.MakePath(cue.Def("CIDR")))
 	if !c.admitsScalar(form, text) {

@@ -8,8 +8,8 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// schemas caches the descriptions of an evaluator's schemas, because a document contains the same fields many
-// times.
+// schemas caches the keys of mappings and the properties of fields, as read from the CUE schemas of an evaluator. The
+// cache saves time, because a document contains the same fields many times.
 type schemas struct {
 	mappings   map[string]keys     // by the name of a definition
 	fields     map[cue.Value]field // descriptions of the definitions' fields
@@ -90,8 +90,8 @@ func (s *schemas) describeField(schema cue.Value) field {
 	return known
 }
 
-// readField reads the name and the properties of the field that a schema describes. The name is the name of
-// the definition to which the schema refers, or the argument "name" if the schema refers to no definition.
+// readField reads the name and the properties of the field that a schema describes. If the schema refers to a
+// definition, the field gets the name of this definition. Otherwise, the field gets the argument "name" as its name.
 func readField(schema cue.Value, name string) field {
 	root, path := schema.ReferencePath()
 	if !root.Exists() {

@@ -55,8 +55,8 @@ func Objects(ctx context.Context, pool *evaluate.Pool, runtimes int, plans []*pl
 	return sets, errs, nil
 }
 
-// cacheGroups divides the jobs into groups. All jobs of a group have the same builder and the same
-// CacheGroup. The groups are ordered by their first jobs in the argument "jobs".
+// cacheGroups divides the jobs into groups. Each job composes one request. All jobs of a group have the same builder
+// and the same CacheGroup. The groups are ordered by their first jobs in the argument "jobs".
 func cacheGroups(jobs []*job) [][]*job {
 	var groups [][]*job
 	for _, j := range jobs {

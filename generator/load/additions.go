@@ -31,9 +31,8 @@ var sections = []section{
 	{"ClusterQueue", []string{"queues", "clusterQueues"}},
 }
 
-// localQueues returns one section for each tenant whose LocalQueues the patch changes. localQueues leaves out tenants
-// that have no LocalQueues in the argument "spec": a name in the patch of such a tenant cannot be a misspelling of an
-// existing name.
+// localQueues returns one section for each tenant whose LocalQueues the patch changes. localQueues omits a tenant that
+// has no LocalQueues in the argument "spec", because the patch cannot misspell the name of an existing LocalQueue.
 func localQueues(spec, patch *document.Node) []section {
 	tenants, changes := spec.Get("tenants"), patch.Get("tenants")
 	if tooMany(entryNames(tenants), changes) {
@@ -48,10 +47,10 @@ func localQueues(spec, patch *document.Node) []section {
 	return found
 }
 
-// checkAdditions checks the entries that one environment adds to the sections of spec. checkAdditions reports a problem for
-// an entry that probably should change an existing entry, but has the wrong name. If an entry has no problem, but exists
-// only in one of several environments, checkAdditions adds a note. The returned patch omits entries with problems or marks
-// them as incomplete, so that later stages do not report the same mistakes again.
+// checkAdditions checks the entries that one environment adds to the sections of spec. checkAdditions reports a problem
+// for an entry that the environment probably adds by mistake, such as an entry with a misspelled name. If an entry has
+// no problem, but exists only in one of several environments, checkAdditions adds a note. The returned patch omits
+// entries with problems or marks them as incomplete, so that later stages do not report the same mistakes again.
 func (s *Source) checkAdditions(d *Document, patch *document.Node) *document.Node {
 	spec := s.root.Get("spec")
 	for _, section := range slices.Concat(sections, localQueues(spec, patch)) {
@@ -105,8 +104,8 @@ func (s section) addedElsewhere(environments *document.Node, environment string)
 	return names
 }
 
-// isPatch reports whether a value can only change an existing entry, and cannot define a new entry.
-// A runtime whose key "from" is misspelled counts as a new entry.
+// isPatch reports whether a value can only change or remove an existing entry. Such a value is null, or a runtime
+// without the key "from". A runtime whose key "from" is misspelled counts as a new entry.
 func (s section) isPatch(value *document.Node) bool {
 	if value.Empty() || s.noun != "runtime" || value.Kind != document.Mapping {
 		return value.Empty()
@@ -115,8 +114,8 @@ func (s section) isPatch(value *document.Node) bool {
 	return value.Get("from").Empty() && !value.Incomplete && message.Nearest("from", entryNames(others)) == ""
 }
 
-// keptNames returns the names in "base" that a patch does not remove. Removed names are left out, because a new
-// entry with a similar name is intended to replace the removed entry, and is not misspelled.
+// keptNames returns the names in "base" that a patch does not remove. A patch can remove an entry and add an entry with
+// a similar name. The new entry then replaces the removed entry, and its name is not a misspelling.
 func (section) keptNames(base []string, changes *document.Node) []string {
 	return slices.DeleteFunc(slices.Clone(base), func(name string) bool {
 		return changes.Field(name) != nil && changes.Get(name).Empty()
@@ -124,9 +123,9 @@ func (section) keptNames(base []string, changes *document.Node) []string {
 }
 
 // describeMistake returns a message if an entry is probably meant to change an existing entry with another name, and
-// otherwise "". describeMistake assumes this in two cases: the name of the entry is a misspelling of a name in the list
-// "similar", or the entry is a runtime that has no key "from" and is not in the list "known". The argument "remedy" tells
-// authors how to define a new entry whose name is similar to an existing name.
+// otherwise "". There are two such cases. In the first case, the name of the entry is a misspelling of a name in the
+// list "similar". In the second case, the entry is a runtime that has no key "from" and is not in the list "known". The
+// argument "remedy" tells authors how to define a new entry whose name is similar to an existing name.
 func (s section) describeMistake(f document.Field, similar, known []string, remedy string) string {
 	if meant := misspelledName(f.Key, similar); meant != "" {
 		return fmt.Sprintf("unknown %[1]s %[2]s (to define a new %[1]s with this name, %[3]s): %[4]s",

@@ -95,7 +95,7 @@ func (l *Loader) importSchema(pos token.Pos, path string) *build.Instance {
 	}
 	return &build.Instance{
 		ImportPath: path,
-		Err:        errors.Newf(pos, "cannot import %q: want a built-in package of CUE, or a package whose path begins with %s", path, schemasPath),
+		Err:        errors.Newf(pos, "cannot import %q: trainyard has no package with this path; want another package, such as %splatform", path, schemasPath),
 	}
 }
 
@@ -175,10 +175,10 @@ func withPositions(input Input, v cue.Value, err error) problem.List {
 	return problems
 }
 
-// cuePosition returns the last of the given positions. It ignores positions outside of the user's
-// file. If no position remains, cuePosition returns the start of the file. For a wrong value, CUE
-// lists the position of the value, and the position of the definition that the value violates. If both
-// positions are in the user's file, the value usually comes after the definition.
+// cuePosition returns the given position that comes last in the user's file. If no position is in the user's file,
+// cuePosition returns the start of the file. For a wrong value, CUE lists the position of the value, and the position
+// of the definition that the value violates. If both positions are in the user's file, the value usually comes after
+// the definition.
 func cuePosition(input Input, positions []token.Pos) problem.Position {
 	last := problem.Position{File: input.Name, Line: 1, Column: 1}
 	for _, p := range positions {

@@ -35,7 +35,8 @@ func (e *EnvironmentError) Error() string {
 }
 
 // Environments returns one document for each wanted environment, ordered by name. If the argument "wanted" is empty,
-// all environments are wanted. If the document has no environments, Environments returns only the document itself.
+// all environments are wanted. If "wanted" is empty and the document has no environments, Environments returns only the
+// document itself. If the document lacks a wanted environment, the error is an *EnvironmentError.
 func (s *Source) Environments(wanted []string) ([]*Document, error) {
 	environments := s.root.Get("spec").Get("environments")
 	if environments == nil || environments.Kind != document.Mapping || len(environments.Fields) == 0 {
@@ -81,7 +82,7 @@ func (s *Source) checkSize(documents []*Document) error {
 	case largest > maxNodes:
 		return s.tooMany([]string{"spec"}, "%d keys and values in one environment: want at most %d; split the document", largest, maxNodes)
 	case len(documents) > 1 && all > maxAllNodes:
-		return s.tooMany([]string{"spec", "environments"}, "%d environments, each with the rest of spec, have %d keys and values: want at most %d for all environments together; split the document", len(documents), all, maxAllNodes)
+		return s.tooMany([]string{"spec", "environments"}, "the %d environments, each with a copy of the rest of spec, have %d keys and values in total: want at most %d; split the document", len(documents), all, maxAllNodes)
 	}
 	return nil
 }
@@ -105,9 +106,9 @@ func checkKnown(wanted []string, fields []document.Field) error {
 	return nil
 }
 
-// withoutPatches returns a copy of a document or layer in which all environments are empty. Patches are
-// processed separately: composePatches combines the patches of several layers, and the check stage checks a
-// patch only after its merge into spec.
+// withoutPatches returns a copy of a document or layer in which all environments are empty. An environment is a patch
+// of spec, and patches are processed separately. composePatches combines the patches of several layers. The check stage
+// checks a patch only after its merge into spec.
 func withoutPatches(root *document.Node) *document.Node {
 	spec := root.Get("spec")
 	environments := spec.Get("environments")

@@ -40,9 +40,9 @@ func (s *Source) recordAdditions(layer *document.Node) {
 }
 
 // checkLayers checks the entries that later layers add to the sections of spec. An entry has a problem if it was
-// probably meant to change an entry with another name (see the method "describe"). checkLayers removes an entry with
-// a problem or, if the entry is a runtime, marks it as incomplete, so that later stages do not report the same
-// mistake again. Environments stay unchanged.
+// probably meant to change an entry with another name (see the method "describe"). checkLayers removes an entry with a
+// problem, so that later stages do not report the same mistake again. A runtime that is a mapping is marked as
+// incomplete instead. Environments stay unchanged.
 func (s *Source) checkLayers() {
 	spec := s.root.Get("spec")
 	for _, a := range s.additions {

@@ -47,9 +47,9 @@ func hasMisspelledWord(name, other string) bool {
 	return different >= 0 && isMisspelled(words[different], others[different])
 }
 
-// isMisspelled reports whether two words differ by one typing error. The result is false for words that often
-// differ on purpose: short words, words with digits, such as a100 and h100, and words with different first
-// letters, such as cpu and gpu or mpi and impi.
+// isMisspelled reports whether two words differ by one typing error. The result is false for words that often differ on
+// purpose, such as short words. The result is also false for words with digits (a100 and h100), and for words with
+// different first letters (cpu and gpu, mpi and impi).
 func isMisspelled(word, other string) bool {
 	least := minWord
 	if len(word) == len(other) && sortLetters(word) != sortLetters(other) {

@@ -1,8 +1,8 @@
 package object
 
 // Bound is a rule about a document: no sum in Sums may exceed the limit. A Helm chart checks bounds again at
-// installation, because users can change the values of the chart. Users cannot change a value that is not a
-// parameter of an object, so the chart omits a bound without parameters. There are no bounds for queues,
+// installation, because users can change the values of the chart. The chart omits a bound if neither its limit nor its
+// sums contain a parameter of an object, because users can change only parameters. There are no bounds for queues,
 // because a queue that can choose between several resource flavors has no single limit.
 type Bound struct {
 	Limit Amount

@@ -67,8 +67,9 @@ func New(fields map[string]any, origin Origin, parameters []Parameter) (Object, 
 }
 
 // Make returns an object that consists of a shape and the values of the shape's parameters. The argument "parameters"
-// lists the parameters that users can set. The keys of the parameters are relative to the dotted path in the argument
-// "base", so objects with different bases can share one list of parameters.
+// lists the parameters that users can set. The key of a parameter is relative to the dotted path in the argument
+// "base", unless the field Whole of the parameter is true. Therefore objects with different bases can share one list of
+// parameters.
 func Make(shape *Shape, values []any, origin Origin, base string, parameters []Parameter) (Object, error) {
 	o := Object{origin: origin, shape: shape, values: values, base: base, parameters: parameters}
 	var err error
@@ -124,7 +125,7 @@ func (o Object) Fields() map[string]any { return o.shape.withValues(o.values) }
 // MarshalJSON writes the object's content with sorted keys.
 func (o Object) MarshalJSON() ([]byte, error) { return json.Marshal(o.Fields()) }
 
-// Parameters returns the parameters that users can set, ordered by path.
+// Parameters returns the parameters that users can set. If the object has a base, the returned keys are complete paths.
 func (o Object) Parameters() []Parameter {
 	parameters := slices.Clone(o.parameters)
 	for i, p := range parameters {

@@ -16,9 +16,9 @@ import (
 // Argo CD its rights.
 const argocdPackage = "policies/argocd"
 
-// readDelivery reads the settings that bundle formats need. If Argo CD applies the objects, readDelivery also sets the
-// field "argocd" in the input of every builder. If the field "argocd" is set, the builders add annotations for Argo CD
-// to the objects.
+// readDelivery reads the settings that bundle formats need. If the document sets target.argocd or delivery.argocd,
+// readDelivery also sets the field "argocd" in the input of every request. The builders then add annotations for Argo
+// CD to the objects.
 func (p *planner) readDelivery(e *evaluate.Evaluator) error {
 	spec := values.Mapping(p.Values, "spec")
 	d := &p.plan.Delivery

@@ -2,8 +2,7 @@ package plan
 
 import "github.com/trainyard/trainyard/generator/internal/values"
 
-// addSources adds a request for each entry of the tenants' field "sources". Each entry of the field "sources"
-// becomes a TrainJobSource.
+// addSources adds a request for a TrainJobSource for each entry of the tenants' field "sources".
 func (p *planner) addSources() {
 	tenants := values.Mapping(p.Values, "spec", "tenants")
 	for _, tenant := range sortedKeys(tenants) {

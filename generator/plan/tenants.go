@@ -105,8 +105,8 @@ func (p policySettings) appliesTo(settings map[string]any) bool {
 	})
 }
 
-// policyInput returns only the settings that the policy uses. Two tenants have equal inputs, and can share shapes,
-// if they differ only in settings that the policy does not use.
+// policyInput returns the input of the policy's builder for a tenant, with only the settings that the policy uses.
+// Therefore tenants that differ only in other settings can share shapes.
 func (p policySettings) policyInput(s tenantSettings, tenant string) map[string]any {
 	settings := s.tenants[tenant]
 	in := map[string]any{

@@ -23,8 +23,8 @@ func DecodeError(err error) (path, message string) {
 	return other.Field, "want " + cmp.Or(yamlTypes[other.Type.Kind()], "a whole number") + ", got " + cmp.Or(given[got], got)
 }
 
-// yamlTypes maps each Go kind to the name of the matching YAML type. If yamlTypes does not contain
-// a kind, DecodeError calls its values "a whole number".
+// yamlTypes maps Go kinds to the names of the matching YAML types. DecodeError calls the values of all other kinds "a
+// whole number".
 var yamlTypes = map[reflect.Kind]string{
 	reflect.String: "text", reflect.Bool: "true or false", reflect.Slice: "a list", reflect.Map: "a mapping", reflect.Struct: "a mapping",
 	reflect.Float64: "a number", reflect.Interface: "something else",

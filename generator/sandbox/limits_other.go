@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// killWithParent does nothing, because only Linux can kill a child when its parent ends.
+// killWithParent does nothing on this operating system, so a child can outlive its parent.
 func killWithParent(*exec.Cmd) {}
 
 // limitCPU does nothing on this operating system. Only the limit on elapsed time bounds the CPU time.

@@ -70,11 +70,10 @@ func exitError(ctx context.Context, cmd *exec.Cmd, err error, limits Limits, std
 	case err == nil:
 		return nil
 	case limits.CPU > 0 && cmd.ProcessState != nil && cpuTime(cmd.ProcessState) >= limits.CPU/2:
-		// The kernel can kill a child whose reported CPU time is still below the limit, because the kernel measures
-		// with another clock, which runs ahead. On a busy machine, the CPU time on this other clock can be 25%
-		// higher than the CPU time that the kernel reports after the child has ended. If a child fails and its
-		// reported CPU time is at least half of the limit, Run therefore reports that the child exceeded the CPU
-		// limit.
+		// The kernel measures CPU time with two clocks: one for the limit, and one for the CPU time that it reports
+		// after the child has ended. On a busy machine, the clock for the limit can be 25% ahead. Therefore the
+		// reported CPU time of a killed child can be below the limit. If a child fails and its reported CPU time is at
+		// least half of the limit, Run reports that the child exceeded the CPU limit.
 		return &LimitError{limits.CPU.String() + " of CPU time"}
 	}
 	return fmt.Errorf("%w: %s (%s)", err, stderr, cpuTime(cmd.ProcessState))

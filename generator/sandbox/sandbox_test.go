@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestMain runs the tests. If the first argument of this binary is "program", TestMain runs no tests, but runs the
-// program that the second argument names.
+// TestMain runs the tests. If the first argument of this binary is "program", TestMain instead runs the function in the
+// map "programs" that the second argument names.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "program" {
 		programs[os.Args[2]]()

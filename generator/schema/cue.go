@@ -20,10 +20,10 @@ import (
 const schemaFolder = "schemas/platform"
 
 // requirements matches sentences that begin with "Requirement:" in the comments of the CUE schema. These sentences
-// contain the numbers of trainyard's own requirements. The exported schema omits these sentences, because they are
-// only for developers. A matched sentence can extend over several comment lines. If a sentence fills whole lines,
-// the first alternative of the regular expression matches it together with its line breaks. The capture groups match
-// text that stays in the exported schema.
+// contain the numbers of trainyard's own requirements. The exported schema omits these sentences, because they are only
+// for developers. A matched sentence can extend over several comment lines. The first alternative of the regular
+// expression matches a sentence that fills whole lines, with the line breaks around it. The capture groups match the
+// text that stays in the exported schema: a line break, "//" or the full stop of the previous sentence.
 var requirements = regexp.MustCompile(`\n[ \t]*// ` + requirement + `(\n)|(//|\.) ` + requirement)
 
 const requirement = `Requirement:(?:[^.\n]|\n\s*//)*\.`

@@ -80,10 +80,9 @@ func describeAllowed(v cue.Value) string {
 	return want
 }
 
-// splitSource splits the comment of a field into its text and its source. The source is the part of the comment
-// after "Source:". The source names a rule of another project. The field is based on this rule. splitSource omits
-// the part of the text after "Requirement:". The omitted part contains numbers of trainyard's own requirements,
-// and is only for developers.
+// splitSource splits the comment of a field into its text and its source. The source is the part of the comment after
+// "Source:". It names the rule of another project on which the field is based. splitSource omits the part of the text
+// after "Requirement:", which is only for developers: it contains numbers of trainyard's own requirements.
 func splitSource(comment string) (text, source string) {
 	text, source, _ = strings.Cut(comment, "Source: ")
 	text, _, _ = strings.Cut(text, "Requirement: ")

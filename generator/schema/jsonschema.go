@@ -110,9 +110,9 @@ func (x *exporter) define(name string, of cue.Value, complete bool) *jsonschema.
 	return describeSchema(x.mapping(of, complete), of)
 }
 
-// unlessLayered returns the schema of a mapping in which one field contains layers of the same mapping.
-// For example, the field "environments" of the mapping "spec" contains layers of "spec". If the field is
-// not empty, required keys of the mapping may be missing, because the layers can set these keys.
+// unlessLayered returns the schema of a mapping in which one field contains layers of the same mapping. For example,
+// each environment in the field "environments" of "spec" is a layer of "spec". If the field is not empty, required keys
+// of the mapping may be missing, because the layers can set these keys.
 func (x *exporter) unlessLayered(name string, of cue.Value) *jsonschema.Schema {
 	given, layers := &jsonschema.Properties{}, layersField(of)
 	given.Set(layers, &jsonschema.Schema{Type: "object", MinProperties: 1})
@@ -199,9 +199,8 @@ func (x *exporter) list(v cue.Value) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "array", Items: x.markedSchema(element, true), MaxItems: check.MaxItems}
 }
 
-// fieldSchema returns the schema of a field. The schema contains the field's own description, so that
-// editors show this description instead of the description of the definition to which the field
-// refers.
+// fieldSchema returns the schema of a field. The schema contains the field's own description. Otherwise, editors would
+// show the description of the definition to which the field refers.
 func (x *exporter) fieldSchema(v cue.Value, complete bool) *jsonschema.Schema {
 	s := describeSchema(orNull(x.markedSchema(v, complete), complete), v)
 	if form := constraint.Of(v).Doc; form != "" {

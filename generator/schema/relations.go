@@ -5,10 +5,9 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/jsonschema"
 )
 
-// relationSchemas maps names of checks, as in the attribute @check(NAME), to functions. Each function adds
-// keywords to the schema of a complete mapping. These keywords express conditions of the check, usually on several
-// fields of the mapping. If JSON Schema cannot express a condition, only the check stage reports violations of the
-// condition.
+// relationSchemas maps the NAME in an attribute @check(NAME) to a function. The function adds keywords to the schema of
+// a complete mapping. The keywords express conditions of the check, usually on several fields of the mapping. If JSON
+// Schema cannot express a condition, only the check stage reports violations of the condition.
 var relationSchemas = map[string]func(*jsonschema.Schema){
 	"requirement":      requirementSchema,
 	"fieldRequirement": func(s *jsonschema.Schema) { exactlyOne(s.Properties.Get("values")) },
@@ -36,7 +35,8 @@ func locationSchema(s *jsonschema.Schema) {
 	}
 }
 
-// requirementSchema limits the values of one requirement of a selector, depending on the requirement's operator.
+// requirementSchema limits the list "values" of an item in "matchExpressions", depending on the operator of the item.
+// For example, the operator In needs at least one value.
 func requirementSchema(s *jsonschema.Schema) {
 	some, none := filledList("values"), withField("values", &jsonschema.Schema{Enum: []any{[]any{}}})
 	number := withField("values", exactlyOne(&jsonschema.Schema{Items: &jsonschema.Schema{Pattern: jsonschema.Pattern(check.Digits.String())}}))

@@ -91,7 +91,7 @@ func (r *renamer) rename(written string) (string, error) {
 	}
 	for _, i := range []image{known, target} {
 		if others := r.listed[i.repository]; len(others) > 0 {
-			return written, fmt.Errorf("image %s has no digest: spec.images.digests of the Transformer contains only %s", written, strings.Join(others, ", "))
+			return written, fmt.Errorf("image %s has no digest: for this repository, spec.images.digests of the Transformer contains only %s; add this image with its digest", written, strings.Join(others, ", "))
 		}
 	}
 	return moved, nil

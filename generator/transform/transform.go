@@ -53,8 +53,9 @@ type Problem struct {
 	problem.Problem
 }
 
-// Apply changes objects. Each object must be a mapping, and its metadata, labels and annotations must be mappings too.
-// Apply returns the problems of the objects, and a note for each image in spec.images.digests that no object uses.
+// Apply makes the requested changes in the given objects. Each object must be a mapping, and its metadata, labels and
+// annotations must be mappings too. Apply returns the problems of the objects, and a note for each image in
+// spec.images.digests that no object uses.
 func (c Changes) Apply(objects []*yaml.RNode) (wrong []Problem, notes problem.List) {
 	images := newRenamer(c)
 	for i, object := range objects {
@@ -95,9 +96,9 @@ func setMissing(object *yaml.RNode, field string, present, values map[string]str
 	}
 }
 
-// setMetadata sets a label or an annotation. setMetadata does not use the setters of kyaml and kustomize, because
-// these setters lose the comment of an old value. The setters of kyaml and kustomize also lose the quotes that YAML
-// 1.1 needs around some keys and values (docs/design/0005-libraries.md).
+// setMetadata sets a label or an annotation. If the old value has a comment, the setters of kyaml and kustomize lose
+// this comment. These setters also omit the quotes that YAML 1.1 needs around some keys and values. Therefore
+// setMetadata does not use these setters (docs/design/0005-libraries.md).
 func setMetadata(object *yaml.RNode, field, key, value string) {
 	mapping := object
 	for _, name := range []string{yaml.MetadataField, field} {

@@ -25,7 +25,7 @@ func changes(t *testing.T, spec string) transform.Changes {
 	return c
 }
 
-// apply makes the changes twice: the second run must not change the object.
+// apply calls Changes.Apply twice. The second call must not change the object.
 func apply(t *testing.T, c transform.Changes, object string) (changed string, messages []string) {
 	t.Helper()
 	apply := func(text string) (string, []transform.Problem, problem.List) {
@@ -130,7 +130,7 @@ func TestImages(t *testing.T) {
 		"an image with a digest keeps it": {images: `{mirrors: {quay.io: m.example/q}}`, image: "quay.io/a/b:1@" + digest, want: "m.example/q/a/b:1@" + digest},
 		"another tag has no digest": {
 			images: `{digests: {"quay.io/a/b:1": DIGEST}}`, image: "quay.io/a/b:2", want: "quay.io/a/b:2",
-			messages: []string{`containers.0.image: image quay.io/a/b:2 has no digest: spec.images.digests of the Transformer contains only quay.io/a/b:1`, `spec.images.digests."quay.io/a/b:1": no object uses this image`},
+			messages: []string{`containers.0.image: image quay.io/a/b:2 has no digest: for this repository, spec.images.digests of the Transformer contains only quay.io/a/b:1; add this image with its digest`, `spec.images.digests."quay.io/a/b:1": no object uses this image`},
 		},
 		"an image of another repository needs no digest": {
 			images: `{digests: {"quay.io/a/b:1": DIGEST}}`, image: "quay.io/a/c:2", want: "quay.io/a/c:2",

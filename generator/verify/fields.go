@@ -17,7 +17,7 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Rules for objects that people may have changed after trainyard generated them.
+// Rules for objects that people may have written or changed.
 var (
 	unknownField = problem.Rule{Name: "unknown-field", Doc: "An object has only fields that its kind defines"}
 	wrongType    = problem.Rule{Name: "wrong-field-type", Doc: "A field has the type that its upstream project defines"}
@@ -60,7 +60,8 @@ func wrongField(fields map[string]any, kind schema.GroupVersionKind) problem.Pro
 	return problem.Problem{Rule: wrongType, Path: problem.Path(path), Message: "wrong type for this field of " + kind.Kind + ": got " + problem.Describe(value)}
 }
 
-// decodedJSON copies a value by writing and reading JSON. Numbers keep the spelling that they have in JSON.
+// decodedJSON encodes a value as JSON, and decodes this JSON into a copy of the value. In the copy, numbers have the
+// type json.Number, which keeps their spelling.
 func decodedJSON(value any) (copied any, err error) {
 	text, err := json.Marshal(value)
 	if err != nil {

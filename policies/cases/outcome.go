@@ -35,7 +35,7 @@ type Outcome struct {
 func (o Outcome) Mismatch(c Case) (key, how string) {
 	switch {
 	case o.Unbound:
-		return "tenant", fmt.Sprintf("namespace %s has no rules for TrainJobs", c.Tenant)
+		return "tenant", fmt.Sprintf("namespace %s has no rules for TrainJobs, because it is not a tenant of the platform, or admission.enforce is none", c.Tenant)
 	case c.Admitted && len(o.Rules) > 0:
 		return "admitted", "want the TrainJob admitted, got: " + strings.Join(o.Messages, "; ")
 	case len(o.Rules) == 0 && !c.Admitted:

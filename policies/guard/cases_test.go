@@ -39,7 +39,7 @@ var cases = map[string]ruleCase{
 		rule: RuleUnlistedRuntime, at: "spec.runtimeRef.name", says: "did you mean team-mpi?", refuses: specs(`{runtimeRef: {name: tema-mpi}}`),
 	},
 	"a listed name with another kind": {
-		rule: RuleUnlistedRuntime, at: "spec.runtimeRef", says: "mpi is a ClusterTrainingRuntime of trainer.kubeflow.org",
+		rule: RuleUnlistedRuntime, at: "spec.runtimeRef", says: "runtime mpi has the kind ClusterTrainingRuntime and the apiGroup trainer.kubeflow.org",
 		refuses: specs(`{runtimeRef: {name: mpi, kind: TrainingRuntime}}`, `{runtimeRef: {name: mpi, apiGroup: acme.example}}`),
 	},
 	"runtimes of the tenant with a grant": {
@@ -66,7 +66,7 @@ var cases = map[string]ruleCase{
 		rule: RuleDisallowedField, at: "spec.trainer.numNode", says: "write numNodes", refuses: specs(`{trainer: {numNode: 3}}`),
 	},
 	"fields of later versions": {
-		rule: RuleDisallowedField, only: "2.1", at: "spec", says: "since 2.2",
+		rule: RuleDisallowedField, only: "2.1", at: "spec", says: "new in 2.2",
 		accepts: specs(`{labels: {team: a}}`), refuses: specs(`{runtimePatches: []}`, `{activeDeadlineSeconds: 60}`),
 	},
 	"fields of earlier versions": {
@@ -88,7 +88,7 @@ var cases = map[string]ruleCase{
 		refuses: specs(`{trainer: {numProcPerNode: auto}}`, `{trainer: {numProcPerNode: "2"}}`),
 	},
 	"default number of processes": {
-		rule: RuleProcessLimit, data: limitsWith("mpi.maxGPUsPerNode", "100"), at: "spec.trainer.numProcPerNode", says: "got no number, so Trainer starts one process for each GPU, 5",
+		rule: RuleProcessLimit, data: limitsWith("mpi.maxGPUsPerNode", "100"), at: "spec.trainer.numProcPerNode", says: "got no number, so Trainer starts 5 processes, one for each GPU",
 		accepts: specs(`{trainer: {resourcesPerNode: {requests: {nvidia.com/gpu: 4}}}}`, `{trainer: {numProcPerNode: 4, resourcesPerNode: {limits: {nvidia.com/gpu: 5}}}}`,
 			`{trainer: {resourcesPerNode: {limits: {nvidia.com/mig-1g.5gb: 5}}}}`),
 		refuses: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 5}}}}`, `{trainer: {resourcesPerNode: {requests: {nvidia.com/gpu: 5000m}}}}`),
@@ -152,7 +152,7 @@ var cases = map[string]ruleCase{
 		refuses: specs(`{podTemplateOverrides: [` + strings.Repeat("{targetJobs: [{name: node}]}, ", 17) + `]}`),
 	},
 	"large patches": {
-		rule: RuleOversizedJob, at: "spec", says: "leave data out",
+		rule: RuleOversizedJob, at: "spec", says: "move data from the TrainJob",
 		refuses: pods(`{spec: {initContainers: [{name: identity, env: [{name: A, value: "`+strings.Repeat("x", 131070)+`"}]}]}}`,
 			`{spec: {volumes: [{name: a, configMap: {items: [`+strings.Repeat(`{key: a, path: b},`, 6600)+`]}}]}}`),
 	},
@@ -221,7 +221,7 @@ var cases = map[string]ruleCase{
 		refuses: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/mig-1g.5gb: 5}}}}`),
 	},
 	"CPU and memory are required": {
-		rule: RuleMissingResources, only: "2.1 2.2", data: limitsWith("mpi.resources.cpu", "2", "mpi.resources.memory", "4Gi"), at: "spec.trainer.resourcesPerNode", says: "write cpu: 2",
+		rule: RuleMissingResources, only: "2.1 2.2", data: limitsWith("mpi.resources.cpu", "2", "mpi.resources.memory", "4Gi"), at: "spec.trainer.resourcesPerNode", says: "(cpu: 2",
 		accepts: specs(`{trainer: {resourcesPerNode: {limits: {cpu: 1, memory: 1Gi}}}}`, `{trainer: {resourcesPerNode: {limits: {memory: 1Gi}, requests: {cpu: 1}}}}`,
 			`{trainer: {resourcesPerNode: null}}`, `{trainer: {resourcesPerNode: {limits: null}}}`),
 		refuses: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 1}}}}`, `{trainer: {resourcesPerNode: {requests: {}}}}`, `{trainer: {resourcesPerNode: {requests: {memory: 1Gi}}}}`),

@@ -20,9 +20,9 @@ import (
 )
 
 // TestFieldsAreThoseOfTrainer compares guard's schemas of the spec with Trainer's CRD of TrainJobs. Each field that the
-// schemas allow must exist in the CRD. Conversely, the schemas must list each field of the CRD as allowed or forbidden.
-// However, the schemas may omit types of volumes and sources of variables, because the rules refuse every type and
-// source that the schemas do not list.
+// schemas allow must exist in the CRD. Each field of the CRD must be in the schemas, either as allowed or as forbidden.
+// Only types of volumes and sources of variables may be missing, because the rules refuse every type and source that
+// the schemas do not list.
 func TestFieldsAreThoseOfTrainer(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {

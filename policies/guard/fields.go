@@ -2,9 +2,8 @@ package guard
 
 import "maps"
 
-// Functions build the schemas in this file. If the schemas were global variables, Go would build them
-// at each program start. But most runs of the programs that contain this package read no TrainJob, and
-// need no schema.
+// Functions build the schemas in this file. Schemas in global variables would be built at each program start, although
+// most runs read no TrainJob and need no schema.
 
 // trainJob returns the schema of a TrainJob. The argument "versionFields" contains the fields of the spec that depend on
 // the version of Trainer. trainJob adds the fields that are the same in all versions.

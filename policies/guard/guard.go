@@ -143,9 +143,9 @@ func checkDisallowed(rule Rule) func(Job, Parameters) field.ErrorList {
 	}
 }
 
-// withRuntime returns a check that finds the runtime of a TrainJob in the tenant's parameters, and passes the runtime
-// to the given check. The returned check skips TrainJobs whose runtime the tenant may not use, because
-// RuleUnlistedRuntime already denies these TrainJobs.
+// withRuntime wraps a check that needs the runtime of a TrainJob. The wrapper finds the runtime in the tenant's
+// parameters, and passes the runtime to the check. If the tenant may not use the runtime, the wrapper skips the check,
+// because RuleUnlistedRuntime already denies the TrainJob.
 func withRuntime(check func(Job, Runtime) field.ErrorList) func(Job, Parameters) field.ErrorList {
 	return func(job Job, p Parameters) field.ErrorList {
 		runtime, listed := p.runtimeLimits(job.Runtime)

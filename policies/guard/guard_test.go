@@ -151,7 +151,7 @@ func (tc ruleCase) testRule(t *testing.T, version string, p Parameters) {
 }
 
 func givesAdvice(message string) bool {
-	return slices.ContainsFunc([]string{"leave", "write ", "want ", "name one of", "use a", "it has none"}, func(word string) bool {
+	return slices.ContainsFunc([]string{"leave", "write ", "want ", "name one of", "use a", "set ", "it has none"}, func(word string) bool {
 		return strings.Contains(message, word)
 	})
 }
@@ -292,8 +292,8 @@ func TestExemptRequests(t *testing.T) {
 	}
 }
 
-// TestCheckReportsLabelsThatAreMappings checks an update that keeps a label whose value is a mapping. No API server stores
-// such a label.
+// TestCheckReportsLabelsThatAreMappings checks that a label whose value is a mapping causes an error, even if an update
+// does not change the label. No API server stores such a label.
 func TestCheckReportsLabelsThatAreMappings(t *testing.T) {
 	reader, err := ReaderFor("2.3")
 	if err != nil {

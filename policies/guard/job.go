@@ -47,10 +47,10 @@ type Job struct {
 	// UnknownAmounts is true if guard could not parse an amount in resourcesPerNode, for example because the
 	// amount violates RuleInvalidQuantity. Limits and Requests contain 0 for such an amount.
 	UnknownAmounts bool
-	// Replaces is set if Limits and Requests replace all resources of the runtime. The value of Replaces is the
-	// version of Trainer, for use in messages. Before Trainer 2.3, a TrainJob that sets limits or requests replaces
-	// both the limits and the requests of the runtime. Since 2.3, Trainer merges Limits and Requests into the
-	// resources of the runtime, so Replaces is empty.
+	// Replaces is the version of Trainer if Limits and Requests replace all resources of the runtime. Otherwise,
+	// Replaces is empty. Messages contain the version. Before Trainer 2.3, a TrainJob that sets limits or requests
+	// replaces both the limits and the requests of the runtime. Since 2.3, Trainer merges Limits and Requests into the
+	// resources of the runtime.
 	Replaces string
 	// Size is the size of the spec, labels, annotations and owners of the TrainJob.
 	Size Size

@@ -19,7 +19,8 @@ type Parameters struct {
 	Own *Runtime
 	// Exempt lists the users who can submit any TrainJob.
 	Exempt []string
-	// Labels and Annotations list the keys that patches may set. NodeLabels lists the keys that node selectors may use.
+	// Labels and Annotations list the keys that a TrainJob may set on its JobSet, Jobs and pods. NodeLabels lists the
+	// keys that node selectors may use.
 	Labels, Annotations, NodeLabels []string
 	// Managers lists the allowed values of managedBy.
 	Managers []string
@@ -49,8 +50,8 @@ type Runtime struct {
 	Initializers []string
 	// MaxName is the maximum length of a TrainJob's name, in characters.
 	MaxName int64
-	// Hostfile is HostfileConverted or HostfileUnreadable if mpirun of the runtime's image cannot read Trainer's hostfile.
-	// Otherwise, Hostfile is empty.
+	// Hostfile is HostfileConverted or HostfileUnreadable for a runtime with MPICH or Intel MPI, whose mpirun cannot
+	// read Trainer's hostfile. For all other runtimes, Hostfile is empty.
 	Hostfile string
 }
 
@@ -149,7 +150,8 @@ func (r *parameterReader) runtime(name string) Runtime {
 	return runtime
 }
 
-// NoParametersError reports that a namespace has no rules, because the platform has no parameter ConfigMap for it.
+// NoParametersError reports that no rules apply to a namespace, because the platform has no ConfigMap with parameters
+// for this namespace.
 type NoParametersError struct{ Tenant string }
 
 // Error returns a message that names the namespace.

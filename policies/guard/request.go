@@ -64,8 +64,9 @@ func ruleOrder(rule Rule) int {
 }
 
 // changesField reports whether a rule applies to an update. Most rules apply if the update changes a field of the spec
-// other than "suspend". RuleUnlistedKueueSetting and RuleManualResume always apply. The other rules apply if the
-// update changes the label or the metadata that they check.
+// other than "suspend". RuleUnlistedQueue, RuleUnlistedPriorityClass and RuleReservedMetadata apply if the update
+// changes the metadata that they check. RuleUnlistedKueueSetting and RuleManualResume always apply, because Check has
+// already compared the old and the new TrainJob.
 func (r Request) changesField(rule Rule, before, job Job) bool {
 	switch rule {
 	case RuleUnlistedQueue:

@@ -24,7 +24,7 @@ func unlistedRuntime(job Job, p Parameters) field.ErrorList {
 	}
 	path := specPath.Child("runtimeRef")
 	if listed, ok := p.Runtimes[job.Runtime.Name]; ok {
-		return newViolation(path, "%s is a %s of trainer.kubeflow.org: write that kind, and no other apiGroup", job.Runtime.Name, listed.Kind)
+		return newViolation(path, "runtime %s has the kind %s and the apiGroup trainer.kubeflow.org: write this kind and this apiGroup", job.Runtime.Name, listed.Kind)
 	}
 	names := slices.Sorted(maps.Keys(p.Runtimes))
 	offer := "name one of: " + strings.Join(names, ", ")
@@ -83,7 +83,7 @@ func unreadableHostfile(job Job, runtime Runtime) field.ErrorList {
 		return nil
 	}
 	return newViolation(trainerPath.Child("command"), "mpirun of runtime %s cannot read %s, which has the format of Open MPI: "+
-		"leave the option out, or set env.PATH of the runtime to %s and the PATH of the image, which functions of the Kubeflow SDK need", printableName(job.Runtime.Name), trainerHostfile, convertingPath)
+		"leave out the option with this file, or, if the Kubeflow SDK adds the option, set env.PATH of the runtime to %s followed by the PATH of the image", printableName(job.Runtime.Name), trainerHostfile, convertingPath)
 }
 
 // reservedVariables lists environment variables that only Trainer and the runtime may set. If a TrainJob set one

@@ -42,7 +42,7 @@ func processLimit(job Job, runtime Runtime) field.ErrorList {
 			return defaultProcesses(amounts, runtime)
 		})
 		if processes.CmpInt64(runtime.MaxProcPerNode) > 0 {
-			return newViolation(path, "%s, got no number, so Trainer starts one process for each GPU, %s: write a number", want, processes.String())
+			return newViolation(path, "%s, got no number, so Trainer starts %s processes, one for each GPU: write a number", want, processes.String())
 		}
 		return nil
 	}
@@ -110,10 +110,10 @@ func largerAmount(job Job, of func(map[string]resource.Quantity) resource.Quanti
 	return requests
 }
 
-// missingResources denies a TrainJob whose resources replace the runtime's resources, but lack CPU or memory that
-// the runtime sets. The pods of the TrainJob would have no request for the missing resource. If a cluster node runs
-// out of resources, Kubernetes first evicts pods without requests. A ResourceQuota that limits the missing resource
-// refuses such pods.
+// missingResources denies a TrainJob that leaves out CPU or memory, if the runtime sets this resource. The rule applies
+// only if the TrainJob's resources replace all resources of the runtime. The pods of the TrainJob would have no request
+// for the missing resource. If a cluster node runs out of resources, Kubernetes first evicts pods without requests. A
+// ResourceQuota that limits the missing resource refuses such pods.
 func missingResources(job Job, runtime Runtime) field.ErrorList {
 	if job.Replaces == "" {
 		return nil
@@ -129,7 +129,7 @@ func missingResources(job Job, runtime Runtime) field.ErrorList {
 	if len(missing) == 0 {
 		return nil
 	}
-	return newViolation(trainerPath.Child("resourcesPerNode"), "Trainer %s drops the resources of the runtime if a TrainJob sets its own: write %s too, or other amounts of the same resources",
+	return newViolation(trainerPath.Child("resourcesPerNode"), "Trainer %s drops the resources of the runtime if a TrainJob sets its own: set the missing resources too, for example as in the runtime (%s)",
 		job.Replaces, strings.Join(missing, ", "))
 }
 

@@ -27,20 +27,19 @@ func disallowedVolume(job Job, p Parameters) field.ErrorList {
 		"%s is a name for volumes of the runtime: write a name other than "+strings.Join(runtimeVolumes, ", ")+" and "+storagePrefix+"*")...)
 }
 
-// patchTargets maps each kind of target to the names that patches may use. These are the names of the jobs and containers
-// in the shipped runtimes. The kind "env of container" has no names, because Trainer refuses every patch that sets
-// environment variables of a main container.
+// patchTargets maps each kind of target to the names that patches may use. The names are those of the jobs and
+// containers in the shipped runtimes, except the init container disruption-check. The kind "env of container" has no
+// names, because Trainer refuses every patch that sets environment variables of a main container.
 var patchTargets = map[string][]string{
 	"job":           {"dataset-initializer", "launcher", "model-initializer", "node"},
 	"container":     {"dataset-initializer", "model-initializer", "node"},
 	"initContainer": {"identity", "preflight"},
 }
 
-// unknownPatchTarget denies patches of jobs and containers that the shipped runtimes do not have. Trainer 2.3
-// silently ignores a patch of a job that the runtime does not have. unknownPatchTarget does not check TrainJobs
-// that use a tenant's own runtime, because the jobs and containers of this runtime can have any names. For
-// other TrainJobs, unknownPatchTarget also denies patches of a main container's environment variables (see
-// patchTargets).
+// unknownPatchTarget denies patches of jobs and containers that the shipped runtimes do not have. Trainer 2.3 silently
+// ignores a patch of a job that the runtime does not have. unknownPatchTarget also denies patches of a main container's
+// environment variables (see patchTargets). If a TrainJob uses a tenant's own runtime, unknownPatchTarget denies
+// nothing, because the jobs and containers of such a runtime can have any names.
 func unknownPatchTarget(job Job, p Parameters) field.ErrorList {
 	if listed, ok := p.Runtimes[job.Runtime.Name]; !ok || listed.Kind != job.Runtime.Kind || job.Runtime.Group != v1alpha1.TrainerGroup {
 		return nil
@@ -71,9 +70,9 @@ func unlistedLabel(job Job, p Parameters) field.ErrorList {
 	)
 }
 
-// unlistedNodeLabel returns a denial for each node label that the platform does not list. A patch with another
-// label could replace a label in the runtime's nodeSelector, so that the TrainJob runs on cluster nodes that the
-// runtime does not select.
+// unlistedNodeLabel returns a denial for each node label that the platform does not list. A patch with an unlisted
+// label could change the runtime's nodeSelector. The TrainJob could then run on cluster nodes that the runtime does not
+// select.
 func unlistedNodeLabel(job Job, p Parameters) field.ErrorList {
 	return unlisted(job.NodeLabels, p.NodeLabels, "the node labels that node selectors may use on this platform", "nodeLabels")
 }

@@ -28,7 +28,7 @@ func oversizedJob(job Job, _ Parameters) field.ErrorList {
 	if job.Size.Bytes <= maxBytes && job.Size.Fields <= maxFields && job.Overrides <= maxPatches {
 		return nil
 	}
-	return newViolation(specPath, "want at most %d bytes, %d fields and %d patches in the spec, labels, annotations and owners, got about %d bytes, %d fields and %d patches: leave data out, and use a volume or the image",
+	return newViolation(specPath, "want at most %d bytes, %d fields and %d patches in the spec, labels, annotations and owners, got about %d bytes, %d fields and %d patches: move data from the TrainJob to a volume or to the image",
 		maxBytes, maxFields, maxPatches, job.Size.Bytes, job.Size.Fields, job.Overrides)
 }
 
@@ -74,10 +74,11 @@ func computeSize(content any) Size {
 	return Size{Bytes: len(fmt.Sprint(content))}
 }
 
-// textSize returns the size of a part of the text that CEL's function "format" would write. The API server stores each of
-// the characters <, > and &, and most control characters, as six bytes. In the text, each control character is an escape
-// sequence that begins with a backslash, such as \n. Therefore, textSize also counts each backslash as six bytes. Like
-// the admission policy, textSize counts one field wherever a colon follows a quote, and one field for each empty mapping.
+// textSize returns the size of a part of the text that CEL's function "format" would write. The API server stores each
+// <, > and &, and most control characters, as an escape sequence of six bytes, such as \u003c. In the text, the escape
+// sequence of a control character begins with a backslash, as in \n. Therefore, textSize also counts each backslash as
+// six bytes. Like the admission policy, textSize counts one field wherever a colon follows a quote, and one field for
+// each empty mapping.
 func textSize(text string) Size {
 	escaped := 0
 	for _, char := range []string{"<", ">", "&", `\`} {

@@ -34,8 +34,8 @@ type findings struct {
 	disallowed  []DisallowedField // fields that violate a rule
 }
 
-// object is the schema of a mapping with a fixed set of fields. An unknown field in the mapping violates the rule
-// that the field "rule" names.
+// object is the schema of a mapping with a fixed set of fields. A TrainJob with any other field in the mapping violates
+// the rule in object.rule.
 type object struct {
 	rule     Rule
 	fields   fields

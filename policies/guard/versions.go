@@ -1,7 +1,7 @@
 package guard
 
-// overridesKey and patchesKey are names of fields. The patches of a TrainJob are in the spec's field
-// overridesKey up to Trainer 2.1, and in the field patchesKey since Trainer 2.2.
+// overridesKey and patchesKey are the names of the field of the spec that contains the patches of a TrainJob. Trainer
+// uses overridesKey up to version 2.1, and patchesKey since version 2.2.
 const (
 	overridesKey = "podTemplateOverrides"
 	patchesKey   = "runtimePatches"
@@ -17,8 +17,8 @@ func trainer21() Reader {
 			overridesKey: list{of: patchObject(fields{
 				"targetJobs": list{of: patchObject(fields{"name": name}).withRequired("name")}, "metadata": patchMetadata(), "spec": podSpec(nil),
 			}).withRequired("targetJobs")},
-			patchesKey:              forbiddenField("Trainer has this field since 2.2: write podTemplateOverrides"),
-			"activeDeadlineSeconds": forbiddenField("Trainer has this field since 2.2: leave it out"),
+			patchesKey:              forbiddenField("Trainer 2.1 does not have this field, which is new in 2.2: write podTemplateOverrides"),
+			"activeDeadlineSeconds": forbiddenField("Trainer 2.1 does not have this field, which is new in 2.2: leave it out"),
 		}),
 		findPatches: func(spec value) patches {
 			overrides := spec.get(overridesKey).listItems()

@@ -137,9 +137,9 @@ func (p *policy) evaluate(ctx context.Context, attributes *admission.VersionedAt
 	return denials
 }
 
-// denialMessage returns the result of a validation's message expression. If there is no result, or if the result
-// is empty, is too long or has several lines, denialMessage returns the fixed text in the validation's field
-// "message", as the API server does.
+// denialMessage returns the result of a validation's message expression. If the expression has no result, or the result
+// is empty, too long or several lines long, denialMessage returns the validation's field "message". The API server does
+// the same.
 func (p *policy) denialMessage(i int, messages []cel.EvaluationResult) string {
 	if len(messages) > i && messages[i].Error == nil && messages[i].EvalResult != nil {
 		text, _ := messages[i].EvalResult.Value().(string)

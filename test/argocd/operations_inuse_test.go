@@ -25,7 +25,7 @@ func (o *operator) removeQueueInUse(t *testing.T) {
 	o.expectRunning(t, "last")
 }
 
-// endLastJob deletes the last TrainJob in the removed ClusterQueue, which must then disappear.
+// endLastJob deletes the last TrainJob in the removed ClusterQueue. The ClusterQueue must then disappear.
 func (o *operator) endLastJob(t *testing.T) {
 	o.remove(t, "last")
 	o.expectSynced(t)
@@ -39,8 +39,7 @@ func (o *operator) expectSynced(t *testing.T) {
 	o.awaitCondition(t, "the platform equals the commit in Git", o.inSync(o.headCommit(t)))
 }
 
-// expectTerminating waits until an object is being deleted, and Argo CD's sync has succeeded although the object still
-// exists.
+// expectTerminating waits until Argo CD's sync has succeeded while an object is still being deleted.
 func (o *operator) expectTerminating(t *testing.T, kind schema.GroupVersionKind, name string) {
 	t.Helper()
 	object := &unstructured.Unstructured{}
@@ -83,9 +82,9 @@ func (o *operator) quota(t *testing.T) int64 {
 	return limit.Value()
 }
 
-// restoreRuntime adds an unused runtime to the document, and then removes it. Before anybody confirms the removal,
-// restoreRuntime adds the runtime again, and changes a quota. Argo CD must not apply these newer commits while it
-// waits for the confirmation (see docs/operations.md).
+// restoreRuntime adds an unused runtime to the document, and then removes it. While Argo CD waits for a confirmation of
+// the removal, restoreRuntime pushes two commits. The first commit adds the runtime again, and the second commit
+// changes a quota. Argo CD must not apply these commits while it waits (see docs/operations.md).
 func (o *operator) restoreRuntime(t *testing.T) {
 	const add = "s/^    mpi: \\(.*\\)/    mpi: \\1\\n    unused: \\1/"
 	o.changeDocument(t, add, "")
@@ -151,9 +150,9 @@ func (o *operator) changeImmutableField(t *testing.T) {
 	o.expectRunning(t, "kept")
 }
 
-// expectRuntimeStays checks a runtime whose removal was confirmed although TrainJobs still use it. While Trainer's
-// finalizer keeps the runtime, Argo CD must apply no newer commit. expectRuntimeStays then terminates the waiting sync with
-// kubectl. After that, Argo CD must apply the newer commit.
+// expectRuntimeStays checks a runtime whose removal was confirmed although TrainJobs still use it. Trainer's finalizer
+// keeps the runtime, so Argo CD waits for another confirmation, and must not apply a newer commit. expectRuntimeStays
+// then terminates the waiting sync with kubectl. After that, Argo CD must apply the newer commit.
 func (o *operator) expectRuntimeStays(t *testing.T) {
 	t.Helper()
 	o.awaitCondition(t, "Argo CD waits for another confirmation", func(app *unstructured.Unstructured) error {

@@ -91,8 +91,9 @@ type check struct {
 	check         func(t *testing.T)
 }
 
-// run executes the first check of a list, if the check's field "when" equals the argument "when", and the step's
-// command contains the check's field "command". run returns the checks that have not run yet.
+// run executes the first check of a list if this check belongs to the step. The check's field "when" must equal the
+// argument "when", and the step's command must contain the text in the check's field "command". run returns the checks
+// that have not run yet.
 func (o *operator) run(t *testing.T, checks []check, when string, step doctest.Step) []check {
 	t.Helper()
 	if len(checks) == 0 || checks[0].when != when || !strings.Contains(step.Command, checks[0].command) {

@@ -22,10 +22,11 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// waysPlatform is a platform whose environments are delivered in different ways. Argo CD only compares the objects
-// with the cluster, and does not apply them, because the field "automated" is false. trainyard refuses a document in
-// which two environments deliver the same objects to one cluster. Therefore, the environments have different values
-// of the field "instance", as if each environment had its own cluster and Argo CD. The test runs only one Argo CD.
+// waysPlatform is a platform whose environments are delivered in different ways. Argo CD only compares the objects with
+// the cluster, and does not apply them, because the field "automated" is false. The test runs only one Argo CD for all
+// environments. But trainyard refuses a document in which two environments deliver the same objects to one cluster.
+// Therefore, the environments have different values of the field "instance", as if each environment had its own cluster
+// and Argo CD.
 const waysPlatform = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform

@@ -150,8 +150,8 @@ func (c *cluster) connect() error {
 	return err
 }
 
-// newDaemon returns the name and the files of a server of a cluster. The argument "dir" is the folder of the
-// cluster. The server does not have to run when newDaemon is called.
+// newDaemon returns a Daemon with the name of a server and the paths of its record and log. The argument "dir" is the
+// folder of the cluster. newDaemon neither starts the server nor checks whether the server runs.
 func newDaemon(dir, name string) process.Daemon {
 	return process.Daemon{
 		Name: name, Record: filepath.Join(dir, "records", name), Log: filepath.Join(dir, "logs", name+".log"),

@@ -82,8 +82,9 @@ func (n node) writePodNetwork(dir string) error {
 	})
 }
 
-// Load loads the images in the given archives on all nodes of the cluster. The argument "dir" is the cluster's folder. The
-// package test/images builds archives of images. Pods with images from archives need the pull policy Never.
+// Load loads the images in the given archives on all nodes of the cluster. The argument "dir" is the cluster's folder.
+// The package test/images builds archives of images. Pods with these images need a pull policy that allows local
+// images, such as Never.
 func Load(ctx context.Context, dir string, archives ...string) error {
 	saved, err := readState(dir)
 	if err != nil {
@@ -106,8 +107,8 @@ func Load(ctx context.Context, dir string, archives ...string) error {
 	return all.Wait()
 }
 
-// loadImages loads the images of an archive on the node. loadImages skips an archive that the node already has.
-// If every test run unpacked all archives again, unpacking would take most of the run's startup time.
+// loadImages loads the images of an archive on the node. loadImages skips an archive that has not changed since an
+// earlier call loaded it. Loading all archives again in each test run would take most of the run's startup time.
 func (n node) loadImages(ctx context.Context, archive string) error {
 	stat, err := os.Stat(archive)
 	if err != nil {

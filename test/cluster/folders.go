@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// sharedFolders lists folders that a kubelet or a container runtime creates outside the folder of the cluster. No
-// setting prevents this. Programs that do not belong to the cluster can also have files in the shared folders.
+// sharedFolders lists folders outside the folder of the cluster. A kubelet or a container runtime can create these
+// folders, even if its settings name other folders. Programs that do not belong to the cluster can also have files in
+// the shared folders.
 var sharedFolders = []string{
 	"/var/log/containers", "/var/log/pods", "/var/lib/kubelet", "/var/lib/containerd", "/var/lib/cni",
 	"/run/containerd", "/run/netns", "/etc/cni", "/etc/kubernetes", "/usr/libexec/kubernetes", "/opt/containerd",
@@ -29,8 +30,8 @@ func absentFolders() []string {
 	return absent
 }
 
-// removeLinks removes the links that the kubelet has created to the logs of this cluster's
-// containers.
+// removeLinks removes the links in /var/log/containers that lead to logs of this cluster's containers. The kubelet has
+// created these links.
 func removeLinks(dir string) error {
 	links, err := filepath.Glob("/var/log/containers/*")
 	if err != nil {
@@ -46,9 +47,8 @@ func removeLinks(dir string) error {
 	return errors.Join(errs...)
 }
 
-// removeNetworkResults removes the results that CNI plugins cached for this cluster's pods. The folder of these
-// results can also contain results for other pods, because the CNI plugins of all container runtimes on a machine
-// use the same folder.
+// removeNetworkResults removes the results that CNI plugins cached for this cluster's pods. Results for other pods stay
+// in /var/lib/cni/results, because the CNI plugins of all container runtimes on a machine use this folder.
 func removeNetworkResults(dir string) error {
 	pods, err := filepath.Glob(filepath.Join(dir, "node*/containerd/root/io.containerd.grpc.v1.cri/sandboxes/*"))
 	if err != nil {

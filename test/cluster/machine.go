@@ -74,8 +74,9 @@ func (c *cluster) requireMachine() error {
 	return RequirePods()
 }
 
-// RequirePods fails if this machine cannot run pods. If the user is not root, the error states only this reason.
-// Otherwise, it lists every reason. RequirePods does not check whether the programs of a cluster are installed.
+// RequirePods fails if this machine cannot run pods. If the user is not root, the error states only that root is
+// needed. For root, the error lists everything that is missing. RequirePods does not check whether the programs of a
+// cluster are installed.
 func RequirePods() error {
 	if os.Geteuid() != 0 {
 		return errors.New("running pods needs root: run as root, or use level control-plane or scale, which run no pods")

@@ -15,9 +15,9 @@ import (
 )
 
 // A common bridge connects the machine with the nodes. Each node also has its own bridge, for its pods. A veth pair
-// connects the node's bridge to the common bridge, so that the node can be cut off in one step. All addresses of
-// nodes, pods and services are in a range that no real network uses, because RFC 2544 reserves this range for tests
-// of network devices.
+// connects the node's bridge to the common bridge, so that the node can be cut off in one step. The addresses of nodes,
+// pods and services are in the range 198.18.0.0/15. RFC 2544 reserves this range for tests of network devices, so other
+// networks should not use it.
 const (
 	bridge   = "trainyard0"
 	subnet   = "198.18.0.0/16"
@@ -86,8 +86,9 @@ func (n node) connect() error {
 }
 
 // disconnect cuts off a node and its pods, so that packets to them get no reply. disconnect also deletes the network
-// devices of the pods. Otherwise the kernel would delete these devices later, together with the network namespaces of
-// the pods. The kernel deletes a network namespace only some time after the last process of its pod has ended.
+// devices of the pods. Without disconnect, the kernel would delete the devices of a pod together with the network
+// namespace of the pod. The kernel deletes a network namespace only some time after the last process of its pod has
+// ended.
 func (n node) disconnect() error {
 	if hasAddress(n.nodeAddress()) {
 		if err := ip("address", "delete", n.nodeAddress()+"/32", "dev", bridge); err != nil {

@@ -96,9 +96,9 @@ func (c *cluster) startKubelet(ctx context.Context, n node) error {
 	), upstream.OK("http://"+n.loopback()+":10248/healthz"), c.isReady(n))
 }
 
-// kubeletConfig returns a configuration that also works on limited machines, for example on a machine with control
-// groups of version 1, swap space or a small disk. oomScoreAdj is 0, because some machines do not let the user lower a
-// process's out-of-memory score.
+// kubeletConfig returns a configuration that also works on machines with control groups of version 1, with swap space
+// or with a small disk. oomScoreAdj is 0, because some machines do not let the user lower a process's out-of-memory
+// score.
 func (c *cluster) kubeletConfig(n node, dir, resolver string) object {
 	return object{
 		"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",

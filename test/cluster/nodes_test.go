@@ -58,8 +58,8 @@ func expectNodeFailureIsContained(t *testing.T, o Options) {
 	awaitRestartedPod(t, c)
 }
 
-// dialFrom tries to connect from a pod on the node to a closed port of the given address. The port is closed, so
-// the result is the error "connection refused" if the pod can reach the address.
+// dialFrom tries to connect from a pod on the node to a closed port of the given address. If the pod can reach the
+// address, the result is the error "connection refused".
 func dialFrom(t *testing.T, node, address string) error {
 	t.Helper()
 	pid, err := process.Oldest(cgroupRoot + "/" + node + "/")

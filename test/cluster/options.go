@@ -58,9 +58,9 @@ type Options struct {
 	Progress io.Writer
 }
 
-// DefaultDir returns the default folder of a cluster. The user root has one default folder for all clusters.
-// One folder is enough, because root is needed only for clusters of the level Pods, and a machine can run
-// only one such cluster. Each other user has a separate default folder.
+// DefaultDir returns the default folder of a cluster. For the user root, the folder is /var/lib/trainyard-sandbox. One
+// folder is enough: only clusters of the level Pods need root, and a machine can run only one such cluster. Each other
+// user has a separate default folder.
 func DefaultDir() (string, error) {
 	if os.Geteuid() == 0 {
 		return "/var/lib/trainyard-sandbox", nil

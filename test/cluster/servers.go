@@ -83,8 +83,8 @@ func (c *cluster) startAPIServer(ctx context.Context) error {
 		"--profiling=false",
 	}
 	if c.Level != Pods {
-		// Without the option --endpoint-reconciler-type=none, the endpoint reconciler publishes an address at which
-		// the API server does not listen.
+		// The API server listens only on a loopback address. By default, its endpoint reconciler would publish another
+		// address, at which the API server does not listen.
 		args = append(args, "--endpoint-reconciler-type=none")
 	}
 	if err := c.run(ctx, apiServer, exec.Command(c.tools.Path(apiServer), args...), upstream.OK(c.url()+"/readyz")); err != nil {

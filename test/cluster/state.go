@@ -70,7 +70,7 @@ func (s state) String() string {
 	return text + ", with Kueue"
 }
 
-// defaultNodes is the number of nodes of a new cluster.
+// defaultNodes contains the default number of nodes of a new cluster, by level.
 var defaultNodes = map[Level]int{Pods: 1, Scale: 100}
 
 func newState(o Options) (state, error) {

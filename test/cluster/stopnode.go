@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// StopNode stops a node of the cluster in the folder "dir" as a power failure would: it kills the pods, the kubelet and
-// containerd, and cuts off their network. Kubernetes notices the failure after about 50 seconds. The function Up, which
-// starts all missing servers of a cluster, also starts the stopped node again.
+// StopNode stops a node of the cluster in the folder "dir" abruptly, like a power failure. StopNode kills the pods, the
+// kubelet and containerd of the node, and cuts off their network. Kubernetes notices the failure after about 50
+// seconds. The function Up, which starts all missing servers of a cluster, also starts the stopped node again.
 func StopNode(ctx context.Context, dir, name string) error {
 	n, err := findNode(dir, name)
 	if err != nil {

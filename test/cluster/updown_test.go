@@ -149,9 +149,9 @@ func runPod(t *testing.T, c client.Client, node string) string {
 	return pod.Status.PodIP
 }
 
-// expectLocalAddressesOnly fails if a server listens on an address that other machines can reach. It also
-// fails if it recognizes fewer than 5 servers in the output of the command ss, because it would then check
-// too few addresses.
+// expectLocalAddressesOnly fails if a server listens on an address that other machines can reach.
+// expectLocalAddressesOnly finds the servers in the output of the command ss. If this output shows fewer than 5
+// servers, the check fails too, because it would check too few addresses.
 func expectLocalAddressesOnly(t *testing.T) {
 	t.Helper()
 	servers := 0

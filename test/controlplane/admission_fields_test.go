@@ -97,8 +97,8 @@ func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 	return verdict
 }
 
-// readRule returns the rule name that a message of the admission policy contains. If a rule's own message is too
-// long, the API server returns the rule's default message instead, which begins with "breaks the rule".
+// readRule returns the name of the rule in a message of the admission policy. A message that begins with "breaks the
+// rule" is a default message. The API server returns the default message if the rule's own message is too long.
 func readRule(message string) string {
 	if rest, found := strings.CutPrefix(message, "breaks the rule "); found {
 		rule, _, _ := strings.Cut(rest, " ")
@@ -125,7 +125,7 @@ func fieldSamples(schema apiextensionsv1.JSONSchemaProps) func(yield func(fieldS
 
 type fieldWalker struct{ yield func(fieldSample) bool }
 
-// placement is a function for one field. It returns a spec in which this field has the given value.
+// placement returns a spec in which a certain field has the given value. Each field has its own placement.
 type placement func(any) any
 
 func (w fieldWalker) put(path string, value any, place placement) {
@@ -134,8 +134,9 @@ func (w fieldWalker) put(path string, value any, place placement) {
 	}
 }
 
-// walkFields yields specs with valid and invalid values of each field of an object. Each spec also contains the
-// fields in "base". For each required field in "base", walkFields also yields a spec without this field.
+// walkFields yields specs with valid and invalid values of each field of an object. The other fields of the object have
+// the values in "base". For each required field in "base", walkFields also yields a spec in which the object lacks this
+// field.
 func (w fieldWalker) walkFields(path string, schema apiextensionsv1.JSONSchemaProps, place placement, base map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(schema.Properties)) {
 		w.value(path+"."+key, schema.Properties[key], func(v any) any {
@@ -179,9 +180,9 @@ func (w fieldWalker) value(path string, schema apiextensionsv1.JSONSchemaProps, 
 	default:
 		values := []any{rightValue(path, schema), strings.Repeat("x", 5000), "", "a", int64(0), int64(7), int64(-7), int64(1) << 40, true, map[string]any{"a": "b"}}
 		if schema.Format == "" {
-			// Only fields without a format get a list as a value. In a field of the format date-time, the
-			// API server itself accepts a list. Only Trainer's webhook refuses the list, and the test runs
-			// some versions of Trainer without the webhook.
+			// A field with a format, such as date-time, gets no list as a value. In a field of the format date-time,
+			// the API server itself accepts a list, and only Trainer's webhook refuses the list. The test runs some
+			// versions of Trainer without the webhook.
 			values = append(values, []any{"a"})
 		}
 		for _, v := range values {
@@ -213,8 +214,8 @@ var knownValues = []struct{ path, value string }{
 	{".mountPath", "/data"}, {".fieldPath", "metadata.name"}, {".resource", "limits.cpu"},
 }
 
-// rightValue returns a value that a schema allows. An object contains only its required fields. As an exception, a
-// projected volume also contains the list "sources".
+// rightValue returns a value that a schema allows. If the value is an object, it contains only the required fields. As
+// an exception, a projected volume also contains the list "sources".
 func rightValue(path string, schema apiextensionsv1.JSONSchemaProps) any {
 	for _, known := range knownValues {
 		if strings.HasSuffix(path, known.path) {

@@ -2,8 +2,8 @@ package controlplane_test
 
 import "strings"
 
-// randomPatches returns a field of a TrainJob's spec that contains random patches, as YAML. The field is
-// podTemplateOverrides in Trainer 2.1, and runtimePatches in later versions. Most patches violate no rule.
+// randomPatches returns YAML with random patches for the spec of a TrainJob. The YAML consists of one field:
+// podTemplateOverrides for Trainer 2.1, and runtimePatches for later versions. Most patches violate no rule.
 func (d dice) randomPatches() string {
 	if d.overrides {
 		return "podTemplateOverrides: [" + d.override("launcher") + d.of("", ", "+d.override("node")) + "]"

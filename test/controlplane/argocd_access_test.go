@@ -80,10 +80,10 @@ func TestArgoCDMayApplyThePlatform(t *testing.T) {
 	}
 }
 
-// TestArgoCDHasFewRightsWithoutTheController checks that Argo CD may impersonate accounts and read Secrets only if
-// the document sets controller.enabled. The roles of trainyard's controller grant these rights. Argo CD creates
-// these roles, and the API server lets Argo CD create a role only if Argo CD itself has all rights of the role.
-// Argo CD needs these rights for no other purpose.
+// TestArgoCDHasFewRightsWithoutTheController checks that Argo CD may impersonate accounts and read Secrets only if the
+// document sets controller.enabled. If the document sets controller.enabled, Argo CD creates the roles of trainyard's
+// controller, which grant both rights. The API server lets Argo CD create a role only if Argo CD itself has all rights
+// of the role. Argo CD needs both rights for no other purpose.
 func TestArgoCDHasFewRightsWithoutTheController(t *testing.T) {
 	for _, enabled := range []bool{false, true} {
 		platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: []generator.Input{

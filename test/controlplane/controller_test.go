@@ -32,9 +32,9 @@ var controllerPermissions = []string{
 	"create networkpolicies.networking.k8s.io", "delete networkpolicies.networking.k8s.io",
 }
 
-// TestControllerHasOnlyItsPermissions checks the permissions of trainyard's controller in each kind of namespace and
-// in the whole cluster. The controller must have no permission to create TrainJobs: it creates them as a
-// ServiceAccount of the tenant.
+// TestControllerHasOnlyItsPermissions checks the permissions of trainyard's controller in namespaces of tenants, in
+// other namespaces and in the whole cluster. The controller itself must not be allowed to create TrainJobs, because it
+// creates TrainJobs as a ServiceAccount of the tenant.
 func TestControllerHasOnlyItsPermissions(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyAcme(t, cp)

@@ -4,8 +4,8 @@
 // files.
 //
 // By default there are no Kubernetes nodes and no kube-controller-manager, so no pods are created and no objects are
-// garbage collected. The tests check objects, and each test uses its own namespace. The option Pods starts
-// controllers that create pods and enforce ResourceQuotas. The pods stay Pending.
+// garbage collected. Without pods, a test can check only other objects, such as Jobs. Each test uses its own namespace.
+// The option Pods starts controllers that create pods and enforce ResourceQuotas. The pods stay Pending.
 //
 // If several tests in a test binary use the same options, the tests share one control plane, because starting
 // a control plane takes seconds:

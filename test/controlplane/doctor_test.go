@@ -25,7 +25,7 @@ func TestDoctorReadsArgoCD(t *testing.T) {
 		"no Argo CD":       {nil, "has no ConfigMap argocd-cm: name the namespace of Argo CD"},
 		"no settings":      {map[string]string{"a": "b"}, `kustomize.buildOptions of argocd-cm is "": add --enable-alpha-plugins --enable-exec;`},
 		"one of two flags": {map[string]string{"kustomize.buildOptions": "--enable-helm --enable-alpha-plugins"}, ": add --enable-exec;"},
-		"both flags":       {map[string]string{"kustomize.buildOptions": "--enable-exec --enable-alpha-plugins=true"}, "has both flags"},
+		"both flags":       {map[string]string{"kustomize.buildOptions": "--enable-exec --enable-alpha-plugins=true"}, "contains --enable-alpha-plugins and --enable-exec"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			namespace := cp.Namespace(t)

@@ -21,10 +21,10 @@ import (
 
 const jobsAccount = "system:serviceaccount:team-vision:trainyard-jobs"
 
-// TestControllerImpersonatesOnlyJobsAccounts checks that trainyard's controller can impersonate only the
-// ServiceAccounts trainyard-jobs of tenants, and that other accounts cannot impersonate these
-// ServiceAccounts. In each case, the test authenticates with the token of a ServiceAccount, impersonates
-// a user, and sends a SelfSubjectReview. The response names the user whom the API server sees.
+// TestControllerImpersonatesOnlyJobsAccounts checks that trainyard's controller can impersonate only the ServiceAccount
+// "trainyard-jobs" of each tenant. Other accounts must not be able to impersonate this ServiceAccount. In each case,
+// the test authenticates with the token of a ServiceAccount, impersonates a user, and sends a SelfSubjectReview. The
+// response names the user whom the API server sees.
 func TestControllerImpersonatesOnlyJobsAccounts(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyAcme(t, cp)

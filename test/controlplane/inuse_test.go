@@ -57,10 +57,10 @@ func useRuntimes(t *testing.T, cp *controlplane.ControlPlane, runtimes ...client
 	}
 }
 
-// expectInUse checks that Trainer makes no unexpected changes to a runtime that TrainJobs use. To add a
-// finalizer to the runtime, some versions of Trainer write the whole runtime. With these versions,
-// expectInUse expects the finalizer, and the form of the runtime that asTrainerWrites returns. With other
-// versions, it expects no changes.
+// expectInUse checks that Trainer makes no unexpected changes to a runtime that TrainJobs use. When some versions of
+// Trainer add a finalizer to the runtime, they write the whole runtime. With these versions, the runtime must have the
+// finalizer. Apart from the finalizer, the runtime must equal the result of asTrainerWrites. With other versions,
+// Trainer must not change the runtime.
 func expectInUse(t *testing.T, v version, cp *controlplane.ControlPlane, applied client.Object) {
 	t.Helper()
 	if v.finalizer == "" {

@@ -94,8 +94,8 @@ func (cp *ControlPlane) startManager(tools upstream.Toolbox, m upstream.Manager,
 }
 
 // managerKubeconfig returns the path of a manager's kubeconfig file. The manager always has the rights of an
-// administrator. If m.Account is set, the manager keeps these rights, but its requests have the user name in
-// m.Account. trainyard's admission policies exempt this user name, except in platforms for OpenShift.
+// administrator. If m.Account is set, the manager's requests have the user name in m.Account. trainyard's admission
+// policies exempt this user name, except in platforms for OpenShift.
 func (cp *ControlPlane) managerKubeconfig(m upstream.Manager, dir string) (string, error) {
 	if m.Account == "" {
 		return cp.Kubeconfig(), nil

@@ -27,8 +27,8 @@ const (
 )
 
 // TestTenantsCannotSetMetadataOfControllers checks that editors cannot set finalizers or controlling owners on a
-// TrainJob. A finalizer could prevent the deletion of the TrainJob. A TrainJob with a controlling owner would
-// bypass quotas, because Kueue ignores it.
+// TrainJob. A finalizer could prevent the deletion of the TrainJob. Kueue ignores a TrainJob with a controlling owner,
+// so the TrainJob would bypass quotas.
 func TestTenantsCannotSetMetadataOfControllers(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)

@@ -49,9 +49,9 @@ func TestRulesAreAppliedWithoutDrift(t *testing.T) {
 }
 
 // TestFailedWebhookCallsAreCounted checks that the API server emits the metrics that the alert TrainyardWebhookFailing
-// queries. If the API server rejects a request because a webhook call fails, it counts the call in two metrics: in the
-// metric for all webhook calls, and in the metric for rejections. In the metric for rejections, the label error_type
-// tells the alert whether the call failed or the webhook denied the request.
+// queries. If the API server rejects a request because a webhook call fails, it counts the call in two metrics. The
+// first metric counts all webhook calls. The second metric counts only rejections, and its label error_type tells
+// whether the call failed or the webhook denied the request.
 func TestFailedWebhookCallsAreCounted(t *testing.T) {
 	cp := controlplane.Start(t)
 	namespace, name := cp.Namespace(t), "trainyard.unreachable.example"

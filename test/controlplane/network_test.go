@@ -17,9 +17,9 @@ import (
 	"github.com/trainyard/trainyard/test/matrix"
 )
 
-// TestPolicyNamesAreInvalidTrainJobNames checks that no TrainJob can have the name of a generated network
-// policy. Other operators, such as Open Data Hub's operator, name their network policies after TrainJobs.
-// A network policy of such an operator therefore cannot have the same name as a generated network policy.
+// TestPolicyNamesAreInvalidTrainJobNames checks that no TrainJob can have the name of a generated network policy. Some
+// operators, such as Open Data Hub's operator, name their network policies after TrainJobs. The names of these network
+// policies therefore differ from the names of generated network policies.
 func TestPolicyNamesAreInvalidTrainJobNames(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for name := range networkPolicies(t) {
@@ -45,9 +45,9 @@ func TestNetworkPoliciesSelectPodsOfJobs(t *testing.T) {
 	})
 }
 
-// TestExceptionsOfNetworksAreApplied generates a network policy from several networks (cidrs) and several
-// excluded networks (except). The API server must accept the policy. It would refuse an excluded network that is
-// not inside the network of the same ipBlock.
+// TestExceptionsOfNetworksAreApplied generates a network policy from several networks (cidrs) and several excluded
+// networks (except). The API server must accept the policy. The API server accepts an excluded network only inside the
+// network of the same ipBlock.
 func TestExceptionsOfNetworksAreApplied(t *testing.T) {
 	cp := controlplane.Start(t)
 	objs := generateDocument(t, fmt.Sprintf(`{apiVersion: trainyard.dev/v1alpha1, kind: Platform, metadata: {name: except}, spec: {

@@ -32,9 +32,9 @@ var (
 	}
 )
 
-// hangingSpelling is a quantity that Trainer's webhook parses for so long that the admission policy never receives
-// the TrainJob. This bug of Trainer's defaulting webhook makes the webhook call time out, so the API server
-// refuses the TrainJob.
+// hangingSpelling is a quantity that makes the call of Trainer's defaulting webhook time out. Because of a bug, the
+// webhook parses this quantity for too long. The API server then refuses the TrainJob before the admission policy
+// receives it.
 const hangingSpelling = "1e999999999999"
 
 // maxCPU is the maximum CPU time in seconds that the API server may need for one TrainJob.
@@ -89,8 +89,8 @@ func TestQuantitiesAreCheap(t *testing.T) {
 		if rules := guardtest.Rules(t, reader, parameters, c); !slices.Equal(rules, want) || !slices.Equal(outcome.Rules, want) {
 			t.Errorf("%.40s violates %v according to guard, and %v according to the offline evaluator, want %v", spelling, rules, outcome.Rules, want)
 		}
-		// Do not check which rule the API server reports, because Trainer's webhook runs first and refuses some
-		// spellings that are not quantities.
+		// Check only whether the API server refuses the TrainJob. The error may name no rule, because Trainer's webhook
+		// runs before the policy, and refuses some spellings that are not quantities.
 		if (want == nil) != (refused == nil) {
 			t.Errorf("%.40s: the API server returns %v, want rules %v", spelling, refused, want)
 		}

@@ -183,9 +183,9 @@ func expectQuotaExceeded(t *testing.T, cp *controlplane.ControlPlane, namespace 
 	expectMissingPods(t, cp, namespace, want-pods)
 }
 
-// expectMissingPods waits until all Jobs in a namespace have started, and together lack the given number of pods. The
-// alert TrainyardPodsNotCreated computes missing pods from the same fields of Jobs, which kube-state-metrics emits as
-// metrics.
+// expectMissingPods waits until all Jobs in a namespace have started, and the given number of their pods is missing.
+// The alert TrainyardPodsNotCreated also counts missing pods. It uses the metrics of kube-state-metrics for the same
+// fields of Jobs.
 func expectMissingPods(t *testing.T, cp *controlplane.ControlPlane, namespace string, want int) {
 	t.Helper()
 	controlplane.Eventually(t, func(ctx context.Context) error {

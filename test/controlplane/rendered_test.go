@@ -56,8 +56,8 @@ func kubectl(t *testing.T, cp *controlplane.ControlPlane, args ...string) {
 	}
 }
 
-// findRenderings returns the paths of all files with the given name below bundles/rendered. The keys
-// of the result are the folders of these files, relative to bundles/rendered: EXAMPLE/FORMAT, or
+// findRenderings finds all files with the given name below bundles/rendered, and returns their paths. The key of a path
+// is the folder of the file, relative to bundles/rendered. The key has the form EXAMPLE/FORMAT, or
 // EXAMPLE/FORMAT/ENVIRONMENT if the example has environments.
 func findRenderings(t *testing.T, name string) map[string]string {
 	t.Helper()

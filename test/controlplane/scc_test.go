@@ -75,9 +75,9 @@ func TestSCCsAreAppliedWithoutDrift(t *testing.T) {
 	}
 }
 
-// TestOnlyTenantAccountsUseTheSCC checks with the API server's authorizer that only the ServiceAccounts trainyard-mpi
-// may use the SCC. They may use the SCC only in their own namespaces, and only if the tenant lists a runtime with a
-// fixed user id.
+// TestOnlyTenantAccountsUseTheSCC asks the API server's authorizer who may use the SCC. Only the ServiceAccount
+// trainyard-mpi of a tenant may use it, and only in the tenant's namespace. If the tenant lists no runtime with a fixed
+// user id, even this ServiceAccount may not use the SCC.
 func TestOnlyTenantAccountsUseTheSCC(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyFixedUsers(t, cp)

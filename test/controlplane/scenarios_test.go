@@ -42,7 +42,8 @@ func TestTeamsCannotTouchEachOthersTrainJobs(t *testing.T) {
 	}
 }
 
-// TestViewersCannotSubmitOrDeleteTrainJobs also checks the API server's errors, which must name the missing permission.
+// TestViewersCannotSubmitOrDeleteTrainJobs checks that a viewer cannot create or delete TrainJobs. The errors of the
+// API server must name the missing permission.
 func TestViewersCannotSubmitOrDeleteTrainJobs(t *testing.T) {
 	cp, job := twoTeams(t)
 	viewer := memberClient(t, cp, "north-viewers")

@@ -37,9 +37,8 @@ func Trainer(folder string) Option {
 	return func(o *options) { o.trainer = folder }
 }
 
-// CRDsOnly is the option to install Trainer's CRDs without Trainer's webhooks and controllers, and without JobSet.
-// The option CRDsOnly is for tests that need no controllers, and for versions of Trainer whose controllers are not
-// built from tools/.
+// CRDsOnly is the option to install Trainer's CRDs, but not JobSet, and not Trainer's webhooks and controllers. Use
+// CRDsOnly for tests that need no controllers, and for versions of Trainer whose controllers tools/ does not build.
 func CRDsOnly() Option {
 	return func(o *options) { o.crdsOnly = true }
 }
@@ -51,8 +50,8 @@ func Pods() Option {
 	return func(o *options) { o.pods = true }
 }
 
-// Kueue returns the option that selects the folder of a Kueue version below tools/. The folder pins the
-// version of Kueue's CRDs. By default, the control plane uses the folder of the newest version of Kueue.
+// Kueue returns the option that selects a version of Kueue. The argument is the folder below tools/ that pins the
+// version, such as "kueue-0.15". By default, the control plane uses the newest version.
 func Kueue(folder string) Option {
 	return func(o *options) { o.kueue = folder }
 }
@@ -157,7 +156,8 @@ func findOutcome(o options) *outcome {
 	return sharedPlanes.started[o]
 }
 
-// crashedManagers describes the managers that ended before the method "stop" was called.
+// crashedManagers describes the controller managers that have ended, such as Trainer's, and returns the last lines of
+// their logs. A manager that ends before the method "stop" is called has crashed.
 func (cp *ControlPlane) crashedManagers() string {
 	var text strings.Builder
 	for _, p := range cp.managers {

@@ -17,8 +17,9 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// TestLargeTrainJobsAreRefused checks that the rule oversized-job refuses large TrainJobs. The API server would store
-// most of the content of a large TrainJob several times: in the TrainJob, the JobSet, the Jobs and the pods.
+// TestLargeTrainJobsAreRefused checks that the rule oversized-job refuses large TrainJobs. Without this rule, the API
+// server would store most of the content of a large TrainJob several times: in the TrainJob, the JobSet, the Jobs and
+// the pods.
 func TestLargeTrainJobsAreRefused(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)

@@ -187,10 +187,10 @@ func (c sourceCluster) create(ts *testscript.TestScript, neg bool, args []string
 	}))
 }
 
-// runController implements the script command "controller", which acts as trainyard-controller in the
-// background. It waits until somebody requests a fetch of the TrainJobSource NAME. After the request,
-// runController copies the status of the TrainJobSource OTHER to NAME, and sets status.lastSync to the time in
-// the request. Usage: controller NAME OTHER
+// runController implements the script command "controller", which plays the role of trainyard-controller in the
+// background. The command waits until a fetch of the TrainJobSource NAME is requested. The command then replaces the
+// status of NAME by the status of the TrainJobSource OTHER. It also sets status.lastSync of NAME to the time in the
+// request. Usage: controller NAME OTHER
 func (c sourceCluster) runController(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: controller NAME OTHER")

@@ -88,7 +88,7 @@ var sourceFields = map[string]struct {
 	"a high limit":           {"historyLimits: {succeeded: 101}", false},
 }
 
-// TestSourcesHaveTheLimitsOfTheCRD checks that the document refuses the same values as the API server. If the
+// TestSourcesHaveTheLimitsOfTheCRD checks that the generator and the API server refuse the same values. If the
 // generator accepted a value that the API server refuses, users would notice the mistake only when they apply the
 // bundle.
 func TestSourcesHaveTheLimitsOfTheCRD(t *testing.T) {
@@ -173,9 +173,9 @@ func renameSecret(settings map[string]any) {
 	}
 }
 
-// TestUsersManageTrainJobSources checks which requests for TrainJobSources the users of a tenant may send. In a
-// TrainJobSource, an editor can name any ServiceAccount, but gains no rights, because the controller can impersonate
-// only trainyard-jobs.
+// TestUsersManageTrainJobSources checks which requests for TrainJobSources the users of a tenant may send. An editor
+// can name any ServiceAccount in a TrainJobSource. This gives the editor no additional rights, because the controller
+// can impersonate only trainyard-jobs.
 func TestUsersManageTrainJobSources(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyAcme(t, cp)

@@ -16,15 +16,15 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// gangLayers lists layers that select a gang scheduler. TestEveryTargetIsApplied first merges the layer for a Trainer
-// version over an example. The layer for the Trainer version selects Kueue. The test then merges a layer from
-// gangLayers, which replaces Kueue. For the empty entry, the test merges no second layer.
+// gangLayers lists layers that replace Kueue by another gang scheduler. TestEveryTargetIsApplied merges an example, a
+// layer that selects a Trainer version and Kueue, and a layer from gangLayers. For the empty entry, the test merges no
+// third layer, so Kueue remains selected.
 var gangLayers = []string{"", "volcano.yaml", "coscheduling.yaml"}
 
-// expectedRefusals lists the combinations of an example and a gang layer that `trainyard generate` must refuse.
-// Each entry contains a part of the expected error message, and a layer that fixes the error. The command must
-// refuse the examples acme and vanilla, because these examples contain runtimes with initializers, and the
-// PodGroups of both gang schedulers do not support initializers.
+// expectedRefusals lists the combinations of an example and a gang layer that `trainyard generate` must refuse. Each
+// entry contains a part of the expected error message, and a layer that fixes the error. The examples acme and vanilla
+// contain runtimes with initializers. The PodGroups of Volcano and of the coscheduling plugin do not support
+// initializers, so the command must refuse these examples.
 var expectedRefusals = map[string]struct{ message, fix string }{
 	"vanilla/volcano.yaml":      {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang volcano", noInitializers("mpi-horovod-cpu")},
 	"vanilla/coscheduling.yaml": {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang coscheduling", noInitializers("mpi-horovod-cpu")},

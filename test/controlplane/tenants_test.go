@@ -34,7 +34,8 @@ var allPermissions = []string{
 	"update trainjobs.trainer.kubeflow.org/status", "update trainjobs.trainer.kubeflow.org/finalizers", "update configmaps", "create configmaps",
 	"create pods/attach", "create pods/proxy", "create pods/eviction", "create jobs.batch", "create services",
 	"create networkpolicies.networking.k8s.io", "delete networkpolicies.networking.k8s.io", "patch namespaces", "delete limitranges",
-	// The following requests are for TrainJobSources and for the objects of trainyard's controller.
+	// The remaining requests are for TrainJobSources, for objects that trainyard's controller uses, for Kueue, for
+	// RBAC, and for the whole cluster.
 	"list trainjobsources.trainyard.dev", "create trainjobsources.trainyard.dev", "update trainjobsources.trainyard.dev",
 	"patch trainjobsources.trainyard.dev", "delete trainjobsources.trainyard.dev", "deletecollection trainjobsources.trainyard.dev",
 	"update trainjobsources.trainyard.dev/status", "update trainjobsources.trainyard.dev/finalizers",

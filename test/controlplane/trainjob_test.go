@@ -154,9 +154,9 @@ func TestHundredNodes(t *testing.T) {
 	})
 }
 
-// TestTrainJobsConfigureInitializers submits a TrainJob that sets the addresses of a dataset and a model. The
-// API server must admit the TrainJob. Since version 2.3, Trainer's webhook admits such a TrainJob only if the
-// runtime's initializers mount a volume with the name initializer.
+// TestTrainJobsConfigureInitializers submits a TrainJob that sets the addresses of a dataset and a model. The API
+// server must admit the TrainJob. Since version 2.3, Trainer's webhook admits such a TrainJob only if the runtime's
+// initializers mount a volume named "initializer".
 func TestTrainJobsConfigureInitializers(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)

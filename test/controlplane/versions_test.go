@@ -33,8 +33,9 @@ type version struct {
 	// refuses TrainJobs that set them.
 	refusesReserved bool
 	// finalizer is the finalizer that Trainer 2.1 sets on a runtime while TrainJobs use the runtime. To add the
-	// finalizer, Trainer 2.1 writes the whole runtime. The field finalizer is empty for Trainer 2.3, which sets no
-	// finalizer, and for Trainer 2.2, because the tests run no controllers of Trainer 2.2.
+	// finalizer, Trainer 2.1 writes the whole runtime, which can change other fields (see expectInUse). The field
+	// finalizer is empty for Trainer 2.3, which sets no finalizer, and for Trainer 2.2, because the tests run no
+	// controllers of Trainer 2.2.
 	finalizer string
 }
 
@@ -67,8 +68,8 @@ func keyVolume(mode int32, private, public *int32) corev1.SecretVolumeSource {
 	}}
 }
 
-// mergeResources replaces the resources that the TrainJob sets, and keeps the other resources of the runtime, as
-// Trainer does since 2.3.
+// mergeResources copies the resources of the TrainJob into the resources of the runtime, as Trainer does since 2.3.
+// Resources that the TrainJob does not set keep the values of the runtime.
 func mergeResources(into, from *corev1.ResourceRequirements) {
 	for _, list := range []struct{ into, from *corev1.ResourceList }{
 		{&into.Limits, &from.Limits}, {&into.Requests, &from.Requests},
@@ -80,7 +81,7 @@ func mergeResources(into, from *corev1.ResourceRequirements) {
 	}
 }
 
-// replaceResources replaces the runtime's resources, as Trainer did before 2.3.
+// replaceResources replaces all resources of the runtime by the resources of the TrainJob, as Trainer did before 2.3.
 func replaceResources(into, from *corev1.ResourceRequirements) { *into = *from.DeepCopy() }
 
 func (v version) start(t *testing.T) *controlplane.ControlPlane {

@@ -100,8 +100,8 @@ func TestReadOnlyDisk(t *testing.T) {
 	}
 }
 
-// upToDate checks that a folder contains exactly the files of tree number n (see filesOfTree). For the comparison, it
-// uses a bundles.Writer that may not write.
+// upToDate checks that a folder contains exactly the files of tree number n (see filesOfTree). It uses a bundles.Writer
+// with ReadOnly, which only compares the folder with the tree.
 func upToDate(t *testing.T, dir string, n int) {
 	t.Helper()
 	w := &bundles.Writer{ReadOnly: true}

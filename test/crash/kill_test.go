@@ -22,10 +22,10 @@ import (
 
 const manyFiles = 3000
 
-// swapMethods contains the two methods by which a writer replaces the old folder by the new folder. With
-// "exchange", the writer exchanges the folders in one atomic step. With "rename", it cannot exchange folders, and
-// must rename both. The map contains, for each method, the value of order.Renaming with which a child process
-// uses this method.
+// swapMethods contains the two methods by which a writer replaces the old folder by the new folder. With "exchange",
+// the writer exchanges the folders in one atomic step. With "rename", the writer cannot exchange the folders, and
+// renames one after the other. The value of each entry is the value of order.Renaming that makes a child process use
+// the method.
 var swapMethods = map[string]bool{"exchange": false, "rename": true}
 
 // killCount is the number of processes that TestKill kills for each entry of swapMethods.
@@ -201,11 +201,10 @@ func TestFailEachStep(t *testing.T) {
 	}
 }
 
-// eachStep combines each swap method with each start situation in "found". For each combination, and for
-// each system call in changingCalls, it runs several processes one after the other. It injects a signal or
-// an error into one call of each process: the first process gets it at its first such call, the second
-// process at its second call, and so on. eachStep stops when a process ends before this call. After each
-// process, eachStep calls "check".
+// eachStep tests each swap method with each start situation in "found". For each system call in changingCalls, eachStep
+// runs several processes one after the other. The first process gets the signal or error in "what" at its first such
+// call, the second process at its second such call, and so on. When a process makes too few such calls, eachStep
+// continues with the next system call. After each process, eachStep calls "check".
 func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injectedOutcome)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
@@ -226,8 +225,8 @@ func eachStep(t *testing.T, what string, found []string, check func(*testing.T, 
 	}
 }
 
-// eachTime runs one process, injects a signal or an error into its nth system call with the given name, and then
-// calls "check". It returns false if the process makes fewer than n calls with this name.
+// eachTime runs one process, and injects a signal or an error into the nth system call with the name in "call". It then
+// calls "check". If the process makes fewer than n such calls, eachTime returns false.
 func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, what string, nth int, check func(*testing.T, order, injectedOutcome)) bool {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "base")

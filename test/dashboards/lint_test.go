@@ -72,9 +72,8 @@ func (e exclusion) covers(name string, f finding) bool {
 }
 
 // TestRulesDetectViolations checks that each rule reports a violation. For each rule, the test changes a valid
-// dashboard so that the dashboard violates the rule. Rules with exclusions in grafana/.lint need no such change: the
-// excluded panels violate the rule, and TestDashboardsFollowTheRules already checks that the rule reports these
-// panels.
+// dashboard so that the dashboard violates the rule. Rules with exclusions in grafana/.lint need no such change,
+// because TestDashboardsFollowTheRules already checks that these rules report the excluded panels.
 func TestRulesDetectViolations(t *testing.T) {
 	good := shippedDashboards(t).grafana["trainjob"]
 	changes := map[string]func(b *board){

@@ -76,8 +76,8 @@ func (p boardPanel) seriesStyle(name string) (colour string, dashed bool) {
 	return colour, dashed
 }
 
-// checkDecimals checks that counts, which have the unit "short", have no decimal places. A panel with the unit
-// "short" needs an exclusion in grafana/.lint if its values are not counts, for example if its values are cores.
+// checkDecimals checks that a panel with the unit "short" shows no decimal places, because its values are normally
+// counts. If the values are not counts but, for example, cores, the panel needs an exclusion in grafana/.lint.
 func checkDecimals(_ board, p boardPanel) string {
 	d := p.FieldConfig.Defaults
 	return messageUnless(d.Unit != "short" || d.Decimals != nil && *d.Decimals == 0, "want 0 decimal places, because values with the unit short are counts")
@@ -121,7 +121,8 @@ func (p boardPanel) shows(t target, label string) bool {
 }
 
 // TestSeriesRulesDetectViolations tests the rules series-levels, count-decimals and job-named. In each test case, a
-// change makes a valid dashboard violate one rule, and this rule must report one more violation than before.
+// change makes a shipped dashboard violate one rule. After the change, this rule must report one more violation than
+// before.
 func TestSeriesRulesDetectViolations(t *testing.T) {
 	shipped := shippedDashboards(t).grafana
 	for change, tc := range map[string]struct {

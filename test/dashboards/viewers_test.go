@@ -34,9 +34,9 @@ func (b board) panelQueries(skip map[string]string) (all []string) {
 	return all
 }
 
-// withFixedIntervals returns a copy of the dashboard. If a panel has an interval, its queries in the
-// copy contain this interval in place of $__rate_interval, as in the generated dashboards for the
-// OpenShift console.
+// withFixedIntervals returns a copy of the dashboard. In the copy, the queries of panels with an interval contain this
+// interval in place of $__rate_interval. The generator makes the same replacement in dashboards for the OpenShift
+// console.
 func (b board) withFixedIntervals() board {
 	b.Panels = slices.Clone(b.Panels)
 	for i, p := range b.Panels {

@@ -1,10 +1,10 @@
 // Package docs tests the documentation. For example, it runs the commands in Markdown files.
 //
-// The steps of one Markdown file run one after the other, in one copy of the repository. Package doctest describes
-// which code fences are steps. If a file uses kubectl, its steps run against a real control plane with Trainer and
-// JobSet. The control plane has no kubelet, so no pods run. If a file uses cue, kustomize or helm, its steps find
-// the program in PATH. Fences marked "shell" are not run, because they need services that tests do not have, such
-// as a registry.
+// A Markdown file contains steps, such as commands, in code fences (see package doctest). The steps of one file run one
+// after the other, in one copy of the repository. If a file uses kubectl, its steps run against a real control plane
+// with Trainer and JobSet. The control plane has no kubelet, so no pods run. If a file uses cue, kustomize or helm, its
+// steps find the program in PATH. Fences marked "shell" are not run, because they need services that tests do not have,
+// such as a registry.
 package docs
 
 import (

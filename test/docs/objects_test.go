@@ -44,8 +44,8 @@ func (o objectName) matches(row objectName) bool {
 
 var rowPattern = regexp.MustCompile(`(?m)^\| ([A-Z][A-Za-z, ]*) \| ([A-Za-z.-]+) \|`)
 
-// listedObjects returns the rows of docs/objects.md. Rows with exact names come before rows with names that end with
-// NAME, because an object can match both types of rows, and the test uses the first match.
+// listedObjects returns the rows of docs/objects.md: first the rows with exact names, and then the rows with names that
+// end with NAME. The test uses the first row that matches an object, so it prefers exact names.
 func listedObjects(t *testing.T) []objectName {
 	t.Helper()
 	page, err := os.ReadFile(repo.Path(t, "docs/objects.md"))

@@ -35,7 +35,7 @@ Cause: A GPU has too little memory for the program. (GPUOutOfMemory)
 ` + "`trainyard why`" + ` works with any TrainJob, even if trainyard did not generate the runtime of the TrainJob. ` + "`trainyard why`" + ` needs permission to get TrainJobs
 and to list pods. Without permission to list events or to get logs, it diagnoses the failure without the events or the logs. It replaces
 secret values, such as passwords and tokens, in its output by ` + "`[secret]`" + `. With ` + "`-o json`" + `, scripts can read the result of ` + "`trainyard why`" + `. The codes
-of failures are stable.
+of failures, such as GPUOutOfMemory, do not change between versions of trainyard.
 
 In the tables below, the word "symptom" marks a failure whose message does not show why it happened. The word "general" marks a failure
 with many possible causes. ` + "`trainyard why`" + ` first looks for a failure that has neither of these two words, and then for a failure with the word

@@ -193,8 +193,9 @@ func (s *sandbox) generate(ctx context.Context, document string, layers ...strin
 	return string(generated), err
 }
 
-// trainerTools returns the name of the folder in tools/ that pins an older version of Trainer for all tests. testdata
-// must contain a layer with the same name. An empty string means the default version of Trainer.
+// trainerTools returns the name of the folder in tools/ that pins the version of Trainer for all tests, such as
+// "trainer-2.1". testdata must contain a layer with the same name. An empty string means the default version of
+// Trainer.
 func trainerTools() string { return os.Getenv("TRAINYARD_E2E_TRAINER") }
 
 func (s *sandbox) runKubectl(stdin string, args ...string) (string, error) {

@@ -36,8 +36,7 @@ func useController(t *testing.T) *sandbox {
 	return s
 }
 
-// end stops the running controller. If no controller runs, the method end does
-// nothing.
+// end stops the running controller. If no controller runs, the method "end" does nothing.
 func (c *runningController) end() error {
 	if c.stop == nil {
 		return nil

@@ -139,9 +139,9 @@ func TestRanksSaveBeforeSuspension(t *testing.T) {
 	}
 }
 
-// waitingRanks is a program whose ranks end only after every rank has got SIGTERM. Without this wait, a rank could end
-// before the other pods of the job get the signal, and mpirun could then kill the ranks in these pods. When the job is
-// resumed, the program ends at once, so that the job completes.
+// waitingRanks is a program whose ranks wait until every rank has got SIGTERM, and then end. If a rank ended earlier,
+// mpirun could kill ranks in other pods before these ranks get SIGTERM. When the job is resumed, the program ends at
+// once, so that the job completes.
 const waitingRanks = `
 import json, os, signal, socket, sys, time
 from mpi4py import MPI

@@ -97,8 +97,9 @@ func (s *sandbox) withQuota(t *testing.T, hard corev1.ResourceList) (namespace s
 }
 
 // TestEdgeCaseGangSchedulingTimeout runs a TrainJob with a launcher and three other pods. Each of these three pods
-// needs the same port of its cluster node, and only two cluster nodes accept these pods, so one pod is never
-// scheduled. After the timeout in the runtime, the TrainJob must be suspended and keep its settings.
+// needs the same port of its cluster node, so a cluster node has room for only one of them. Only two cluster nodes
+// accept the pods, so the third pod is never scheduled. After the timeout in the runtime, the TrainJob must be
+// suspended and keep its settings.
 func TestEdgeCaseGangSchedulingTimeout(t *testing.T) {
 	t.Parallel()
 	s := useController(t)
@@ -252,8 +253,8 @@ func TestEdgeCaseSSHKeyGenerationFailure(t *testing.T) {
 	s := useController(t)
 	namespace := s.withQuota(t, corev1.ResourceList{corev1.ResourceSecrets: resource.MustParse("0")})
 	s.create(t, build.MakeTrainJob("keys", namespace).Runtime("openmpi").Nodes(2).Obj())
-	// Trainer applies the JobSet and the Secret in no fixed order, so pods that wait for the Secret may
-	// exist. The phase of the TrainJob depends on such pods, so the test checks only the message.
+	// Trainer applies the JobSet and the Secret in no fixed order. If Trainer applies the JobSet first, pods exist that
+	// wait for the Secret. These pods change the phase of the TrainJob, so the test checks only the message.
 	poll.Until(t, 2*time.Minute, func(ctx context.Context) error {
 		found := &trainer.TrainJob{}
 		if err := s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "keys"}, found); err != nil {

@@ -90,8 +90,8 @@ func TestRanksUseOnlyThePinnedPorts(t *testing.T) {
 	}
 }
 
-// enforcePolicies runs the program network-policies. This policy agent allows or drops each new connection of a
-// pod, as the network policies require.
+// enforcePolicies runs the policy agent, which is the program "network-policies". The agent allows or drops each new
+// connection of a pod, as the network policies require.
 func (s *sandbox) enforcePolicies(t *testing.T) {
 	t.Helper()
 	tools, err := upstream.Tools("")

@@ -111,11 +111,11 @@ func TestLargeMessagesPrintNoErrors(t *testing.T) {
 	}
 }
 
-// TestOpenMPI5StartsAllHosts starts ranks on five hosts. By default, a job of Open MPI 5 fails if it has more than 65
-// hosts: daemons on some hosts then start the daemons on other hosts, with incorrect arguments for SSH. With
-// PRTE_MCA_plm_ssh_no_tree_spawn=1, mpirun starts all daemons itself. For comparison, the test also runs a job with
-// PRTE_MCA_plm_ssh_no_tree_spawn=0, which must fail. The test reduces PRTE_MCA_routed_radix from 64 to 2, because five
-// hosts are then enough for this failure.
+// TestOpenMPI5StartsAllHosts starts ranks on five hosts. By default, if a job of Open MPI 5 has more than 65 hosts,
+// daemons on some hosts start the daemons on other hosts. The job then fails, because the daemons that start others
+// call SSH with incorrect arguments. With PRTE_MCA_plm_ssh_no_tree_spawn=1, mpirun starts all daemons itself. For
+// comparison, the test also runs a job with PRTE_MCA_plm_ssh_no_tree_spawn=0, which must fail. The test reduces
+// PRTE_MCA_routed_radix from 64 to 2. With this value, five hosts are enough for the failure.
 func TestOpenMPI5StartsAllHosts(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -134,8 +134,9 @@ func TestOpenMPI5StartsAllHosts(t *testing.T) {
 	}
 }
 
-// TestRanksNeedTheStopHook suspends a job of a runtime without the preStop hook, which normally sends SIGTERM to
-// the ranks. The ranks outside the launcher must get no signal, and the job must save no checkpoint.
+// TestRanksNeedTheStopHook suspends a job of a runtime from which the test removed the preStop hook. Normally, this
+// hook sends SIGTERM to the ranks. The ranks outside the launcher must get no signal, and the job must save no
+// checkpoint.
 func TestRanksNeedTheStopHook(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

@@ -22,11 +22,12 @@ import (
 //go:embed testdata/speed.py
 var speedProgram string
 
-// plainCommands contains, for each MPI implementation, two mpirun commands that do not use trainyard's settings. The first
-// command runs two ranks in one pod, and the second command runs ranks in two pods. The commands contain only the number of
-// ranks, options for hosts, and necessary settings. These settings let the ranks start and connect, keep MPI from binding
-// ranks to one core, and turn off CMA (reading the memory of another rank), which the seccomp profile forbids. The commands
-// for Horovod run Open MPI alone, because Horovod uses Open MPI and is not installed in the image.
+// plainCommands contains, for each MPI implementation, two mpirun commands that do not use trainyard's settings. The
+// first command runs two ranks in one pod, and the second command runs ranks in two pods. The commands contain only the
+// number of ranks, options for hosts, and necessary settings. With the necessary settings, the ranks can start and
+// connect, and MPI does not bind ranks to one core. For some implementations, the settings also turn off CMA, which
+// reads the memory of another rank, because the seccomp profile forbids CMA. The commands for Horovod run Open MPI
+// alone, because Horovod uses Open MPI and is not installed in the image.
 var plainCommands = map[string][2]string{
 	"openmpi": {
 		"mpirun --bind-to none --mca btl_vader_single_copy_mechanism none --host localhost:2 -np 2",
@@ -177,10 +178,10 @@ if world.rank == 0:
 // measurements, each TrainJob has two pods with one rank each, and the runtime has the setting "oversubscribe". If both
 // TrainJobs run at the same time, their four ranks share the two cores.
 //
-// measurePairs repeats each measurement with the second command in plainCommands, in pods of the same runtime.
-// Two jobs that run at the same time can slow each other down. If the slowdown is the same with the command in
-// plainCommands as with the settings of the runtime, the settings are not the cause of the slowdown. The control
-// plane can also slow down a job, because the control plane uses the same two cores.
+// measurePairs repeats each measurement with the second command in plainCommands, in pods of the same runtime. Two jobs
+// that run at the same time can slow each other down. If this slowdown is the same without the settings of the runtime,
+// the settings are not the cause. The control plane can also slow down a job, because the control plane uses the same
+// two cores.
 func (s *sandbox) measurePairs(b *testing.B, mpi string) []bench.MPIPair {
 	b.Helper()
 	var pairs []bench.MPIPair

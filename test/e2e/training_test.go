@@ -16,7 +16,7 @@ import (
 )
 
 // TestFourRanksTrainLikeOneProcess checks that a training with four ranks has the same results as a training with one
-// rank. The results are equal only if every step uses the gradients of all ranks (requirement SC-007).
+// rank. The results are equal only if every step uses the gradients of all ranks.
 func TestFourRanksTrainLikeOneProcess(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

@@ -32,8 +32,8 @@ func (s *sandbox) why(ctx context.Context, namespace, job string) (found jobs.Ex
 	return found, errors.Join(err, json.Unmarshal(out, &found))
 }
 
-// killItself returns a command with which each rank sends a signal to itself. The command runs Python, because
-// Kubernetes would replace the $$ of a shell script by $.
+// killItself returns a command with which each rank sends a signal to itself. The command runs Python instead of a
+// shell script. A shell script would need $$ for its own process id, and Kubernetes would replace $$ by $.
 func killItself(signal int) []string {
 	return []string{"mpirun", "python3", "-c", fmt.Sprintf("import os; os.kill(os.getpid(), %d)", signal)}
 }

@@ -77,8 +77,8 @@ var amountCases = []map[string]any{
 	{"quota.memory": "16Gi", "resources.memory": "8Gi"}, {"quota.memory": "16Gi", "resources.memory": "8193Mi"}, {"quota.memory": "17G", "resources.memory": "8Gi"},
 }
 
-// TestAmountsFitTogether compares each chart with a document that has the same values. Rendering the chart must fail
-// exactly if the document has a runtime that can never run within a quota.
+// TestAmountsFitTogether compares each chart with a document that has the same values. Rendering the chart must fail if
+// the document has a runtime that can never run within a quota, and must succeed otherwise.
 func TestAmountsFitTogether(t *testing.T) {
 	verdicts := map[bool]int{}
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {

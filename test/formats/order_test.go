@@ -49,8 +49,8 @@ func byWave(t *testing.T, objects []unstructured.Unstructured) {
 	slices.SortStableFunc(objects, func(a, b unstructured.Unstructured) int { return cmp.Compare(wave(a), wave(b)) })
 }
 
-// TestRightsComeLast checks for every format except Helm that all other objects are applied before the
-// RoleBindings and ClusterRoleBindings, which grant rights.
+// TestRightsComeLast checks that RoleBindings and ClusterRoleBindings, which grant rights, are applied after all other
+// objects. The test checks every format except Helm.
 func TestRightsComeLast(t *testing.T) {
 	for name, file := range findExamples(t) {
 		for environment, bundle := range generateBundles(t, read(t, file)) {

@@ -50,8 +50,9 @@ func BenchmarkTrainJobsFromGit(b *testing.B) {
 	}
 }
 
-// measure runs the workload w with the system s, and returns the measured values. At the end, measure deletes
-// the objects that tell the system to apply the repositories, and the objects that the system has created.
+// measure runs the workload w with the system s (trainyard-controller or Flux), and returns the measured values. At the
+// end, measure deletes the objects that the system has created. It also deletes the objects that tell the system to
+// apply the repositories.
 func (c *cluster) measure(t testing.TB, s system, w workload) result {
 	t.Helper()
 	progress("%s: creating %d repositories for %s", w.name, w.countRepositories(), s.name)

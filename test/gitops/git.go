@@ -16,7 +16,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// newPassword returns a random password without characters that URLs escape.
+// newPassword returns a random password of letters and digits, so that URLs can contain the password without escaping.
 func newPassword() string { return strings.ToLower(rand.Text()) }
 
 // startGitServer starts the Git server, unless it already runs.

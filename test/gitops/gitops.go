@@ -46,8 +46,8 @@ type GitOps struct {
 	password  string
 }
 
-// addresses are the addresses of the servers, as HOST:PORT. The addresses of the servers stay the same as long as the
-// sandbox exists, so that clones of the repository remain valid.
+// addresses are the addresses of the servers, as HOST:PORT. Up stores the addresses in the folder of the sandbox. Later
+// calls of Up use the same addresses, so that existing clones of the repository remain valid.
 type addresses struct {
 	Git     string `json:"git"`
 	Metrics string `json:"metrics"`
@@ -55,9 +55,9 @@ type addresses struct {
 	Hooks   string `json:"hooks"`
 }
 
-// Up adds the Git server, the objects and the controller to a running sandbox. If the Git server, the objects and
-// the controller already exist, Up applies the objects again. Up also starts the Git server if the Git server has
-// stopped, and restarts the controller with the current source code.
+// Up adds the Git server, the objects and the controller to a running sandbox. A second call of Up applies the objects
+// again, and restarts the controller with the current source code. It starts the Git server only if the Git server has
+// stopped.
 func (g *GitOps) Up(ctx context.Context) error {
 	if err := g.requireSandbox(); err != nil {
 		return err

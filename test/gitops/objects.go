@@ -75,10 +75,10 @@ func (g *GitOps) applyObjects(ctx context.Context) error {
 	return waitForQuotas(ctx, c)
 }
 
-// waitForQuotas waits until the status of the namespace's ResourceQuotas contains the usage of all limited
-// resources, including the number of TrainJobs. Before that, the API server refuses TrainJobs. In a new sandbox,
-// waitForQuotas takes up to half a minute, because kube-controller-manager looks for new kinds of objects only every
-// 30 s.
+// waitForQuotas waits until the status of each ResourceQuota in the tenant's namespace contains the usage of all
+// limited resources, including the number of TrainJobs. The API server refuses TrainJobs as long as this usage is
+// missing. In a new sandbox, waitForQuotas takes up to half a minute, because kube-controller-manager looks for new
+// kinds of objects only every 30 s.
 func waitForQuotas(ctx context.Context, c client.Client) error {
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, startTimeout, true, func(ctx context.Context) (bool, error) {
 		var quotas corev1.ResourceQuotaList

@@ -1,7 +1,7 @@
 package gitserver
 
-// TB contains the methods of testing.TB that New needs. New takes the interface TB, so programs that are not tests
-// can use this package without importing the package testing.
+// TB contains the methods of testing.TB that New needs. Programs that are not tests also use this package. Because New
+// takes a TB, this package does not import the package "testing" into these programs.
 type TB interface {
 	Helper()
 	Cleanup(f func())

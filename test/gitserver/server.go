@@ -117,8 +117,8 @@ func (s *Server) startHTTP(address string, handler http.Handler) error {
 	return nil
 }
 
-// count wraps a handler, and counts all HTTP requests. In addition, it counts the requests for a pack
-// separately. A pack is the file in which Git sends objects.
+// count wraps a handler, and counts all HTTP requests. It also counts how many of these requests ask for a pack, the
+// file in which Git sends objects.
 func (s *Server) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.requests.Add(1)
@@ -147,9 +147,8 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 // larger.
 const maxPush = 64 << 20
 
-// withLength sets the length of requests that lack the header Content-Length, because CGI programs need the
-// length. To find the length of a request, withLength reads the whole body. Git sends no Content-Length for a
-// push of more than 1 MiB.
+// withLength sets the length of requests that lack the header Content-Length, such as Git's pushes of more than 1 MiB.
+// CGI programs need the length. To find the length of a request, withLength reads the whole body.
 func withLength(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength < 0 {

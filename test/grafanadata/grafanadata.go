@@ -65,8 +65,8 @@ type Record struct {
 	Tests                                     map[string]Sample // the keys are descriptions
 }
 
-// Sample is a test case of a recording rule: input series in promtool's notation, the time of evaluation, and the expected
-// values. The key of an expected value contains the labels of its series.
+// Sample is a test case of a recording rule: input series in promtool's notation, the time of evaluation, and the
+// values that the rule must record. The keys of Want are the labels of the recorded series.
 type Sample struct {
 	Series map[string]string
 	At     string

@@ -55,8 +55,8 @@ func Files(t testing.TB) []string {
 // acmeDocument is the path of the document for which the cases in policies/testdata are written.
 const acmeDocument = "examples/acme/platform.yaml"
 
-// WithoutKueue is a layer for the example "acme". The layer removes Kueue and encrypts the network, because some
-// rules apply only to platforms without Kueue or with an encrypted network.
+// WithoutKueue is a layer for the example "acme". The layer removes Kueue, and declares that the network is encrypted.
+// Some rules apply only to platforms without Kueue, or only to platforms with an encrypted network.
 const WithoutKueue = `
 spec:
   target: {gang: none, kueue: null}

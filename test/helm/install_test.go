@@ -71,9 +71,9 @@ var (
 	policies   = schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy"}
 )
 
-// TestChartIsInstalled installs a release, upgrades it with other values, and upgrades it again without a change. After
-// the test uninstalls the release, the namespaces and the admission policy must still be in the cluster. At the end, the
-// test installs the release again.
+// TestChartIsInstalled installs a release, upgrades it with other values, and upgrades it again without a change. Then
+// the test uninstalls the release. The namespaces and the admission policy must stay in the cluster. A new installation
+// of the release must succeed although these objects exist.
 func TestChartIsInstalled(t *testing.T) {
 	dir := t.TempDir()
 	file, chart := filepath.Join(dir, "platform.yaml"), filepath.Join(dir, "chart")

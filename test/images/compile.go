@@ -17,8 +17,8 @@ type source struct {
 	variables string   // NAME=VALUE..., environment variables of the compilation
 }
 
-// horovodPackage is the package Horovod, compiled with MPI. The compilation leaves out Gloo, because Horovod
-// could otherwise use Gloo instead of MPI. Horovod's setup.py needs the Debian package python3-cffi.
+// horovodPackage is the package Horovod, compiled with MPI. The compilation leaves out the communication library Gloo,
+// because Horovod could otherwise use Gloo instead of MPI. Horovod's setup.py needs the Debian package python3-cffi.
 var horovodPackage = source{
 	name: "horovod==0.28.1",
 	packages: []string{

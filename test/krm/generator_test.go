@@ -24,9 +24,9 @@ spec:
   environments: {dev: {}, prod: {}}
 `
 
-// requireRun is a kustomize replacement that makes the build fail if the function trainyard-fn did not run. Only
-// trainyard-fn adds an object of the kind FunctionRun. The replacement copies a field of this object to the same
-// field, so the object does not change. Without the object, the replacement has no source and fails.
+// requireRun is a kustomize replacement that makes the build fail if the function trainyard-fn did not run. The source
+// of the replacement is an object of the kind FunctionRun, which only trainyard-fn adds. Without this object, the
+// replacement fails. With this object, the replacement copies a field of the object to itself, and so changes nothing.
 const requireRun = `replacements:
 - source: {kind: FunctionRun, name: acme, fieldPath: function}
   targets:

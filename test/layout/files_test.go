@@ -20,7 +20,7 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// A person can read a file with maxLines lines in one sitting.
+// maxLines is the maximum number of lines of a source file. A person can read a file of this length in one sitting.
 const maxLines = 400
 
 func TestFilesAreShort(t *testing.T) {
@@ -45,8 +45,8 @@ func cueFiles(t *testing.T) []string {
 	return files
 }
 
-// TestCUEIsEmbedded checks that the patterns in embed.go match all CUE files outside testdata, because the compiler
-// does not report a file that no pattern matches.
+// TestCUEIsEmbedded checks that the patterns in embed.go match all CUE files outside testdata. The compiler does not
+// report a CUE file that no pattern matches.
 func TestCUEIsEmbedded(t *testing.T) {
 	for _, file := range cueFiles(t) {
 		if strings.Contains(file, "/testdata/") {

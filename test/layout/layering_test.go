@@ -98,12 +98,11 @@ func (b ban) listViolations(all []pkg) []string {
 	return found
 }
 
-// bannedImports returns the imports of the package p that must not match the pattern "target". If the pattern
-// "target" is for packages of this repository, bannedImports returns all direct and indirect imports. If the
-// pattern is for packages of CUE, the result depends on p. For a command, bannedImports returns only the direct
-// imports, because commands may import CUE indirectly, through the generator. For all other packages, it returns
-// all direct and indirect imports. For all other patterns, bannedImports returns only the direct imports,
-// because this project cannot change the imports of other modules.
+// bannedImports returns the imports of the package p that must not match the pattern "target". If the pattern matches
+// packages of this repository, all direct and indirect imports count. If the pattern matches packages of CUE, all
+// direct and indirect imports count, unless p is a command. Commands may import CUE indirectly, through the generator,
+// so only their direct imports count. For all other patterns, only direct imports count, because this project cannot
+// change the imports of other modules.
 func (target pattern) bannedImports(from pattern, p pkg) []string {
 	isCommand := strings.HasPrefix(from.path, module+"/cmd")
 	if strings.HasPrefix(target.path, module) || strings.HasPrefix(target.path, "cuelang.org") && !isCommand {

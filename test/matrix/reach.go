@@ -12,8 +12,9 @@ import (
 )
 
 // CanConnect checks a TCP connection between two pods of a namespace. It returns an error if the network policies of
-// the namespace prevent the connection to the given port. CanConnect ignores peers with an IP block or a namespace
-// selector. An empty pod selector selects all pods. Source: the documentation of Kubernetes about network policies.
+// the namespace prevent the connection to the given port. In a policy, an empty pod selector selects all pods. A peer
+// with an IP block or a namespace selector counts as a peer that selects no pod. Source: the documentation of
+// Kubernetes about network policies.
 func CanConnect(policies []networkingv1.NetworkPolicy, from, to *corev1.Pod, port int32) error {
 	for _, side := range []struct {
 		direction networkingv1.PolicyType

@@ -19,8 +19,8 @@ func isUpload(r *http.Request) bool {
 	return r.Method == http.MethodPatch || r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/blobs/")
 }
 
-// respondSome wraps the handler of a registry: the handler "answer" responds to the requests for which the
-// function "some" returns true.
+// respondSome wraps the handler of a registry. If the function "some" returns true for a request, the handler "answer"
+// responds instead of the registry.
 func respondSome(some func(*http.Request) bool, answer http.HandlerFunc) func(http.Handler) http.Handler {
 	return func(inner http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -39,8 +39,8 @@ type world struct {
 	environment   []string     // additional environment variables of the program
 }
 
-// startRegistry starts a registry. The function "around", if it is not nil, wraps the handler of the registry, so
-// that tests can change requests and responses.
+// startRegistry starts a registry. If the function "around" is not nil, it wraps the handler of the registry. With this
+// function, tests can change requests and responses.
 func startRegistry(t *testing.T, program string, around func(http.Handler) http.Handler) *world {
 	t.Helper()
 	w := &world{program: program}
@@ -200,8 +200,8 @@ func TestOneEnvironmentHasTheTagOfTheCommandLine(t *testing.T) {
 	}
 }
 
-// TestDigestsAreTheSameEverywhere: a platform has the same digest with --dry-run, in registries and in folders,
-// for any time zone, language and number of processors.
+// TestDigestsAreTheSameEverywhere: the artifact of a platform has the same digest with --dry-run, in a registry and in
+// a folder. The time zone, the language and the number of processors do not change the digest.
 func TestDigestsAreTheSameEverywhere(t *testing.T) {
 	program := repo.Build(t)
 	surroundings := map[string][]string{

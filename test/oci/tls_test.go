@@ -64,7 +64,7 @@ func TestCertificates(t *testing.T) {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	useProxy(t, w, server)
-	expectFailure(t, w.publish(t, "oci://HOST/acme/platform", "--example", "minimal"), 1, "this machine does not trust the issuer of the registry's certificate: name a file with the issuer's certificate in SSL_CERT_FILE")
+	expectFailure(t, w.publish(t, "oci://HOST/acme/platform", "--example", "minimal"), 1, "this machine does not trust the issuer of the registry's certificate: set the environment variable SSL_CERT_FILE to a file with the issuer's certificate")
 
 	file := filepath.Join(t.TempDir(), "ca.crt")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})

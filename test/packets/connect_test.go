@@ -14,8 +14,8 @@ import (
 )
 
 // connectTimeout limits the time for opening a connection, and the time for the response. Usually, a connection takes
-// milliseconds. While the policy agent is busy, a packet can remain unanswered. The kernel resends the packet after 1
-// and 3 seconds, so a connection can then take a few seconds.
+// milliseconds. If the policy agent is busy, a packet can remain unanswered. The kernel resends such a packet after 1
+// and 3 seconds, so the connection takes a few seconds.
 const connectTimeout = 5 * time.Second
 
 // listenPorts lists the ports on which all hosts in testHosts listen: port 2222 for SSH, port 40000 as an

@@ -27,8 +27,8 @@ const (
 	nodeD     = "node of job d, team-legacy"
 	elsewhere = "elsewhere"
 
-	// otherInKubeSystem and otherInMLflow are hosts that differ from allowed destinations only in
-	// their labels.
+	// otherInKubeSystem and otherInMLflow are pods in the same namespaces as allowed destinations, but with other
+	// labels.
 	otherInKubeSystem = "kube-proxy"
 	otherInMLflow     = "database"
 )
@@ -156,8 +156,9 @@ func (w *testbed) apply(t *testing.T, policy *networkingv1.NetworkPolicy) {
 	}
 }
 
-// await tries a connection to port 2222 repeatedly, until its result is "want". The result changes when the agent
-// starts to enforce a new policy, or stops enforcing a deleted policy.
+// await tries a connection to port 2222 repeatedly. If "want" is true, await returns when a connection succeeds. If
+// "want" is false, await returns when a connection fails. The result changes when the agent starts to enforce a new
+// policy, or stops enforcing a deleted policy.
 func (w *testbed) await(t *testing.T, from, to string, want bool) {
 	t.Helper()
 	controlplane.Eventually(t, func(context.Context) error { return w.check(t, from, to, "2222/tcp", want) })

@@ -34,8 +34,8 @@ type mount struct {
 	ReadOnly bool
 }
 
-// machinePaths lists the paths that containers take from the machine instead of from an image. The machine is the one
-// that runs the tests. Containers lack a listed path if the machine lacks it.
+// machinePaths lists files and folders that containers take from the machine that runs the tests, and not from an
+// image. A path that is missing on the machine is also missing in the containers.
 var machinePaths = []string{
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/sys",
 	"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",

@@ -160,7 +160,8 @@ func (j *job) awaitReady(h *host) {
 	})
 }
 
-// startTimeout is long, because 99 containers take a while to start on a machine with two cores.
+// startTimeout is the maximum time for which awaitCondition waits. It is long, because 99 containers take a while to
+// start on a machine with two cores.
 const startTimeout = 2 * time.Minute
 
 func awaitCondition(t testing.TB, process *podrunner.Process, holds func() bool) {

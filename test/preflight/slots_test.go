@@ -11,8 +11,8 @@ import (
 )
 
 // TestPreflightCountsSlots runs jobs with one launcher and one node. On the node, preflight runs a command that prints
-// the number of available slots. For the launcher, preflight assumes that all slots are available. It cannot count
-// them, because it runs in an init container, whose limits can differ from those of the main container.
+// the number of available slots. For the launcher, preflight assumes that all slots are available. Preflight cannot
+// count the launcher's slots: it runs in an init container, and the main container can have other limits.
 func TestPreflightCountsSlots(t *testing.T) {
 	t.Parallel()
 	garbage := `printf 'a"b\\c\n\033[31m\t$(reboot) '; head -c 10000 /dev/zero | tr '\0' '"'`

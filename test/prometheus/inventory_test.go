@@ -108,9 +108,9 @@ func expectKnown(t *testing.T, o grafanadata.Grafana, expressions map[string]str
 	}
 }
 
-// TestControllerIsOptional checks that clusters without trainyard's controller get all rules and panels except those
-// that need the controller. A rule or panel needs the controller if it queries a metric of the controller, or the
-// result of a rule that needs the controller.
+// TestControllerIsOptional checks which rules and panels a cluster without trainyard's controller gets. A rule or panel
+// needs the controller if it queries a metric of the controller, or the result of a rule that needs the controller. The
+// cluster must get exactly the rules and panels that do not need the controller.
 func TestControllerIsOptional(t *testing.T) {
 	o := grafana(t)
 	alone := ruleExpressions(o.Alone())

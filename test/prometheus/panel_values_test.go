@@ -95,9 +95,9 @@ func hasValues(at, expression string, want map[string]float64) any {
 	return map[string]any{"expr": expression, "eval_time": at, "exp_samples": samples}
 }
 
-// TestTenantPanelsHaveTests requires a test case for every query of the dashboard "tenant". These queries
-// aggregate series, as the rule "cardinality" of test/dashboards requires. They therefore compute new values,
-// which need a test. A query that contains "or vector(0)" also needs a test case without series.
+// TestTenantPanelsHaveTests requires a test case for every query of the dashboard "tenant". The rule "cardinality" of
+// test/dashboards requires that these queries aggregate series. Each query therefore computes new values, which need a
+// test. A query that contains "or vector(0)" also needs a test case without series.
 func TestTenantPanelsHaveTests(t *testing.T) {
 	cases := readPanelCases(t)
 	for key, panel := range tenantPanels(t) {

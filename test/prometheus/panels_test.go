@@ -43,9 +43,9 @@ func TestPanelsQueryKnownMetrics(t *testing.T) {
 	expectKnown(t, grafana(t), panelQueries(t))
 }
 
-// waitingPanels maps each panel query about a waiting TrainJob to the name of this TrainJob. In all
-// other queries about one TrainJob, the test uses the running TrainJob bert, which has no queue
-// position and no unscheduled pods.
+// waitingPanels maps the panel queries that need a waiting TrainJob to the name of such a TrainJob. In all other
+// queries about one TrainJob, the test uses the TrainJob "bert". This TrainJob is running, so it has no queue position
+// and no unscheduled pods.
 var waitingPanels = map[string]string{"trainjob/now/queue/0": "resnet", "trainjob/pods/list/0": "llama"}
 
 // expectPanels compares the results of the panels' queries with the golden file testdata/panels.txt, which contains

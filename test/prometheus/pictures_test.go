@@ -131,8 +131,8 @@ func uses(d panels.Dashboard, text string) bool {
 }
 
 // TestPicturesBecomeOutOfDate removes the inputs of the pictures one by one, and checks that the hash of the inputs
-// changes each time. If the hash missed an input, TestPicturesAreCurrent would accept pictures that were drawn from an
-// earlier value of the input.
+// changes each time. TestPicturesAreCurrent uses this hash to find pictures that are out of date. If the hash did not
+// depend on an input, TestPicturesAreCurrent would not notice a change of this input.
 func TestPicturesBecomeOutOfDate(t *testing.T) {
 	d := readDrawing(t)
 	for i := range reflect.TypeFor[drawing]().NumField() {

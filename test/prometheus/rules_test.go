@@ -232,9 +232,10 @@ func (c *caseFiles) addNever(t *testing.T, name, what string, e grafanadata.Case
 	})
 }
 
-// addInhibited adds a test case in which the alert "other" inhibits the alert "name". The condition of the alert "name"
-// must hold, but the alert must not fire. No other alert may inhibit the alert "name", so all other alerts in
-// a.InhibitedBy must be inactive.
+// addInhibited adds a test case in which one alert inhibits another alert. The argument "name" is the name of the
+// inhibited alert, and "other" is the name of the inhibiting alert. The condition of the inhibited alert must hold, but
+// the alert must not fire. All other alerts in a.InhibitedBy must be inactive, so that only "other" can inhibit the
+// alert.
 func (c *caseFiles) addInhibited(t *testing.T, name string, a grafanadata.Alert, other string) {
 	t.Helper()
 	e := a.Tests.Inhibited[other]

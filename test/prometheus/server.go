@@ -93,9 +93,9 @@ func (s *Server) evaluateRules(ctx context.Context, groups []grafanadata.Group) 
 	if err := s.write("stage.json", map[string]any{"groups": groups}); err != nil {
 		return err
 	}
-	// Prometheus evaluates each rule group at a fixed second of the minute, and computes this second from the name
-	// of the rule file. The name of the rule file is constant, because another name would change the results of
-	// rules.
+	// Prometheus evaluates a rule group at a fixed second of the minute. Prometheus computes this second from the name
+	// of the group and the path of the rule file. The path is relative and always the same, because another path would
+	// change the results of rules.
 	return runPromtoolIn(s.dir, "tsdb", "create-blocks-from", "rules", "--quiet", "--url="+s.url, "--output-dir="+s.data(),
 		"--start="+Begin.Format(time.RFC3339), "--end="+End.Format(time.RFC3339), "stage.json")
 }

@@ -61,7 +61,7 @@ func formatSample(name string, sample Sample, t *testing.T) string {
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
 	}
-	// The value is rounded, because Prometheus adds floats in a varying order, so the last digits of a sum vary.
+	// Prometheus adds floats in a varying order, so the last digits of a sum vary. The value is therefore rounded.
 	return fmt.Sprintf("%s{%s} %.10g\n", name, strings.Join(words, ", "), value)
 }
 

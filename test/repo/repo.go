@@ -116,9 +116,9 @@ func Build(t testing.TB) string {
 	return program
 }
 
-// Compile builds a program from a folder in cmd/. Compile does not use `go build`, because `go build` links a program
-// each time, which takes seconds. `go run` links an unchanged program only once, because Go caches the linked
-// program. With the flag `-exec cp`, `go run` copies the program and does not run it.
+// Compile builds a program from a folder in cmd/. Compile calls `go run` with the flag `-exec cp`, which copies the
+// program and does not run it. `go run` links an unchanged program only once, because Go caches the linked program. `go
+// build` would link the program each time, which takes seconds.
 func Compile(command, program string) error {
 	root, err := Root()
 	if err != nil {

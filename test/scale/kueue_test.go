@@ -36,9 +36,9 @@ import (
 // at the same time.
 const hostCount = 3
 
-// TestJobsWaitForQuota checks how TrainJobs wait for quota in Kueue. For example, the queues "team" and "big"
-// must admit a TrainJob with the maximum number of nodes that `trainyard vet` reports, but no larger TrainJob.
-// The reported maximum takes into account that queues can borrow quota.
+// TestJobsWaitForQuota checks how TrainJobs wait for quota in Kueue. One of the checks uses the maximum number of nodes
+// that `trainyard vet` reports for each queue. This number includes nodes for which the queue can borrow quota. The
+// queues "team" and "big" must admit a TrainJob with this number of nodes, but no larger TrainJob.
 func TestJobsWaitForQuota(t *testing.T) {
 	if os.Getenv("TRAINYARD_KUEUE") == "" {
 		t.Skip("needs Kueue and a cluster of simulated nodes: run `make kueue`")
@@ -198,8 +198,8 @@ func (s *sandbox) expectTimeout(t *testing.T) {
 }
 
 // expectNoRefusal submits a job whose requests use up the quota of its queue and the ResourceQuota of its namespace.
-// Kubernetes must create all pods of the job, although the limits of the pods exceed the requests. The test also submits
-// a second job, which must wait in Kueue without pods.
+// The job's limits are larger than its requests, but the ResourceQuota sets no maximum for limits. Kubernetes must
+// therefore create all pods of the job. The test also submits a second job, which must wait in Kueue without pods.
 func (s *sandbox) expectNoRefusal(t *testing.T) {
 	first, second := queued("first", "openmpi", "default", hostCount, "1h"), queued("second", "openmpi", "default", hostCount, "1s")
 	for _, job := range []*trainer.TrainJob{first, second} {

@@ -106,9 +106,10 @@ func (e exampleCluster) generateObjects(t *testing.T, example string) map[string
 	return sets
 }
 
-// exemptControllers is a layer that exempts the test cluster's controllers from the admission rules. The example acme is
-// for OpenShift. For this example, trainyard exempts the ServiceAccounts that Trainer's and Kueue's controllers have on
-// OpenShift. In the test cluster, these controllers have other ServiceAccounts.
+// exemptControllers is a layer that exempts Trainer's and Kueue's controllers in the test cluster from the admission
+// rules. The layer lists the ServiceAccounts of these controllers. The example acme needs this layer, because acme is
+// for OpenShift. Without the layer, trainyard would exempt only the ServiceAccounts that the controllers have on
+// OpenShift.
 const exemptControllers = `
 spec:
   admission:
@@ -130,8 +131,8 @@ func (e exampleCluster) apply(t *testing.T, objs []client.Object) {
 	}
 	for _, obj := range objs {
 		if namespace := obj.GetNamespace(); namespace != "" {
-			// The namespace gets the label that Red Hat's build of Kueue requires. On OpenShift, the
-			// admission policy refuses all TrainJobs in a namespace without this label.
+			// Red Hat's build of Kueue ignores namespaces without the label kueue.openshift.io/managed. The example
+			// acme is for OpenShift, so its admission rules refuse all TrainJobs in a namespace without this label.
 			managed := map[string]string{"kueue.openshift.io/managed": "true"}
 			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: managed}}
 			if err := e.client.Create(t.Context(), ns); client.IgnoreAlreadyExists(err) != nil {
@@ -281,8 +282,9 @@ func (e exampleCluster) checkRunning(ctx context.Context, job client.Object) err
 	return e.canConnect(ctx, &launcher[0], &nodes[0])
 }
 
-// checkMachines returns an error if a TrainJob that requests no devices runs on cluster nodes with GPUs. If the ClusterQueue
-// has no flavor "cpu" for cluster nodes without GPUs, checkMachines accepts all cluster nodes.
+// checkMachines returns an error if a TrainJob that requests no devices runs on cluster nodes with GPUs. The flavor
+// "cpu" is for cluster nodes without GPUs. If the ClusterQueue does not have this flavor, checkMachines accepts all
+// cluster nodes.
 func (e exampleCluster) checkMachines(ctx context.Context, job client.Object) error {
 	var pods corev1.PodList
 	if err := e.client.List(ctx, &pods, ofJob(job)...); err != nil {

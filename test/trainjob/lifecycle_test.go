@@ -45,8 +45,8 @@ func TestTrainJobSucceeds(t *testing.T) {
 	w.expectReasons("train", "JobSubmitted", "GangSchedulingStarted", "PodsReady", "TrainingStarted", "TrainingComplete")
 }
 
-// TestTrainJobFails: there is no kubelet, so the controller cannot read the log, and must recognize the failure in the
-// termination message.
+// TestTrainJobFails: the controller must recognize the failure in the termination message of the launcher's container.
+// It cannot read the container's log, because no kubelet runs in this test.
 func TestTrainJobFails(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("train")

@@ -14,7 +14,8 @@ import (
 )
 
 // TestPrometheusScrapesTheController lets a real Prometheus scrape the controller and evaluate the generated rules. The
-// results of the recording rules, and a pending alert, must describe one waiting, one running and one failed TrainJob.
+// test creates one waiting, one running and one failed TrainJob. The results of the recording rules must describe these
+// TrainJobs, and an alert about the waiting TrainJob must be pending.
 func TestPrometheusScrapesTheController(t *testing.T) {
 	g, err := grafanadata.Read("runbooks")
 	if err != nil {

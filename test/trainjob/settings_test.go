@@ -80,7 +80,8 @@ func TestTimeToLive(t *testing.T) {
 	}
 }
 
-// isolate creates the NetworkPolicy that isolates the TrainJobs of a tenant from each other.
+// isolate creates a NetworkPolicy that denies all connections of pods in the namespace. The label of this policy makes
+// the controller create a NetworkPolicy for each TrainJob.
 func (w *world) isolate() {
 	w.Helper()
 	deny := &networkingv1.NetworkPolicy{

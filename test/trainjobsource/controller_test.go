@@ -198,8 +198,8 @@ func TestLinearHistoryAfterAProblem(t *testing.T) {
 	l.wait("False", v1alpha1.ReasonVerificationFailed)
 }
 
-// TestDeniedJobDoesNotStopOthers: the status must describe the running job, the denied job and the file with a
-// mistake.
+// TestDeniedJobDoesNotStopOthers commits a good job, a job that an admission rule denies, and a file with a mistake in
+// its YAML. The good job must run, and the status must describe both jobs and the file.
 func TestDeniedJobDoesNotStopOthers(t *testing.T) {
 	l := newLive(t)
 	l.push("big", "numNodes: 100000")

@@ -150,9 +150,9 @@ func (l *live) watchCreations(nodes int) <-chan struct{} {
 }
 
 // waitForMoment returns at the moment at which the test must kill the program. If no TrainJob was created since the
-// last call, waitForMoment waits for the creation of the next TrainJob, but at most one second. Otherwise, it waits for
-// a random time. Because of the random times, the program is also killed while it starts, and while it confirms created
-// TrainJobs in the record.
+// last call, waitForMoment returns when the next TrainJob is created, but after one second at the latest. If TrainJobs
+// were created, waitForMoment returns after a random time. Because of the random times, the test also kills the program
+// while it starts, and while it confirms created TrainJobs in the record.
 func waitForMoment(random *rand.Rand, created <-chan struct{}) {
 	if len(created) == 0 {
 		select {

@@ -53,8 +53,8 @@ func TestCrashAfterEveryWrite(t *testing.T) {
 	}
 }
 
-// replay replays the history. It lets the controller crash after the given number of writes, or never if the number
-// is 0. replay returns the final runs and the number of writes since the last start of the controller.
+// replay replays the history. If the argument "crashAfter" is not 0, the controller crashes after this number of
+// writes. replay returns the final runs and the number of writes since the last start of the controller.
 func (w *world) replay(crashAfter int64) (runs []string, writes int64) {
 	w.t.Helper()
 	w.restart(crashAfter)

@@ -10,8 +10,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestAPICodeIsGenerated checks that the generated DeepCopy methods and CRDs are up to date. If
-// TRAINYARD_UPDATE=1 is set, the test writes new versions of them instead.
+// TestAPICodeIsGenerated checks that the generated DeepCopy methods and CRDs are up to date. If TRAINYARD_UPDATE=1 is
+// set, the test does not compare the generated files, but writes them to the repository.
 func TestAPICodeIsGenerated(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(repo.Tool(t, "controller-gen"), "object", "crd", "paths=./api/v1alpha1",

@@ -43,8 +43,8 @@ type live struct {
 	timeout time.Duration // how long the method eventually waits; liveTimeout if it is 0
 }
 
-// newLive prepares a test with an API server and a Git server. newLive does not start the controller and does
-// not create the TrainJobSource. The methods "run" and "create" do this.
+// newLive prepares a test with an API server and a Git server. A test can then start the controller with the method
+// "run", and create the TrainJobSource with the method "create".
 func newLive(t *testing.T, opts ...controlplane.Option) *live {
 	t.Helper()
 	startWithCRD(t, opts...)
@@ -199,9 +199,9 @@ func (l *live) change(patch string) {
 	}
 }
 
-// liveTimeout is the time limit for each wait for the controller. In the test that restarts the cluster, the limit is
-// restartTimeout. This limit is longer, because after an outage, the API server needs time to start, and the controller's
-// clients wait up to 30 s before they try again.
+// liveTimeout is the time limit for each wait for the controller. restartTimeout is the longer limit in the test that
+// restarts the cluster. After an outage, the API server needs time to start, and the controller's clients wait up to 30
+// s before they try again.
 const (
 	liveTimeout    = time.Minute
 	restartTimeout = 3 * time.Minute
@@ -222,8 +222,8 @@ func (l *live) eventually(check func(*v1alpha1.TrainJobSource) error) {
 	})
 }
 
-// wait waits until the condition Ready has the given status and reason. The condition must describe
-// the current spec, not an earlier one.
+// wait waits until the condition Ready has the given status and reason. The field observedGeneration of the condition
+// must equal the current generation of the TrainJobSource.
 func (l *live) wait(status metav1.ConditionStatus, reason string) {
 	l.t.Helper()
 	l.eventually(func(s *v1alpha1.TrainJobSource) error {

@@ -87,8 +87,8 @@ func TestSettledSourceCausesNoRequests(t *testing.T) {
 	l.waitRuns("retry", "bert/1 nodes=2", "bert/2 nodes=2")
 }
 
-// TestUnreadableFolderHasNoOldProblems checks that the status no longer lists mistakes in files of an earlier commit if
-// the newest commit makes the folder unreadable.
+// TestUnreadableFolderHasNoOldProblems commits a file with a mistake, and then a kustomization.yaml that makes the
+// whole folder unreadable. After the second commit, the status must no longer list the mistake.
 func TestUnreadableFolderHasNoOldProblems(t *testing.T) {
 	l := newLive(t)
 	l.push("big", "numNodes: 100000")

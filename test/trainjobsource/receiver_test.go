@@ -14,8 +14,9 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/receiver"
 )
 
-// newReceiver returns a function that sends requests to a new receiver. Like GitLab, the function puts a token
-// into the request. The token is the secret itself, not a signature.
+// newReceiver creates a receiver of webhook requests, and returns a function that sends requests to this receiver. The
+// function puts the argument "token" into the header X-Gitlab-Token, as GitLab does. The token is the secret itself,
+// not a signature.
 func newReceiver(l *live) func(method, path, token string, body io.Reader) *httptest.ResponseRecorder {
 	r := &receiver.Receiver{Client: l.cp.Client(), Secrets: l.cp.Client()}
 	return func(method, path, token string, body io.Reader) *httptest.ResponseRecorder {

@@ -92,7 +92,8 @@ func TestDeletedRunsStayDeleted(t *testing.T) {
 	w.expect("restart", plan.Ended)
 }
 
-// TestRunDeletedAtOnceStaysDeleted deletes a TrainJob right after the round that created it, and restarts the controller.
+// TestRunDeletedAtOnceStaysDeleted deletes a TrainJob right after the round that created it, and restarts the
+// controller. The controller must not create the TrainJob again.
 func TestRunDeletedAtOnceStaysDeleted(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2")
@@ -107,10 +108,10 @@ func TestRunDeletedAtOnceStaysDeleted(t *testing.T) {
 	w.expect("deleted at once", plan.Ended)
 }
 
-// TestRetriesInGitAndInTheCluster checks a job with a retry annotation in Git. In the cluster, a user also sets a
-// retry annotation for the job. The annotation in the cluster must start a new run. A new run must not start when
-// a user removes this annotation, or sets it again with the same text. It must also not start when the annotation
-// in Git is removed.
+// TestRetriesInGitAndInTheCluster checks a job with two retry annotations: one in the job's file in Git, and one that a
+// user sets on the TrainJobSource in the cluster. The user's annotation must start a new run. No new run may start when
+// the user removes this annotation, or sets it again with the same text. No new run may start when the annotation in
+// Git is removed.
 func TestRetriesInGitAndInTheCluster(t *testing.T) {
 	w := newWorld(t, queue)
 	inGit := ", annotations: {trainyard.dev/retry: g}"
@@ -180,9 +181,9 @@ func TestLabelsArePatched(t *testing.T) {
 }
 
 // TestLabelsDoNotResume checks that a TrainJob suspended by Kueue stays suspended when a label changes in Git. Kueue's
-// webhook suspends a TrainJob while the controller creates it. The API server records the controller as the owner of the
-// field "suspend", although Kueue's webhook sets the field. The controller's next apply could therefore remove the field,
-// and so resume the TrainJob.
+// webhook sets the field "suspend" while the controller creates the TrainJob. The API server therefore records the
+// controller as the owner of this field. If a later apply of the controller did not contain the field, the API server
+// would remove the field, and so resume the TrainJob.
 func TestLabelsDoNotResume(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2", ", labels: {team: a}")
@@ -216,9 +217,9 @@ func TestTakenName(t *testing.T) {
 
 }
 
-// TestJobInTwoSources: if two TrainJobSources contain a job with the same name, only the first TrainJobSource runs it.
-// The second TrainJobSource can run the job when two conditions are met: the first TrainJobSource no longer contains
-// the job, and the last run that the first TrainJobSource started has ended.
+// TestJobInTwoSources: if two TrainJobSources contain a job with the same name, only the first TrainJobSource runs the
+// job. The second TrainJobSource can run the job after the first TrainJobSource has removed the job. The last run of
+// the first TrainJobSource must also have ended.
 func TestJobInTwoSources(t *testing.T) {
 	w := newWorld(t, queue)
 	in := func(source string) { w.source.Name = source }
@@ -360,8 +361,8 @@ func TestRunDeletedDuringARound(t *testing.T) {
 	w.expect("the next round", plan.Ended)
 }
 
-// TestUnreadableFilesStopNothing: the runs of a job must stay if the job's file cannot be read, even with the
-// policy Always, which deletes the runs of removed jobs.
+// TestUnreadableFilesStopNothing: if the file of a job cannot be read, the runs of the job must stay. The policy Always
+// deletes the runs of removed jobs, but must not delete these runs.
 func TestUnreadableFilesStopNothing(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Queue, Prune: plan.Always})
 	w.commit("bert", "numNodes: 2")

@@ -103,8 +103,8 @@ func TestBadGitServers(t *testing.T) {
 	}
 }
 
-// TestHangingServersDoNotDelayOtherTenants creates many TrainJobSources of one tenant. Their Git server hangs. These
-// TrainJobSources must not occupy all workers of the controller.
+// TestHangingServersDoNotDelayOtherTenants creates many TrainJobSources of one tenant, with a Git server that hangs.
+// The controller must still have a free worker for the TrainJobSource of another tenant.
 func TestHangingServersDoNotDelayOtherTenants(t *testing.T) {
 	l := newLive(t)
 	l.push("bert", "numNodes: 2")

@@ -132,10 +132,10 @@ func TestOtherAccounts(t *testing.T) {
 	}
 }
 
-// TestImitatedLabels checks two TrainJobs that imitate runs of the TrainJobSource "two". The first TrainJob is a job
-// of the TrainJobSource "one". In Git, it has labels and annotations like the runs of "two", but the controller must
-// set the labels of "one". The second TrainJob is a user's copy of a run of "two", with the same labels and
-// annotations. When the controller deletes the runs of "two", these two TrainJobs must stay.
+// TestImitatedLabels checks two TrainJobs that imitate runs of the TrainJobSource "two". The first TrainJob, "bert", is
+// a job of the TrainJobSource "one". Its file in Git has labels and annotations like the runs of "two", but the
+// controller must set the labels of "one". The second TrainJob, "copy", is a user's copy of a run of "two", with the
+// same labels and annotations. The TrainJobs "bert" and "copy" must stay when the controller deletes the runs of "two".
 func TestImitatedLabels(t *testing.T) {
 	l := newLive(t)
 	l.pushFiles(map[string]string{

@@ -6,9 +6,9 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// TestTimeToLiveIsAnAnnotation checks that the time to live of ended TrainJobs never becomes a field of the JobSet.
-// With such a field, the JobSet would be deleted after the time to live. Up to Trainer 2.3, a failed TrainJob runs
-// again when its JobSet is deleted.
+// TestTimeToLiveIsAnAnnotation checks that a runtime has the time to live of ended TrainJobs only in an annotation.
+// With the field ttlSecondsAfterFinished, the JobSet would be deleted after the time to live. Up to Trainer 2.3, a
+// failed TrainJob runs again when its JobSet is deleted.
 func TestTimeToLiveIsAnAnnotation(t *testing.T) {
 	for settings, want := range map[string]string{
 		"": "", "ttlAfterFinished: 12h": "43200", "ttlAfterFinished: 30d": "2592000",

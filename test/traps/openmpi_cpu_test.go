@@ -83,8 +83,8 @@ func roleJobs(t *testing.T, ctr trainer.ClusterTrainingRuntime) map[string]jobse
 	return map[string]jobset.ReplicatedJob{"launcher": replicatedJob(t, ctr, "launcher"), "node": replicatedJob(t, ctr, "node")}
 }
 
-// TestNumNodesDoesNotMultiplyLaunchers: the field mlPolicy.numNodes must be 1, because Trainer copies it to the
-// parallelism of the launcher's Job. If numNodes were larger than 1, several launchers would start.
+// TestNumNodesDoesNotMultiplyLaunchers: the field mlPolicy.numNodes must be 1. Trainer copies the value of this field
+// to the parallelism of the launcher's Job, so a larger value would start several launchers.
 func TestNumNodesDoesNotMultiplyLaunchers(t *testing.T) {
 	cases := map[string]struct {
 		settings string
@@ -129,9 +129,9 @@ func TestMPIPolicyIsExplicit(t *testing.T) {
 	}
 }
 
-// TestLauncherIsFoundByTrainer: Trainer's MPI plugin looks for the jobs "launcher" and "node", and for a container "node"
-// in each of these jobs. Trainer gives the command of a TrainJob to the job whose label trainjob-ancestor-step has the
-// value "trainer". Of the two jobs, only the launcher may have this label.
+// TestLauncherIsFoundByTrainer: Trainer's MPI plugin looks for the jobs "launcher" and "node", and for a container
+// "node" in each of these jobs. Trainer gives the command of a TrainJob to the job whose label trainjob-ancestor-step
+// has the value "trainer". The job "launcher" must have this label, and the job "node" must not have it.
 func TestLauncherIsFoundByTrainer(t *testing.T) {
 	ctr := generateRuntime(t, "", "")
 	for name, j := range roleJobs(t, ctr) {
@@ -154,8 +154,8 @@ func TestLauncherIsFoundByTrainer(t *testing.T) {
 	}
 }
 
-// TestLauncherEndsTheJob: if the success policy did not name the launcher, the JobSet would never complete,
-// because sshd on the nodes never exits.
+// TestLauncherEndsTheJob: the success policy must name only the launcher. Otherwise, the JobSet would also wait for the
+// nodes, and would never complete, because sshd on the nodes never exits.
 func TestLauncherEndsTheJob(t *testing.T) {
 	got := generateRuntime(t, "", "").Spec.Template.Spec.SuccessPolicy
 	want := &jobset.SuccessPolicy{Operator: jobset.OperatorAll, TargetReplicatedJobs: []string{"launcher"}}
@@ -176,8 +176,8 @@ func TestHostsAreFoundByName(t *testing.T) {
 	}
 }
 
-// TestFailureIsNotRetriedInPlace: with the default policies, Kubernetes would restart a failed mpirun up to six
-// times.
+// TestFailureIsNotRetriedInPlace: backoffLimit must be 0, and restartPolicy must be Never. With the default
+// backoffLimit, Kubernetes would restart a failed mpirun up to six times.
 func TestFailureIsNotRetriedInPlace(t *testing.T) {
 	for name, j := range roleJobs(t, generateRuntime(t, "", "")) {
 		if limit := j.Template.Spec.BackoffLimit; limit == nil || *limit != 0 {

@@ -26,8 +26,8 @@ func TestLabelsReachPods(t *testing.T) {
 }
 
 // TestIstioInjectsNoSidecar: with Istio's sidecar in a pod, SSH fails, and the JobSet never completes. Pods must
-// therefore have the annotation sidecar.istio.io/inject with the value "false" for older versions of Istio, and
-// a label with the same key and value for newer versions.
+// therefore have an annotation and a label with the key sidecar.istio.io/inject and the value "false". Older versions
+// of Istio read the annotation, and newer versions read the label.
 func TestIstioInjectsNoSidecar(t *testing.T) {
 	for name, j := range roleJobs(t, generateRuntime(t, "", "")) {
 		const key = "sidecar.istio.io/inject"
@@ -110,9 +110,9 @@ func TestContainersAreRestricted(t *testing.T) {
 	}
 }
 
-// TestEnvironmentReachesBothRoles: a runtime must set its variables in the launcher and in the nodes. It cannot
-// leave this to Trainer. Trainer always gives the variables of a TrainJob to the launcher, but gives them to
-// the nodes only if runLauncherAsNode is true.
+// TestEnvironmentReachesBothRoles: a runtime must set its variables both in the launcher and in the nodes. The runtime
+// cannot rely on Trainer for the nodes. Trainer gives the variables of a TrainJob to the nodes only if
+// runLauncherAsNode is true, but always to the launcher.
 func TestEnvironmentReachesBothRoles(t *testing.T) {
 	for role, j := range roleJobs(t, generateRuntime(t, "", `env: {NCCL_DEBUG: INFO, HOME: /workspace}`)) {
 		got := map[string]string{}
@@ -221,8 +221,9 @@ func TestPreflightSettings(t *testing.T) {
 	}
 }
 
-// TestServiceVariablesAreDisabled: service links must be disabled, because sshd accepts at most 128 forwarded
-// variables. In a namespace with many Services, service links would add more than 128 variables.
+// TestServiceVariablesAreDisabled: service links must be disabled. With service links, Kubernetes adds variables to a
+// pod for each Service of the namespace. In a namespace with many Services, a pod would get more than 128 variables,
+// but sshd accepts at most 128 forwarded variables.
 func TestServiceVariablesAreDisabled(t *testing.T) {
 	for role, j := range roleJobs(t, generateRuntime(t, "", "")) {
 		spec := pod(j).Spec

@@ -58,9 +58,10 @@ func TestGangHasItsScheduler(t *testing.T) {
 }
 
 // TestRolesDoNotWaitForEachOther: the launcher and the nodes wait for initializers, but not for each other. A gang
-// scheduler starts the pods of the launcher and the nodes only after all of these pods exist. If one job waited for
-// the other with dependsOn, or if the start were ordered, a deadlock would occur. If the launcher waited for the
-// nodes, its preflight check could not report a node that never becomes ready.
+// scheduler starts no pod of the launcher and the nodes before all of these pods exist. If JobSet created the pods of
+// one job only after the other job has started, a deadlock would occur. The two jobs must therefore not depend on each
+// other with dependsOn, and must have no startup order. If the launcher waited for the nodes, its preflight check could
+// not report a node that never becomes ready.
 func TestRolesDoNotWaitForEachOther(t *testing.T) {
 	for _, target := range []string{"", "gang: none", "gang: kueue", "gang: coscheduling", "gang: volcano"} {
 		spec := generateRuntime(t, target, "").Spec.Template.Spec
@@ -159,8 +160,9 @@ func TestLauncherCanHaveItsOwnResources(t *testing.T) {
 	}
 }
 
-// expectResources also checks that init containers have the CPU and memory of the main container. If an init
-// container requested more than the main container, the resource request of the whole pod would increase.
+// expectResources checks the resources of the main container of a job. It also checks that each init container has the
+// same CPU and memory as the main container. If an init container requested more than the main container, the resource
+// request of the whole pod would increase.
 func expectResources(t *testing.T, j jobset.ReplicatedJob, want map[corev1.ResourceName]string) {
 	t.Helper()
 	text := func(list corev1.ResourceList) map[corev1.ResourceName]string {

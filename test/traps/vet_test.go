@@ -16,8 +16,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// launcherNode is a path that some notes contain. The other constants are notes that the function
-// Vet reports for runtimes that Kubeflow Trainer ships.
+// launcherNode is the path of the container "node" of the launcher. The other constants are notes that the function Vet
+// reports for runtimes that Kubeflow Trainer ships, and some of these notes contain launcherNode.
 const (
 	noFramework   = `missing-framework-label at metadata.labels."trainer.kubeflow.org/framework"`
 	launcherNode  = "spec.template.spec.replicatedJobs.launcher.template.spec.template.spec.containers.node"

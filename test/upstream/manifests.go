@@ -44,8 +44,8 @@ func (t Toolbox) Manifests(m Manager) (Manifests, error) {
 	return read, nil
 }
 
-// add decodes one document of a YAML stream. If the document contains a CRD or a webhook configuration, add
-// appends it to the list for its kind. The method add ignores all other kinds.
+// add decodes one document of a YAML stream. The method add appends a CRD or a webhook configuration to the list for
+// its kind, and ignores all other kinds.
 func (m *Manifests) add(document []byte) error {
 	var meta metav1.TypeMeta
 	if err := yaml.Unmarshal(document, &meta); err != nil {

@@ -42,8 +42,8 @@ func run(ctx context.Context, kubeconfig string, queue int) error {
 		return err
 	}
 	all := informers.NewSharedInformerFactory(client, 0)
-	// The configuration must not set NRIdisabled: with this setting, the engine fails with a nil pointer. NRI is the
-	// plugin interface of container runtimes. If no container runtime offers NRI, the engine uses only the API server.
+	// NRI is the plugin interface of container runtimes. If no container runtime offers NRI, the engine uses only the
+	// API server. The configuration must not set NRIdisabled, because the engine would then fail with a nil pointer.
 	engine, err := networkpolicy.NewController(client,
 		all.Networking().V1().NetworkPolicies(), all.Core().V1().Namespaces(), all.Core().V1().Pods(),
 		nil, nil, nil, nil, networkpolicy.Config{QueueID: queue, NodeName: "none"})

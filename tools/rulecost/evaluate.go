@@ -42,9 +42,9 @@ func (in input) open() (*tsdb.DB, error) {
 	return db, nil
 }
 
-// prepare evaluates each recording rule once, and writes blocks that repeat each result over the whole time range
-// that other rules read. The other rules therefore find values for the whole range, as in a Prometheus that has run
-// for a while.
+// prepare gives the recording rules a history, as in a Prometheus that has run for a while. prepare evaluates each
+// recording rule only once. The blocks that it writes contain copies of each result for the whole time range that other
+// rules read.
 func (in input) prepare(ctx context.Context, windows map[string]time.Duration) error {
 	left := map[string]string{} // the expressions of the recording rules that have no results yet, by name
 	for _, g := range in.Groups {
@@ -74,7 +74,7 @@ func (in input) prepare(ctx context.Context, windows map[string]time.Duration) e
 	return nil
 }
 
-// writeRecorded evaluates the named recording rules once, and writes a block that repeats each result over the whole
+// writeRecorded evaluates the named recording rules once. It writes a block with copies of each result for the whole
 // time range that other rules read.
 func (in input) writeRecorded(ctx context.Context, names []string, expressions map[string]string, windows map[string]time.Duration) error {
 	db, err := in.open()

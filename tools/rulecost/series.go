@@ -41,8 +41,9 @@ func (in input) lookBackByMetric() (map[string]time.Duration, error) {
 	return all, nil
 }
 
-// lookBack returns the sum of the ranges and offsets of the expressions that enclose a selector. Because
-// of these expressions, the selector reads older samples. The selector's own offset is not included.
+// lookBack returns the sum of the ranges and offsets of the expressions that enclose a selector. For example, in
+// rate(x[5m]), the range [5m] encloses the selector x, so the selector reads samples of the last five minutes. The
+// result does not include the selector's own offset, which the caller adds.
 func lookBack(above []parser.Node) (back time.Duration) {
 	for _, node := range above {
 		switch a := node.(type) {
@@ -55,9 +56,8 @@ func lookBack(above []parser.Node) (back time.Duration) {
 	return back
 }
 
-// writeSeries writes the series into a block, and returns the number of series. writeSeries does not use
-// Prometheus' head, the part of the storage with the latest samples, because the head needs more memory
-// for each series than a block.
+// writeSeries writes the series into a block, and returns the number of series. writeSeries does not use Prometheus'
+// head, the part of the storage with the latest samples. The head needs more memory for each series than a block.
 func (in input) writeSeries(ctx context.Context, windows map[string]time.Duration) (int, error) {
 	var all []series
 	for _, part := range []struct {
@@ -104,9 +104,9 @@ func multiply(line string, tenants, jobs int, windows map[string]time.Duration) 
 	return all, nil
 }
 
-// extend returns the requested number of values. If more values are given, extend returns the last
-// values. If fewer values are given, extend inserts copies of the first value before them. If only one
-// value is given, extend inserts zeros instead of copies.
+// extend returns the requested number of values. If more values are given, extend returns the last values. If fewer
+// values are given, extend adds copies of the first value at the beginning. If only one value is given, extend adds
+// zeros at the beginning instead.
 func extend(values []parser.SequenceValue, number int) []float64 {
 	all := make([]float64, number)
 	for i := range all {

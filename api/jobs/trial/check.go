@@ -77,7 +77,7 @@ func listChecks(runtime jobs.Runtime) []check {
 	}
 	add("placed", "all pods are created and scheduled", checkPlaced)
 	add("keys", "SSH keys, hostfile and volumes are mounted", checkMounted)
-	add("image", "the image is on every cluster node", checkImage)
+	add("image", "the image is on the cluster node of every pod", checkImage)
 	add("user", "containers start with the pod's user", checkUser)
 	add("sshd", "sshd listens on every node", checkSSHD)
 	if runtime.HasPreflight() {
@@ -87,7 +87,7 @@ func listChecks(runtime jobs.Runtime) []check {
 	}
 	add("mpirun", "mpirun starts", checkMpirun)
 	add("ranks", "ranks start on every host", checkRanks)
-	add("environment", "the job's environment reaches every rank", checkEnvironment)
+	add("environment", "environment variables of the TrainJob reach every rank", checkEnvironment)
 	add("complete", "the TrainJob is Complete", checkComplete)
 	for i := range all {
 		all[i].needsLog = all[i].Name == "ranks" || all[i].Name == "environment"

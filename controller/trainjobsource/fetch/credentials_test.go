@@ -38,8 +38,8 @@ func TestCredentials(t *testing.T) {
 		sends      bool
 	}{
 		"no Secret":             {s.HTTPS(r.Name), "", nil, "the server's certificate is signed by an unknown authority: put the certificate of the authority into ca.crt of the Secret", false},
-		"no password":           {s.HTTP(r.Name), "", nil, "the server requires credentials (status 401): set spec.secretRef", true},
-		"only a webhook":        {s.HTTP(r.Name), "", values("webhook", canary), "the server requires credentials (status 401): set spec.secretRef", true},
+		"no password":           {s.HTTP(r.Name), "", nil, "the server requires credentials (status 401): set spec.secretRef to a Secret with credentials", true},
+		"only a webhook":        {s.HTTP(r.Name), "", values("webhook", canary), "the server requires credentials (status 401): set spec.secretRef to a Secret with credentials", true},
 		"a webhook for ssh":     {s.SSH(r.Name), "+", values("webhook", canary), "the Secret has no entry named identity: ssh needs a private key there", false},
 		"a wrong password":      {s.HTTP(r.Name), "+", values("username", gitserver.User, "password", canary+"2"), "the server refused the credentials in the Secret (status 401)", true},
 		"a wrong user":          {s.HTTP(r.Name), "+", values("username", "other", "password", canary), "the server refused the credentials in the Secret (status 401)", true},
@@ -237,8 +237,7 @@ func TestA8Echoes(t *testing.T) {
 }
 
 // encrypted returns a private key whose decryption needs the given number of rounds of bcrypt. The password of the key
-// differs from the value of the constant "canary". Therefore a test that decrypts the key with this value gets an
-// error.
+// is not the constant "canary", so tests that decrypt the key with this constant get an error.
 func encrypted(t *testing.T, rounds uint32) string {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(nil)

@@ -189,9 +189,9 @@ func (f *Fetcher) download(ctx context.Context, server remote, list *packp.AdvRe
 	return d, err
 }
 
-// follow checks that selected.object is either the commit selected.commit itself, or an annotated tag. The
-// tag must point to this commit, directly or through other tags. If selected.object is a tag, the result
-// "first" is this tag.
+// follow checks that selected.object leads to the commit selected.commit. The object must be this commit, or an
+// annotated tag that points to this commit, directly or through other tags. If the object is a tag, the result "first"
+// is this tag.
 func (o objects) follow(selected target) (first *tag, err error) {
 	hash := selected.object
 	for o[hash].kind == plumbing.TagObject {
@@ -219,8 +219,9 @@ func verify(rings map[string][]byte, d download) error {
 	return verifySignature(keys, d)
 }
 
-// verifyHistory checks the condition spec.verify.linearHistory. It must run before the download of the commit, so that the
-// history and the files of the commit are not in memory at the same time: each of them can reach Limits.Inflated.
+// verifyHistory checks the condition spec.verify.linearHistory. The history and the files of a commit can each need
+// Limits.Inflated bytes of memory. The caller must therefore call verifyHistory before it downloads the commit.
+// Otherwise both would be in memory at the same time.
 func (f *Fetcher) verifyHistory(ctx context.Context, server remote, list *packp.AdvRefs, r Request, selected target) error {
 	if r.Ancestor == "" || r.Ancestor == selected.commit.String() {
 		return nil

@@ -44,8 +44,8 @@ func newHTTPRemote(a address, c credentials, d dialer, wait time.Duration) *http
 	}
 }
 
-// checkRedirect allows redirects of GET requests to another address on the same server. Redirects to other servers are
-// not allowed, because these servers could get the credentials in the request.
+// checkRedirect allows redirects of GET requests to another path on the same server. Redirects to other servers are not
+// allowed, because these servers could get the credentials in the request.
 func checkRedirect(next *http.Request, earlier []*http.Request) error {
 	if earlier[0].Method != http.MethodGet {
 		return http.ErrUseLastResponse
@@ -135,7 +135,7 @@ func (h *httpRemote) checkStatus(response *http.Response) error {
 		return nil
 	case http.StatusUnauthorized, http.StatusForbidden:
 		if h.credentials.token == "" && h.credentials.username == "" {
-			return configErrorf("the server requires credentials (status %d): set spec.secretRef", code)
+			return configErrorf("the server requires credentials (status %d): set spec.secretRef to a Secret with credentials", code)
 		}
 		return configErrorf("the server refused the credentials in the Secret (status %d)", code)
 	case http.StatusNotFound, http.StatusGone:

@@ -26,9 +26,9 @@ type Network struct {
 	PlainHTTPHosts []string
 }
 
-// refused lists address ranges that contain no Git server. The list lacks private addresses, because many
-// Git servers have a private address. The list also lacks loopback, link-local and multicast addresses,
-// because Network.allows refuses them with methods of netip.Addr.
+// refused lists address ranges that contain no Git server. The list does not contain the ranges of private addresses,
+// because many Git servers have a private address. Network.allows refuses loopback, link-local and multicast addresses
+// with methods of netip.Addr, so the list need not contain these addresses.
 var refused = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),              // on Linux, this machine
 	netip.MustParsePrefix("255.255.255.255/32"),     // broadcast
@@ -66,8 +66,8 @@ func (n Network) allows(a netip.Addr) bool {
 }
 
 // isOwn reports whether an address belongs to this machine or pod. By default, the controller does not connect to such
-// addresses, because a service that is meant only for the machine itself can listen at any of these addresses. If the
-// addresses of the machine are unknown, isOwn returns true.
+// addresses. A service that listens there may be meant only for programs on the same machine. If the addresses of the
+// machine are unknown, isOwn returns true.
 func isOwn(a netip.Addr) bool {
 	own, err := net.InterfaceAddrs()
 	if err != nil {
@@ -111,7 +111,7 @@ func (d dialer) control(_, hostPort string, _ syscall.RawConn) error {
 		return configErrorf("%s is not an IP address with a port", hostPort)
 	}
 	if !d.network.allows(resolved.Addr()) {
-		return configErrorf("the host has the address %s, and the controller's configuration does not allow connections to it", resolved.Addr())
+		return configErrorf("the host has the address %s, to which the controller may not connect: use another server, or ask an admin of the cluster to allow this address with --allow-address", resolved.Addr())
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func TestA7RefusedServers(t *testing.T) {
 	port := host[len("127.0.0.1"):]
 	f, err := New(Options{Network: Network{PlainHTTPHosts: []string{host, "localhost" + port, "[::ffff:7f00:1]" + port}}})
 	check(t, err)
-	const refused = ", and the controller's configuration does not allow connections to it"
+	const refused = ", to which the controller may not connect: use another server, or ask an admin of the cluster to allow this address with --allow-address"
 	for request, want := range map[string]string{
 		url:                                    "the host has the address 127.0.0.1" + refused,
 		"http://[::ffff:7f00:1]" + port + "/a": "the host has the address 127.0.0.1" + refused,

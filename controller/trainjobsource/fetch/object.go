@@ -47,8 +47,8 @@ func splitHeaders(data []byte) (headers []header, message string, err error) {
 	return headers, message, nil
 }
 
-// commitOrder matches the list of a commit's header keys if the first keys are in Git's order. In
-// this list, a space follows each key.
+// commitOrder matches the header keys of a commit, written one after the other with a space after each key. The pattern
+// matches only if the first keys are in Git's order.
 var commitOrder = regexp.MustCompile(`^tree (parent )*author committer `)
 
 // unique lists the keys that can occur only once in the headers of a commit.

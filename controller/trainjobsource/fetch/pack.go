@@ -45,8 +45,8 @@ type packReader struct {
 }
 
 // readPack reads a pack. readPack checks the declared size of each object before it reads the object, because a few
-// bytes can inflate to a large object. The argument "content" is what the pack contains, such as "commit". Error messages
-// contain it.
+// bytes can inflate to a large object. The argument "content" describes the pack in error messages, for example as
+// "commit".
 func readPack(r io.Reader, content string, limits Limits) (objects, error) {
 	p := &packReader{packfile.NewScanner(r), content, limits, 0, map[int64]object{}, objects{}}
 	_, count, err := p.scanner.Header()

@@ -18,7 +18,8 @@ import (
 // remote is a repository on a server that speaks version 0 of Git's protocol
 // (https://git-scm.com/docs/pack-protocol).
 type remote interface {
-	// advertisement returns the server's list of branches and tags. It must be called first.
+	// advertisement returns the server's list of branches and tags. The method "advertisement" must be called before
+	// the method "exchange".
 	advertisement(ctx context.Context) (io.Reader, error)
 	// exchange sends a complete request for a pack, and returns the answer.
 	exchange(ctx context.Context, message []byte) (io.Reader, error)

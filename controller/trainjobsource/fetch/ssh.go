@@ -66,8 +66,9 @@ func newSSHRemote(ctx context.Context, a address, c credentials, d dialer, folde
 	return &sshRemote{client: client, stop: stop, command: uploadCommand(a.path), refs: limits.Refs}, nil
 }
 
-// uploadCommand returns the command that runs git-upload-pack on the server. Like git, uploadCommand removes the slash
-// before a tilde, because only a path that begins with a tilde is relative to a home folder.
+// uploadCommand returns the command that runs git-upload-pack on the server. The path of the URL
+// ssh://host/~team/jobs.git begins with a slash and a tilde. Like git, uploadCommand removes this slash, because only a
+// path that begins with a tilde is relative to a home folder.
 func uploadCommand(path string) string {
 	if strings.HasPrefix(path, "/~") {
 		path = path[1:]

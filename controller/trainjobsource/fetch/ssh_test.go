@@ -121,8 +121,8 @@ func TestIdentities(t *testing.T) {
 	}
 }
 
-// TestRefsOfSecondSession: a second session also begins with the server's list of branches and tags, and the limit also
-// applies to this list. The method "exchange" starts such a session if no session is open.
+// TestRefsOfSecondSession: each SSH session begins with the server's list of branches and tags. Limits.Refs must also
+// limit the list of a second session, which the method "exchange" starts if no session is open.
 func TestRefsOfSecondSession(t *testing.T) {
 	s := gitserver.New(t)
 	r, _ := newRepository(t, s)

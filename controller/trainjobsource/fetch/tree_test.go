@@ -183,8 +183,8 @@ func TestA27Paths(t *testing.T) {
 	}
 }
 
-// TestA27ManyFiles checks that a folder with very many files exceeds a limit, even if all files have the same content,
-// which the pack contains only once.
+// TestA27ManyFiles checks that a folder with very many files exceeds a limit. All files have the same content, so the
+// pack contains only one object for all files.
 func TestA27ManyFiles(t *testing.T) {
 	p := pack{}
 	file := p.add(plumbing.BlobObject, "")

@@ -234,8 +234,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestA27LinearHistory checks that a new commit is accepted only if it descends from the commit that was fetched last. In
-// the test case "http", the server can send the history without files.
+// TestA27LinearHistory checks that a new commit is accepted only if it descends from the commit that was fetched last.
+// In the test case "http", the server can leave out the files of the history. In the test case "ssh", it cannot.
 func TestA27LinearHistory(t *testing.T) {
 	for protocol, filter := range map[string]string{"http": "true", "ssh": "false"} {
 		t.Run(protocol, func(t *testing.T) { testLinearHistory(t, protocol, filter) })
@@ -315,7 +315,8 @@ func TestHistoryWithoutFiles(t *testing.T) {
 }
 
 // TestHistoryBeforeFiles checks that the files of a commit are not downloaded if the commit does not descend from the
-// commit that was fetched last. It also checks that a message about a large history does not call it a commit.
+// commit that was fetched last. It also checks that the error for a large history says that the history is too large,
+// and not the commit.
 func TestHistoryBeforeFiles(t *testing.T) {
 	s := gitserver.New(t)
 	r, first := newRepository(t, s)

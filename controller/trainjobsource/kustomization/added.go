@@ -8,9 +8,10 @@ import (
 // added counts the values of patches without a target. Such a patch contains the name of the object that it changes.
 // added maps each of these names to the number of values that the patches can add to an object with this name.
 //
-// Several of these names can belong to the same object: after namePrefix or nameSuffix has changed the name of the
-// object, later patches use the new name. The new name contains the former name. Therefore the method "largest"
-// assumes that a name and all names that it contains belong to the same object, and adds their numbers.
+// Several of these names can belong to the same object. For example, if namePrefix changes the name "a" to "dev-a",
+// earlier patches contain "a", and later patches contain "dev-a". With namePrefix and with nameSuffix, the new name
+// always contains the former name. If one name contains another, the method "largest" therefore assumes that both
+// belong to the same object, and adds their numbers.
 type added map[string]int64
 
 // plus returns a map that contains, for each name, the sum of the numbers of the two maps.

@@ -130,7 +130,7 @@ func TestBuild(t *testing.T) {
 		"an invalid selector":    {[]string{"app/kustomization.yaml", "patches: [{target: {labelSelector: a in b}, patch: '[]'}]"}, "error: app/kustomization.yaml:1: target: labelSelector: unable to parse requirement: found 'b' expected: '('"},
 		"an unknown target":      {[]string{"app/kustomization.yaml", "patches:\n- {target: {nam: a}, patch: '[]'}"}, `error: app/kustomization.yaml:2: the field "nam" is not allowed in the target of a patch`},
 		"a path and a patch":     {[]string{"app/kustomization.yaml", "patches:\n- {target: {name: a}, path: a.yaml, patch: '[]'}"}, "error: app/kustomization.yaml:2: patches: want exactly one of the fields path and patch in each item"},
-		"an empty path":          {[]string{"app/kustomization.yaml", "patches:\n- {target: {name: a}, path: null}"}, "error: app/kustomization.yaml: kustomize and the controller disagree about a path or patch in this file: write each path and each patch as a string"},
+		"an empty path":          {[]string{"app/kustomization.yaml", "patches:\n- {target: {name: a}, path: null}"}, "error: app/kustomization.yaml: the controller and kustomize read different paths or patches from this file: write each path and each patch as a string"},
 		"two patches in one":     {[]string{"app/kustomization.yaml", "patches:\n- {target: {name: a}, patch: \"[]\\n---\\n[]\"}"}, "error: app/kustomization.yaml:2: a patch with a target must be one YAML document"},
 		"a list as a spec":       {[]string{"app/kustomization.yaml", "patches: [{target: {name: a}, patch: '{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: a}, spec: []}'}]"}, "error: app/kustomization.yaml:1: patch:1: spec: want a mapping"},
 		"tags":                   {[]string{"app/kustomization.yaml", "resources: [a.yaml]", "app/a.yaml", "%TAG !a! b\n---\n" + job("a")}, "error: app/a.yaml:1: the directive %TAG is not allowed"},
@@ -201,8 +201,8 @@ func TestForbiddenFields(t *testing.T) {
 	}
 }
 
-// TestRemoteResources checks that Build refuses addresses that kustomize would fetch, and neither starts git nor opens a
-// connection.
+// TestRemoteResources checks that Build refuses addresses that kustomize could fetch. Build must neither start git nor
+// open a connection.
 func TestRemoteResources(t *testing.T) {
 	requests := 0
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests++ }))

@@ -211,7 +211,7 @@ func (k *parsed) compare(file string) error {
 	same := slices.Equal(read.Resources, paths(k.resources)) && slices.Equal(read.Components, paths(k.components)) &&
 		slices.Equal(patchFiles, pathsOfPatches(k.patchFiles)) && slices.Equal(inline, k.inline)
 	if !same {
-		return fmt.Errorf("%s: kustomize and the controller disagree about a path or patch in this file: write each path and each patch as a string", file)
+		return fmt.Errorf("%s: the controller and kustomize read different paths or patches from this file: write each path and each patch as a string", file)
 	}
 	return nil
 }
@@ -292,12 +292,13 @@ func checkCount(file string, line int, patches content, single bool) error {
 	return nil
 }
 
-// names matches the paths that kustomize's file system in memory accepts.
+// names is a regular expression for paths that contain only characters which kustomize's file system in memory accepts.
 var names = regexp.MustCompile(`^[A-Za-z0-9/._-]+$`)
 
 // resolve returns the path of a file or folder, relative to the root of the tree. The argument "from" is the file that
-// contains the reference. resolve refuses paths that lead out of the tree, and paths that kustomize could read as an
-// address on another server: paths with special characters of URLs, and paths that begin with "github.com".
+// contains the reference. resolve refuses paths that lead out of the tree, and paths with characters that are not
+// allowed (see "names"). It also refuses paths that kustomize could read as an address on another server. Such paths
+// contain special characters of URLs, or begin with "github.com".
 func (r reference) resolve(from string) (string, error) {
 	where := fmt.Sprintf("%s:%d", from, r.line)
 	target := path.Join(path.Dir(from), r.path)

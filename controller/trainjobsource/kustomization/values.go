@@ -102,9 +102,9 @@ var targetFields = map[string]bool{
 	"group": true, "version": true, "kind": true, "name": true, "namespace": true, "labelSelector": true, "annotationSelector": true,
 }
 
-// targetValue matches the allowed values in the target of a patch. kustomize reads most of these values as regular expressions. Even a
-// short expression can need seconds and gigabytes, for example a counted repetition such as (a|a?){1000}, or a large class of
-// characters such as (?i)\pL.
+// targetValue matches the allowed values in the target of a patch. kustomize reads most of these values as regular
+// expressions. Even a short expression can need seconds, and gigabytes of memory. Examples are a counted repetition
+// such as (a|a?){1000}, and a large character class such as (?i)\pL.
 var targetValue = regexp.MustCompile(`^([ -Z\[\]-z|~]|\\[ -OQ-oq-~])*$`)
 
 // checkTarget checks the fields of the target of a patch.

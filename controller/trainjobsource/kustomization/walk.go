@@ -260,8 +260,8 @@ func (w *walk) file(from string, r reference, check checkFunc, mark markFunc) (s
 }
 
 // readFile reads a regular file. readFile refuses links, because they can lead to files outside the tree. readFile also
-// refuses files that are too large, before they are parsed: a parser can need a hundred times as much memory as the file
-// has bytes.
+// refuses files that are too large. It does so before the files are parsed, because a parser can need 100 bytes of
+// memory for each byte of a file.
 func (w *walk) readFile(file string) ([]byte, error) {
 	info, err := fs.Lstat(w.tree, file)
 	if err != nil || !info.Mode().IsRegular() {

@@ -129,10 +129,10 @@ func (w *world) end(phase Phase) {
 	}
 }
 
-// deleteAsUser deletes a random TrainJob. It leaves out TrainJobs that a plan has created, but that the
-// record does not yet mark as created. Deleting such a TrainJob would make the test fail because of a known
-// limitation: if the controller crashes right after it has created a TrainJob, and a user deletes the
-// TrainJob before the controller starts again, the controller creates the TrainJob a second time.
+// deleteAsUser deletes a random TrainJob. It does not choose a TrainJob that a plan has created, but that the record
+// does not yet mark as created. After the deletion of such a TrainJob, the controller would create it a second time,
+// and the test would fail. This is a known limitation. It appears if the controller crashes right after the creation of
+// a TrainJob, and a user deletes the TrainJob before the controller restarts.
 func (w *world) deleteAsUser() {
 	name := w.pick(func(name string, _ TrainJob) bool { return w.byName[name] == nil || w.byName[name].recorded })
 	delete(w.cluster, name)
@@ -290,7 +290,7 @@ func (w *world) checkQueue() {
 
 // settle repeatedly marks all active TrainJobs as succeeded and carries out a new plan, until nothing changes. settle
 // then checks that each job in Git has run. The last run must have the spec that is in Git, unless the policy is
-// Ignore. settle also checks that the record lists the TrainJobs of all jobs, and marks them as created.
+// Ignore. settle also checks the record, which must list the TrainJobs of all jobs and mark them as created.
 func (w *world) settle() {
 	w.settling = true
 	defer func() { w.settling = false }()

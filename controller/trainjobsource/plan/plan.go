@@ -14,9 +14,9 @@ type Input struct {
 	// file with a problem, so the plan does not change the runs of this job.
 	Incomplete bool
 	Record     Record
-	// TrainJobs contains all TrainJobs of the namespace, by name. The caller must read the TrainJobs after it has
-	// read the record. Therefore, if the record marks a run as created, but TrainJobs does not contain it, its
-	// TrainJob was deleted.
+	// TrainJobs contains all TrainJobs of the namespace, by name. The caller must read the record before it reads the
+	// TrainJobs. If a run that the record marks as created is then missing in the field TrainJobs, the TrainJob of the
+	// run was deleted.
 	TrainJobs map[string]TrainJob
 	// Taken contains the jobs that belong to other TrainJobSources in the namespace. The key is the name of the job,
 	// and the value is the name of its TrainJobSource.
@@ -42,8 +42,8 @@ type Plan struct {
 	Record Record // the new record, which must be written before the cluster is changed
 	Create []Create
 	Delete []string // names of TrainJobs
-	// Replaced contains the names of jobs. A new version of these jobs replaces their active runs.
-	// This plan deletes the active runs, and a later plan starts the new version.
+	// Replaced contains the names of the jobs whose active runs are replaced by a new version. This plan deletes the
+	// active runs, and a later plan starts the new version.
 	Replaced []string
 	Patch    []Patch
 	States   map[string]State // the state of each job in Git, by name
@@ -162,9 +162,10 @@ type job struct {
 	unreadable bool // whether Git may contain the job in a file with a problem
 }
 
-// make plans the changes of one job. The method first updates the record from the TrainJobs in the cluster. If Git may
-// contain the job in a file with a problem, make plans nothing else. Otherwise, make reserves a run if the version in
-// Git must run now, applies the prune policy and the history limits, and plans updates of labels and annotations.
+// make adds the changes of one job to the plan. It first updates the record from the TrainJobs in the cluster. If Git
+// may contain the job in a file with a problem, the method adds no changes. Otherwise, it reserves a run if the version
+// in Git must run now. It then applies the prune policy and the history limits, and adds updates of labels and
+// annotations.
 func (j *job) make() {
 	j.observe()
 	if j.inGit {
@@ -347,8 +348,8 @@ func (j *job) deleteAll(runs []Run) {
 	}
 }
 
-// patch plans to copy the labels and annotations of the job in Git to the TrainJob of the newest
-// version, if they differ. The TrainJob must have the same spec as the job in Git.
+// patch adds an update to the plan if the labels and annotations of a TrainJob differ from those of the job in Git. The
+// TrainJob must belong to the newest version of the job, and must have the same spec as the job in Git.
 func (j *job) patch() {
 	for _, run := range j.history.Runs {
 		t, exists := j.in.TrainJobs[run.Name]

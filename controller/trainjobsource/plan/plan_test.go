@@ -141,8 +141,8 @@ func TestReplacedJobsRunAgain(t *testing.T) {
 	}
 }
 
-// TestJobsOfOtherSourcesStay: a plan must not change a job that belongs to another TrainJobSource, even if the
-// plan's own TrainJobSource also has the job in Git.
+// TestJobsOfOtherSourcesStay: two TrainJobSources have the same job in Git, and the job belongs to the first one. A
+// plan for the second one must change neither the runs nor the record of the job.
 func TestJobsOfOtherSourcesStay(t *testing.T) {
 	in := Input{Policy: Policy{Prune: Always}, Record: ran(), TrainJobs: map[string]TrainJob{"bert": run(Active, 1, "A")}, Taken: map[string]string{"bert": "other"}}
 	in.Jobs = map[string]Job{"bert": {Name: "bert", Spec: "B"}}
@@ -199,8 +199,8 @@ func TestMissingJobsStayIfGitIsIncomplete(t *testing.T) {
 	}
 }
 
-// TestReservedRunsStayIfGitIsIncomplete: a controller that has just lost its leadership may still create the
-// TrainJob of a reserved run, so the run must stay in the record.
+// TestReservedRunsStayIfGitIsIncomplete: if a file in Git has a problem, a reserved run must stay in the record. A
+// controller that has just lost its leadership may still create the TrainJob of this run.
 func TestReservedRunsStayIfGitIsIncomplete(t *testing.T) {
 	reserved := Record{"bert": {Reserved: 1, Runs: []Run{{Name: "bert", Version: Version{Generation: 1, Spec: "A"}}}}}
 	p := Make(Input{Incomplete: true, Record: reserved})

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// prune plans deletions. If the job is in Git, prune deletes the ended runs that exceed the history limits. If the
-// job is not in Git, the prune policy decides. With Never, prune deletes no runs. With Always, prune deletes all
-// runs of the job. With Finished, prune deletes the same runs as for a job in Git.
+// prune adds deletions of runs to the plan. If the job is in Git, prune deletes the ended runs that exceed the history
+// limits. If the job is not in Git, the prune policy decides. With Never, prune deletes no runs. With Always, prune
+// deletes all runs of the job. With Finished, prune deletes the same runs as for a job in Git.
 func (j *job) prune() {
 	if !j.inGit && j.in.Policy.Prune == Never {
 		return
@@ -36,7 +36,8 @@ func (j *job) limit(phase Phase, most int) {
 }
 
 // removedJobs is the maximum number of removed jobs in the record. A removed job is neither in Git nor in the cluster.
-// While a removed job is in the record, its last version does not run again if somebody adds the job to Git again.
+// Somebody may add a removed job to Git again. If the job is still in the record, its last version does not run again.
+// An exception is a version whose run a plan deleted while the run was active.
 const removedJobs = 2000
 
 // forget limits the number of removed jobs in the record to removedJobs, so that the record fits

@@ -118,8 +118,8 @@ func (c *changes) create(ctx context.Context, create plan.Create) error {
 
 // IsOverQuota reports whether an error means that the API server refused an object because of a quota of its namespace.
 // The admission plugin ResourceQuota returns the error Forbidden, like other admission plugins, so only the text of the
-// error shows that a quota is the reason. The text about the quota must directly follow the words "is forbidden",
-// because other refusals can quote any text of a user.
+// error shows that a quota is the reason. Other refusals can quote any text of a user, and this text can also mention a
+// quota. Therefore, the text about the quota must directly follow the words "is forbidden".
 func IsOverQuota(err error) bool {
 	if !apierrors.IsForbidden(err) {
 		return false
@@ -159,9 +159,9 @@ func (c *changes) patch(ctx context.Context, job string, live *trainer.TrainJob)
 }
 
 // convertManagedFields changes the field "operation" of this program's managedFields entry from Update to Apply. A
-// server-side apply removes only fields that its manager owns through Apply. Without the conversion, a label that Git no
-// longer contains would stay. If somebody has changed the TrainJob since it was read, the request fails with a conflict,
-// and convertManagedFields reads the TrainJob again and repeats the request.
+// server-side apply removes only fields that its manager owns through Apply. Without the conversion, a label that Git
+// no longer contains would stay. If somebody has changed the TrainJob since it was read, the request fails with a
+// conflict. convertManagedFields then reads the TrainJob again, and repeats the request.
 func (c *changes) convertManagedFields(ctx context.Context, live *trainer.TrainJob) error {
 	uid := live.UID
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {

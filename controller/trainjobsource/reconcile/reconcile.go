@@ -1,4 +1,4 @@
-// Package reconcile makes the TrainJobs of a namespace match the TrainJobs of a TrainJobSource in Git.
+// Package reconcile makes the TrainJobs in a namespace match the TrainJobs that a TrainJobSource has in Git.
 //
 // Each call of Reconcile is one round. A round first reads the record and the TrainJobs, and makes a plan. The round then
 // writes the names of the new runs into the record, and changes the TrainJobs. Finally, the round marks the new runs as

@@ -41,10 +41,10 @@ const (
 // runBytes is the largest size of a run in a record, in bytes.
 const runBytes = 500
 
-// checkRoom returns an error if a plan starts or replaces runs, and the new records would exceed a limit. The computed
-// size also includes the runs that the next plan starts for replaced jobs. After an error of checkRoom, the round neither
-// starts nor replaces runs. The round still deletes old runs, and the runs of removed jobs, so that the record can become
-// smaller.
+// checkRoom returns an error if a plan starts or replaces runs, and its new record would exceed a limit. The limits
+// apply to the record itself, and to all records of the namespace together. For each replaced job, checkRoom also
+// counts the bytes of the run that the next plan starts. After an error of checkRoom, the round neither starts nor
+// replaces runs. The round still deletes old runs, and the runs of removed jobs, so that the record can become smaller.
 func (all records) checkRoom(namespace string, p plan.Plan) error {
 	if len(p.Create)+len(p.Replaced) == 0 {
 		return nil

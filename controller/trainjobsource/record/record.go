@@ -78,13 +78,13 @@ func Decode(data map[string]string) (plan.Record, error) {
 	return r, nil
 }
 
-// check returns an error if no plan can have written the given history.
+// check returns an error for a history that no plan can have written, such as a history with a negative generation.
 func check(h plan.History) error {
 	if h.Reserved < 1 {
-		return fmt.Errorf("want at least 1 as the reserved generation, got %d", h.Reserved)
+		return fmt.Errorf("reserved: want at least 1, got %d", h.Reserved)
 	}
 	if h.Newest.Generation > h.Reserved || h.Newest.Generation < 0 {
-		return fmt.Errorf("want a generation from 0 to %d for the newest version, got %d", h.Reserved, h.Newest.Generation)
+		return fmt.Errorf("newest.generation: want 0 to %d, which is the value of reserved, got %d", h.Reserved, h.Newest.Generation)
 	}
 	for _, run := range h.Runs {
 		if run.Name == "" || run.Generation < 1 || run.Generation > h.Reserved {

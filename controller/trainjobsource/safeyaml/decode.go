@@ -73,9 +73,9 @@ func decodeScalar(node *yaml.Node) (value any, err error) {
 	return mapping["v"], nil
 }
 
-// frequent contains the values of frequent scalars, and the pattern "integer" matches frequent integers. decodeScalar
-// decodes these scalars without the YAML library of the API server, which would need seconds for a text with many
-// scalars.
+// frequent maps scalars that occur often, such as true, to their values. The pattern "integer" matches decimal integers
+// with at most 18 digits. decodeScalar decodes these scalars without the YAML library of the API server, which would
+// need seconds for a text with many scalars.
 var (
 	frequent = map[string]any{"": nil, "~": nil, "null": nil, "true": true, "false": false}
 	integer  = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,17})$`)

@@ -53,8 +53,8 @@ func Job(inGit *unstructured.Unstructured) (plan.Job, error) {
 	return plan.Job{Name: inGit.GetName(), Spec: spec, Metadata: metadata, Retry: ShortText(inGit.GetAnnotations()[RetryAnnotation])}, nil
 }
 
-// maxText is the length up to which ShortText leaves a text unchanged. The length is the number of bytes of the text as
-// a JSON string.
+// maxText is the maximum length of a text that ShortText leaves unchanged. The length is the number of bytes of the
+// text as a JSON string, including the quotes.
 const maxText = 64
 
 // ShortText returns a text of at most maxText bytes unchanged, and replaces a longer text by its digest. The texts come
@@ -125,11 +125,11 @@ func digest(value any) (string, error) {
 // Object returns the TrainJob of a run. If the argument "live" is nil, the result is for a create request. If the
 // argument "live" is not nil, the result is for a server-side apply to the TrainJob "live" in the cluster.
 //
-// The object always has the whole spec, because a server-side apply removes fields that the same field manager applied
-// earlier, but leaves out now. For a server-side apply, the fields suspend and managedBy get the values of the TrainJob in
-// the cluster. Kueue and users change the field suspend, and the apply must not undo these changes. The API server sets
-// defaults for both fields when it creates a TrainJob, and records the controller as the manager of these defaults. An
-// apply without the two fields would therefore remove the defaults.
+// The object always has the whole spec. If the object lacked a field that the same field manager applied earlier, a
+// server-side apply would remove this field from the TrainJob. For a server-side apply, the fields suspend and
+// managedBy get the values of the TrainJob in the cluster. Kueue and users change the field suspend, and the apply must
+// not undo these changes. The API server sets defaults for both fields when it creates a TrainJob, and records the
+// controller as the manager of these defaults. An apply without the two fields would therefore remove the defaults.
 func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run plan.Run, live *trainer.TrainJob) (*unstructured.Unstructured, error) {
 	version, err := json.Marshal(plan.Run{Name: run.Name, Version: run.Version})
 	if err != nil {
@@ -166,15 +166,16 @@ func copyLive[T any](spec map[string]any, field string, value *T) {
 	spec[field] = *value
 }
 
-// maxGeneration is far above the number of runs of any job.
+// maxGeneration limits the generations that Read accepts: each accepted generation is below maxGeneration. The limit is
+// far above the number of runs of any job.
 const maxGeneration = 1 << 50
 
-// Read converts a TrainJob in the cluster to a plan.TrainJob. The field Job of the result is empty if the TrainJob
-// does not belong to the given TrainJobSource. A TrainJob belongs to the TrainJobSource only if the SourceLabel
-// names the TrainJobSource and the VersionAnnotation is valid. The annotation is invalid if it names another
-// TrainJob, which shows that a user copied a run. The annotation is also invalid if its generation is
+// Read converts a TrainJob in the cluster to a plan.TrainJob. The field Job of the result is empty if the TrainJob does
+// not belong to the given TrainJobSource. A TrainJob belongs to the TrainJobSource only if the SourceLabel names the
+// TrainJobSource and the VersionAnnotation is valid. The annotation is invalid if it names another TrainJob, because a
+// user has then copied the other TrainJob with its annotations. The annotation is also invalid if its generation is
 // maxGeneration or more. The controller never writes such a generation, so a user must have written it. If Read
-// accepted it, the next generation could overflow.
+// accepted this generation, the number of the next generation could overflow.
 func Read(source string, t *trainer.TrainJob) plan.TrainJob {
 	read := plan.TrainJob{Phase: plan.Active, Deleting: t.DeletionTimestamp != nil, Metadata: t.Annotations[MetadataAnnotation]}
 	for condition, phase := range map[string]plan.Phase{trainer.TrainJobComplete: plan.Succeeded, trainer.TrainJobFailed: plan.Failed} {

@@ -136,9 +136,9 @@ func TestSuspendIsWrittenOnce(t *testing.T) {
 	}
 }
 
-// TestMissingSpec checks that a TrainJob without a spec causes neither an error nor a panic. The API server refuses such a
-// TrainJob with a clear message. A TrainJob in the cluster can have the version of such a job, if a user has written the
-// annotation of the version.
+// TestMissingSpec checks that a TrainJob without a spec causes neither an error nor a panic. The API server refuses
+// such a TrainJob with a clear message. The test also covers a cluster that already contains a TrainJob with the
+// version of the invalid TrainJob. Such a TrainJob can exist only if a user wrote its VersionAnnotation.
 func TestMissingSpec(t *testing.T) {
 	for _, text := range []string{"metadata: {name: bert}", "metadata: {name: bert}\nspec:"} {
 		for _, live := range []*trainer.TrainJob{nil, {Spec: trainer.TrainJobSpec{Suspend: new(true)}}} {
@@ -170,9 +170,9 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// TestHugeGenerationIsIgnored: the controller must ignore a TrainJob with a huge generation. The controller
-// never writes such a generation into the annotation, so a user must have written it. If the controller
-// counted on from it, the number could overflow.
+// TestHugeGenerationIsIgnored: the controller must ignore a TrainJob with a huge generation. The controller never
+// writes such a generation into the annotation, so a user must have written it. If the controller computed the next
+// generation from this number, the result could overflow.
 func TestHugeGenerationIsIgnored(t *testing.T) {
 	imitated := &trainer.TrainJob{}
 	imitated.Name = "bert"

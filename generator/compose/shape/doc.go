@@ -22,11 +22,11 @@
 //	                                                        ▼                  ▼
 //	                                                  build with CUE ──► component in its slot
 //
-// The key of a cache entry is the input as JSON, without the fields that affect only parameters. These are the fields
-// that a parameter copies, and the fields from which a parameter is computed (INPUT in @fill(KEY,of=INPUT)). Objects
-// in one cache can have different sets of parameters, so the keys of their entries omit different fields. A cache
-// therefore has one group of entries for each set of parameters. A lookup tries all groups, because the parameters of
-// an object are known only after CUE has built the object.
+// The key of a cache entry is the input as JSON, without the fields that affect only parameters. The key omits the
+// fields that a parameter copies, and the fields from which a parameter is computed (INPUT in @fill(KEY,of=INPUT)).
+// Objects in one cache can have different sets of parameters, so their keys omit different fields. A cache therefore
+// has one group of entries for each set of parameters. A lookup tries all groups, because the parameters of an object
+// are known only after CUE has built the object.
 //
 // A cache of shapes serves one builder and one cache group, such as the runtimes of one catalogue entry. Only objects
 // of the same cache group can have the same shape. One cache of components serves all builders and groups. Nothing is

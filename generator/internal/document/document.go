@@ -16,7 +16,7 @@ import (
 const (
 	MaxBytes     = 1 << 20 // bytes of text
 	MaxDepth     = 64      // nested mappings and lists
-	MaxNodes     = 100_000 // keys and values, after aliases are expanded
+	MaxNodes     = 100_000 // values, after aliases are expanded
 	MaxDocuments = 1000    // documents in a stream, including empty ones
 )
 

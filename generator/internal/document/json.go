@@ -67,8 +67,8 @@ func (r *jsonReader) readValue(depth int) (*Node, error) {
 	return n, nil
 }
 
-// toInteger converts an integer to an int64, because a float64 cannot represent all integers. It converts a
-// number to a float64 if the number has a fraction or an exponent, or is outside of the range of int64.
+// toInteger converts an integer to an int64, because a float64 cannot represent all integers. Other numbers become a
+// float64: numbers with a fraction or an exponent, and numbers outside of the range of int64.
 func toInteger(n json.Number) any {
 	if i, err := n.Int64(); err == nil {
 		return i
@@ -163,9 +163,9 @@ func (r *jsonReader) syntaxError(err error) error {
 
 var invalidCharacter = regexp.MustCompile(`^invalid character ('.+'|'"')(?: (.*))?$`)
 
-// findInvalid returns the position of the character that the decoder refused. It searches for this character, because
-// the decoder's offset can be before or after the character. For most errors in a string, findInvalid returns the
-// start of the string.
+// findInvalid returns the position of the character that the decoder refused. It searches for this character after the
+// last token, because the offset in the decoder's error can be before or after the character. For most errors in a
+// string, findInvalid returns the start of the string.
 func (r *jsonReader) findInvalid(quoted, context string) problem.Position {
 	start := min(int(r.decoder.InputOffset()), len(r.text))
 	character, err := strconv.Unquote(quoted)

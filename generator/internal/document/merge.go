@@ -95,8 +95,8 @@ func mergeLists(base, over *Node, merge func(base, over *Node) *Node) *Node {
 	return merged
 }
 
-// isNamedList reports whether a list is not empty, and each item is a mapping whose field "name" has a scalar value
-// that is unique in the list. For example, a list of containers is a named list.
+// isNamedList reports whether a list is a named list, such as a list of containers. A named list has at least one item.
+// Each item is a mapping with a scalar in its field "name", and no two items have the same name.
 func isNamedList(list *Node) bool {
 	if list.Kind != List {
 		return false

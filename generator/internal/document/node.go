@@ -23,11 +23,11 @@ type Node struct {
 	idle    []Field                     // nulls of later layers that removed nothing
 
 	// replaces is a flag that Compose sets when it makes one patch from two patches. The flag is true if the node comes
-	// from the second patch, and replaces a value or a null of the first patch. A null that replaces another null keeps
-	// the flag of the other null. A mapping or list with this flag replaces the value of the base instead of being
-	// merged with it, because the first patch already replaces or removes this value. A null with this flag removes a
-	// value of the first patch. Therefore Merge does not report the null as a null without effect, even if the base
-	// does not contain the key.
+	// from the second patch, and replaces a value or a null of the first patch. However, a null that replaces another
+	// null keeps the flag of the other null. Merge does not merge a mapping or list with this flag into the value of
+	// the base. Instead, the mapping or list replaces this value. The reason is that the first patch would already have
+	// replaced or removed the value of the base. Merge reports no note for a null with this flag, even if the base does
+	// not contain the key. Such a null removes a value of the first patch.
 	replaces bool
 }
 
@@ -198,8 +198,8 @@ func (n *Node) Without(key string) *Node {
 	return &changed
 }
 
-// With returns a copy of the mapping in which a key has the given value. If the mapping does not have the key, the copy
-// does not have it either.
+// With returns a copy of the mapping in which a key has the given value. With does not add a key that the mapping does
+// not have.
 func (n *Node) With(key string, value *Node) *Node {
 	changed := *n
 	changed.Fields = slices.Clone(n.Fields)

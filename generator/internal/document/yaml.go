@@ -14,12 +14,12 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// maxMarks is the maximum number of brackets and commas in a text. There is a limit because the parser needs 650 bytes
-// of memory for each bracket and comma in a list or mapping that is written on one line.
+// maxMarks is the maximum number of brackets and commas in a text. The limit bounds the memory of the parser. The
+// parser needs 650 bytes for each bracket and comma in a flow list or flow mapping, such as [a, b].
 const maxMarks = 250_000
 
-// checkMarks refuses texts with more than maxMarks brackets and commas. Even a document with MaxNodes keys and
-// values needs fewer.
+// checkMarks refuses texts with more than maxMarks brackets and commas. A document within the limit MaxNodes rarely
+// needs so many.
 func checkMarks(name string, text []byte) error {
 	marks := 0
 	for offset, b := range text {
@@ -124,7 +124,7 @@ func (c *converter) convert(y *yaml.Node, depth int) *Node {
 	case depth > MaxDepth:
 		c.reportLimit(n, "mappings and lists are nested more than %d levels deep", MaxDepth)
 	case c.nodes > MaxNodes:
-		c.reportLimit(n, "more than %d keys and values after aliases are expanded", MaxNodes)
+		c.reportLimit(n, "more than %d values after aliases are expanded", MaxNodes)
 	case y.Kind == yaml.AliasNode:
 		return c.convertAlias(n, y, depth)
 	case y.Style&yaml.TaggedStyle != 0 && !supportedTags[y.ShortTag()]:

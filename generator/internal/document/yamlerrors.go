@@ -20,8 +20,8 @@ type syntaxError struct {
 	found string           // the character at the error; empty at the end of the text
 }
 
-// syntaxMessage is trainyard's message for an error of the parser. In the message, {found} stands for the character
-// at the error, and {line} for the line in which the list, mapping, key or text with the error begins.
+// syntaxMessage is trainyard's message for an error of the parser. In the message, {found} stands for the character at
+// the error. {line} stands for the line in which the list, mapping, key or text around the error begins.
 type syntaxMessage struct {
 	text    string
 	atEnd   string // if not empty, replaces the message for an error at the end of the text

@@ -34,10 +34,10 @@ func indentationHint(text []byte, at problem.Position, found string) (problem.Po
 	return at, ""
 }
 
-// lineBefore returns the index of the nearest non-blank line above the line with the given index, or -1 if there is
-// no such line. If the argument "skipComments" is true, lineBefore also ignores comment lines. A caller that looks
-// for an earlier line of the same multi-line text must set "skipComments" to false, because a comment line ends
-// such a text in YAML.
+// lineBefore returns the index of the nearest non-blank line above the line with the given index, or -1 if there is no
+// such line. If the argument "skipComments" is true, lineBefore also ignores comment lines. In YAML, a comment line
+// ends a multi-line text. Therefore a caller that looks for the previous line of a multi-line text must set
+// "skipComments" to false.
 func lineBefore(lines []string, index int, skipComments bool) int {
 	for index--; index >= 0; index-- {
 		if text := strings.TrimSpace(lines[index]); text != "" && (!skipComments || text[0] != '#') {
@@ -74,9 +74,9 @@ func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, "
 // quotePattern matches a double or single quote, but not an apostrophe inside a word.
 var quotePattern = regexp.MustCompile(`"|\B'|'\B`)
 
-// quoteHint searches upwards from the line of an error for the nearest line with an odd number of quotes. A closing
-// quote may be missing in that line. The parser reports a missing quote only at the next quote, which can be many
-// lines below.
+// quoteHint returns a hint that names a line in which a closing quote may be missing. This line is the nearest line
+// with an odd number of quotes, at or above the line of the error. The parser reports a missing quote only at the next
+// quote, which can be many lines below.
 func quoteHint(text []byte, at problem.Position) string {
 	lines := strings.Split(string(text), "\n")
 	for i := min(at.Line, len(lines)) - 1; i >= 0; i-- {

@@ -32,10 +32,10 @@ func IsDevice(name string) bool {
 // request. Devices and huge pages cannot be overcommitted.
 func CanOvercommit(name string) bool { return !IsDevice(name) && !strings.HasPrefix(name, hugePages) }
 
-// DescribeInvalid returns a message if a container cannot have a resource with the given name. For a valid resource name,
-// DescribeInvalid returns an empty message. Unlike Kubernetes, DescribeInvalid also refuses a device name with the prefix
-// "limits.", because this prefix belongs to names in a ResourceQuota, and no cluster has such a device. Source: the
-// function validateContainerResourceName in the package pkg/apis/core/validation of Kubernetes.
+// DescribeInvalid returns a message if a container cannot have a resource with the given name. For a valid resource
+// name, DescribeInvalid returns an empty message. Unlike Kubernetes, DescribeInvalid also refuses the prefix "limits."
+// in device names. This prefix belongs to names in a ResourceQuota, and no cluster has a device with such a name.
+// Source: the function validateContainerResourceName in the package pkg/apis/core/validation of Kubernetes.
 func DescribeInvalid(name string) string {
 	for _, prefix := range quotaPrefixes {
 		if meant, ok := strings.CutPrefix(name, prefix); ok && isValid(meant) {

@@ -6,8 +6,8 @@ import (
 
 // partialTypes contains Go types that declare only the fields that trainyard uses. The complete Go types of
 // GrafanaDashboard and PersesDashboard are in the modules of grafana-operator and Perses. trainyard does not import
-// these modules. They import Kubernetes clients, and these clients would slow down every start of trainyard. Tests
-// in test/controlplane check generated objects against the complete Go types.
+// these modules, because they import Kubernetes clients, which would slow down every start of trainyard. Tests in
+// test/controlplane check generated objects against the CRDs of both kinds.
 var partialTypes = constructors{
 	{Group: "grafana.integreatly.org", Version: "v1beta1", Kind: "GrafanaDashboard"}: empty[grafanaDashboard],
 	{Group: "perses.dev", Version: "v1alpha1", Kind: "PersesDashboard"}:              empty[persesDashboard],
@@ -42,7 +42,8 @@ type persesDisplay struct {
 	Description string `json:"description"`
 }
 
-// persesPlugin names a plugin of Perses in the field Kind. The plugin defines the fields of Spec.
+// persesPlugin is a plugin, a variable or a layout of a Perses dashboard. The field Kind names its type, which defines
+// the fields of Spec.
 type persesPlugin struct {
 	Kind string         `json:"kind"`
 	Spec map[string]any `json:"spec"`

@@ -1,7 +1,7 @@
-// Package upstream lists a Go type for each kind of object that trainyard generates. Most Go types come from the modules
-// of upstream projects. trainyard defines the Go types of its own kinds, and the incomplete types in partialTypes. The
-// verify stage decodes generated objects into the Go types of this package. The Go types are not used to build objects,
-// because CUE builds all objects.
+// Package upstream lists a Go type for each kind of object that trainyard generates. Most Go types come from the
+// modules of upstream projects. trainyard defines the Go types of its own kinds, and the incomplete types in
+// partialTypes. CUE builds all objects. The verify stage then decodes the generated objects into the Go types of this
+// package.
 package upstream
 
 import (

@@ -10,9 +10,9 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/upstream"
 )
 
-// openshiftDocument describes a platform that Argo CD delivers to OpenShift. The test in this file compares
-// all kinds that trainyard generates with the kinds that Argo CD may apply. The platform needs OpenShift,
-// because Argo CD may apply the kinds of OpenShift only there.
+// openshiftDocument describes a platform that Argo CD delivers to OpenShift. The test in this file compares all kinds
+// that trainyard generates with the kinds that Argo CD may apply. Argo CD may apply the kinds of OpenShift, such as
+// SecurityContextConstraints, only on OpenShift, so the document sets target.openshift.
 const openshiftDocument = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform

@@ -44,9 +44,9 @@ func launcherNotANode(p *pass) {
 		"write true, or put everything that nodes need into the runtime")
 }
 
-// rootSSHKeys finds runtimes in which root runs ssh, or in which the SSH keys are in the home folder of root. At
-// every mount path, Trainer gives the private key a mode that lets the group read the key. If root runs ssh, ssh
-// refuses a key with such a mode.
+// rootSSHKeys finds runtimes in which root runs ssh, or in which the SSH keys are in the home folder of root. If root
+// runs ssh, ssh refuses the private key, because the file mode of the key lets the group read it. Trainer sets this
+// file mode at every mount path.
 func rootSSHKeys(p *pass) {
 	v := p.mpi.get("sshAuthMountPath")
 	shown := message.Quote(v.text())

@@ -30,16 +30,16 @@ func reservedVolume(p *pass) {
 	}
 }
 
-// reservedVariables lists environment variables that always get their value from Trainer. Trainer also sets the
-// variable OMPI_MCA_orte_set_default_slots. Runtimes may still list OMPI_MCA_orte_set_default_slots, because
-// the position of this variable in the list can matter.
+// reservedVariables lists environment variables that always get their value from Trainer. Trainer also sets
+// OMPI_MCA_orte_set_default_slots, but runtimes may list this variable. Variables that follow it in the list can then
+// refer to it. If a runtime does not list the variable, Trainer adds it after all variables of the runtime.
 var reservedVariables = []string{"OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_plm_rsh_args"}
 
 func reservedVariable(p *pass) {
 	for _, variable := range mainContainer(p.launcher).get("env").listItems() {
 		if name := variable.name(); slices.Contains(reservedVariables, name) {
 			p.addProblem(variable.get("name"), "Trainer silently replaces the value of %s: "+
-				"remove this variable, and put other settings into the command or into the configuration files of Open MPI", name)
+				"remove this variable; if you need another value, set it with the option --mca of mpirun", name)
 		}
 	}
 }

@@ -76,9 +76,10 @@ func wrongReplicaCount(p *pass) {
 	}
 }
 
-// endsEarly returns the name of a ReplicatedJob that completes before the launcher, such as an initializer. It
-// assumes that all ReplicatedJobs except launcher and node complete before the launcher. If names are given,
-// endsEarly considers only ReplicatedJobs with these names. If it finds no ReplicatedJob, it returns an empty string.
+// endsEarly returns the name of a ReplicatedJob that completes before the launcher, such as an initializer. endsEarly
+// assumes that all ReplicatedJobs except launcher and node complete before the launcher. If the argument "names" is not
+// empty, endsEarly considers only ReplicatedJobs with these names. If there is no such ReplicatedJob, the result is
+// empty.
 func (p *pass) endsEarly(names []string) string {
 	for _, job := range p.jobs.listItems() {
 		name := job.name()
@@ -90,9 +91,9 @@ func (p *pass) endsEarly(names []string) string {
 }
 
 // wrongSuccessPolicy checks that a TrainJob succeeds when the launcher completes. If the success policy lists no
-// targets, all ReplicatedJobs are targets. With the operator Any, the TrainJob succeeds when one target completes.
-// With this operator, an empty list is correct for a runtime that consists only of launcher and nodes: the nodes
-// never complete, so the launcher completes first.
+// targets, all ReplicatedJobs are targets. With the operator Any, the TrainJob succeeds when the first target
+// completes. If a runtime consists only of launcher and nodes, the launcher is this target, because nodes never
+// complete. Such a runtime can therefore use Any without a list of targets.
 func wrongSuccessPolicy(p *pass) {
 	if !p.launcher.isSet() {
 		return

@@ -72,7 +72,7 @@ var trapRules = []rule{
 	{"invalid-name", false, invalidName,
 		"The API server refuses a runtime without a name, or with a name that is not a DNS subdomain"},
 	{"invalid-resource-name", false, invalidResourceName,
-		"No container can have a resource with this name, so Kubernetes refuses the pods, or no cluster node has the resource"},
+		"Either Kubernetes refuses pods that request a resource with this name, or no cluster node has a resource with this name"},
 	{"unknown-device-limit", false, unknownDeviceLimit,
 		"The Kubeflow SDK does not know the device of the trainer's container, so it cannot list any runtime"},
 	{"missing-framework-label", false, missingFrameworkLabel,

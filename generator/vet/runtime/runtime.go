@@ -42,8 +42,8 @@ func newRuntime(v value) runtime {
 	}
 }
 
-// isGenerated reports whether trainyard generated the runtime. Some rules ignore generated runtimes,
-// because in these runtimes, settings that look like mistakes are choices of the document's author.
+// isGenerated reports whether trainyard generated the runtime. Some rules ignore generated runtimes, because settings
+// that look like mistakes are intended there.
 func (r runtime) isGenerated() bool {
 	return r.root.get("metadata", "labels", v1alpha1.RuntimeLabel).isSet()
 }

@@ -11,14 +11,13 @@ func gangSchedulers(r runtime) []value {
 	return schedulers
 }
 
-// gangDeadlock finds settings that delay the creation of pods until other pods are ready or complete. The
-// scheduler starts no pod until all pods of the PodGroup exist, and the delayed pods are created only after other
-// pods have started. Therefore no pod ever starts.
+// gangDeadlock finds settings with which JobSet creates some pods only after other pods are ready or complete. But the
+// gang scheduler starts no pod before all pods of the PodGroup exist. Therefore no pod ever starts.
 func gangDeadlock(p *pass) {
 	if len(gangSchedulers(p.runtime)) == 0 {
 		return
 	}
-	const deadlock = "no pod ever starts, because the first pods wait in the scheduler for the whole gang of podGroupPolicy: %s"
+	const deadlock = "no pod ever starts, because podGroupPolicy makes the scheduler wait until all pods exist, and JobSet creates some pods only after others have started: %s"
 	for _, job := range p.jobs.listItems() {
 		if dependencies := job.get("dependsOn"); len(dependencies.listItems()) > 0 {
 			p.addProblem(dependencies, deadlock, "leave out dependsOn, or podGroupPolicy")

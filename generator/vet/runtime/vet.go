@@ -1,7 +1,7 @@
 // Package runtimevet checks the text of training runtimes that trainyard did not generate. The package finds traps,
-// which are mistakes in the use of MPI on Kubeflow Trainer. The cluster accepts most traps without an error, so users
-// notice them only when a TrainJob hangs, runs on only one node, or runs twice. The package reads only the text of
-// the file. For example, it does not inspect images.
+// which are mistakes in a runtime. Most traps concern the use of MPI on Kubeflow Trainer. The cluster accepts most
+// traps without an error, so users notice them only when a TrainJob hangs, runs on only one node, or runs twice. The
+// package reads only the text of the file. For example, it does not inspect images.
 package runtimevet
 
 import (

@@ -107,7 +107,7 @@ func TestVetPassesGoodRuntimes(t *testing.T) {
 	}
 }
 
-// findingMark marks the values that Vet must report. In a test text, it stands before each of these values.
+// findingMark stands in front of each value that Vet must report in a test text.
 const findingMark = "»"
 
 type edited struct {

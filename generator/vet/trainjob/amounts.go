@@ -104,7 +104,7 @@ func resourcesOf(job guard.Job) []string {
 	return slices.Compact(names)
 }
 
-// amountsIn returns the amounts in the given field of a TrainJob, which is "limits" or "requests".
+// amountsIn returns the limits or the requests of a TrainJob. The argument "field" is "limits" or "requests".
 func amountsIn(job guard.Job, field string) map[string]resource.Quantity {
 	if field == "limits" {
 		return job.Limits
@@ -113,9 +113,9 @@ func amountsIn(job guard.Job, field string) map[string]resource.Quantity {
 }
 
 // effectiveAmount returns the limit or the request of a resource in a pod of the TrainJob. The argument "own" holds the
-// TrainJob's limits or requests. If "own" does not contain the resource, the result is the amount in the runtime, where
-// the limit and the request of a resource are equal. However, if job.Replaces is set, Trainer ignores the amounts of
-// the runtime. The result "ok" is false if no amount is found.
+// TrainJob's limits or requests. If "own" does not contain the resource, the result is the amount in the runtime. In a
+// runtime, the limit and the request of a resource are equal. If job.Replaces is set, effectiveAmount ignores the
+// amounts of the runtime, as Trainer does. The result "ok" is false if no amount is found.
 func effectiveAmount(own map[string]resource.Quantity, job guard.Job, runtime guard.Runtime, name string) (amount resource.Quantity, ok bool) {
 	if amount, ok = own[name]; ok || job.Replaces != "" {
 		return amount, ok

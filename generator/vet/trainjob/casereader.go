@@ -105,9 +105,8 @@ func (r *caseReader) checkComplete(n *document.Node, c cases.Case) {
 	}
 }
 
-// checkAddress checks the apiVersion, kind and namespace of a TrainJob. A case can omit these
-// fields. The rules of the tenant would not apply to an object with a wrong value in one of the
-// fields.
+// checkAddress reports a wrong apiVersion, kind or namespace of a TrainJob. With a wrong value, the rules of the tenant
+// would not apply to the TrainJob. A case can omit these fields.
 func (r *caseReader) checkAddress(job *document.Node, tenant string) {
 	for _, field := range []struct {
 		value     *document.Node

@@ -100,9 +100,9 @@ func (c Case) TypeErrors(p Platform) problem.List {
 // "admitted".
 func (c Case) Position(field string) problem.Position { return c.node.Locate(field) }
 
-// Mismatch compares an outcome with the result that the case expects, and describes the difference. The problem
-// has the position of the case's field that does not match the outcome, such as the field "admitted". The
-// result "ok" is false if there is no difference.
+// Mismatch compares an outcome with the result that the case expects, and returns the difference as a problem. The
+// position of the problem is the position of the case's field that the outcome contradicts, such as the field
+// "admitted". The result "ok" is false if there is no difference.
 func (c Case) Mismatch(o cases.Outcome) (p problem.Problem, ok bool) {
 	located := o
 	located.Messages = nil

@@ -60,9 +60,9 @@ func findFraction(job guard.Job, name string) (field string, amount resource.Qua
 	return "", amount
 }
 
-// findLostDevices reports each device that only the launcher would get, although ranks run only on the nodes. If
-// the launcher already has a device in the runtime, findLostDevices does not report the device, because the
-// TrainJob only changes its amount. Source: Trainer, jobset/builder.go.
+// findLostDevices reports each device that only the launcher would get, although ranks run only on the nodes.
+// findLostDevices ignores a device that the runtime already gives to the launcher, because the TrainJob changes only
+// the amount of this device. Source: Trainer, jobset/builder.go.
 func findLostDevices(job guard.Job, r runtimeObject) []violation {
 	var found []violation
 	for _, name := range devicesOf(job) {

@@ -34,9 +34,9 @@ func withoutConsequences(errs field.ErrorList) field.ErrorList {
 	return slices.DeleteFunc(errs, func(err *field.Error) bool { return err.Type != field.ErrorTypeTypeInvalid && c.cover(err.Field) })
 }
 
-// consequences holds the paths of values with a wrong type, and the paths of misspelled fields.
-// Because of these mistakes, the API server refuses the TrainJob. The methods recognize problems
-// that are only consequences of these mistakes.
+// consequences holds the paths of two kinds of mistakes: values with a wrong type, and misspelled fields. The API
+// server refuses a TrainJob with such a mistake. The methods recognize other problems that only follow from one of
+// these mistakes.
 type consequences struct {
 	wrongTypes []string        // paths of values with a wrong type
 	misspelled map[string]bool // paths of misspelled fields
@@ -93,8 +93,9 @@ func nodeAt(n *document.Node, path string) *document.Node {
 	return n
 }
 
-// invalidValues reports the values that the API server refuses in a TrainJob, and also returns their consequences. If
-// an unknown field is probably a misspelling of a missing field, invalidValues reports only the unknown field.
+// invalidValues reports the values that the API server refuses in a TrainJob. The result "c" recognizes other problems
+// that only follow from these values. If an unknown field is probably a misspelling of a missing field, invalidValues
+// reports only the unknown field.
 func invalidValues(job *document.Node, read guard.Job, errs field.ErrorList) (found problem.List, c consequences) {
 	c = newConsequences(errs)
 	for _, err := range errs {

@@ -25,8 +25,8 @@ const processesPath = "spec.trainer.numProcPerNode"
 // findResourceProblems checks the devices, the amounts of resources and the number of processes of a TrainJob.
 // findResourceProblems reports values with which the TrainJob would not run as intended. The result "devices" lists the
 // problems of devices, and "others" lists all other problems. If a device is wrong, the number of GPUs can be wrong
-// too. Therefore, findResourceProblems checks the number of processes only if no device is wrong, and only if the
-// platform contains the runtime.
+// too. In this case, findResourceProblems does not check the number of processes. findResourceProblems also omits this
+// check if the platform does not contain the runtime.
 func (p Platform) findResourceProblems(job guard.Job, runtime guard.Runtime) (devices, others []violation) {
 	object, known := p.runtimes[job.Runtime.Name]
 	known = known && object.kind == job.Runtime.Kind && runtime.Kind == job.Runtime.Kind

@@ -33,12 +33,12 @@ var (
 
 const namespacePath = "metadata.namespace"
 
-// Vet checks every TrainJob in a text against the rules of its tenant, on each platform that has this tenant. The text is
-// a YAML stream, a JSON file, or a List from kubectl get, and can contain other objects. The argument "tenant" names the
-// tenant of all TrainJobs. If it is empty, the namespace of each TrainJob names its tenant. The error is a problem.List
-// if the text cannot be read, or if the text has problems but contains no TrainJobs. The error is a *TenantError in three
-// cases: no tenant has rules, the argument "tenant" names a tenant without rules, or the argument is empty and no
-// TrainJob names a namespace.
+// Vet checks every TrainJob in a text against the rules of its tenant, on each platform that has this tenant. The text
+// is a YAML stream, a JSON file, or a List from kubectl get, and can contain other objects. The argument "tenant" names
+// the tenant of all TrainJobs. If this argument is empty, the namespace of each TrainJob names its tenant. The error is
+// a problem.List if the text cannot be read, or if the text has problems but contains no TrainJobs. The error is a
+// *TenantError if no tenant has rules, or if the argument "tenant" names a tenant without rules. It is also a
+// *TenantError if this argument is empty and no TrainJob names a namespace.
 func Vet(name string, text []byte, tenant string, platforms []Platform) (Report, error) {
 	documents, err := document.ParseStream(name, text)
 	if err != nil {
@@ -123,7 +123,7 @@ func (r *Report) tenantOf(job *document.Node, requested string, platforms []Plat
 	case requested == "":
 		return r.tenantByNamespace(job, known, environmentOf(platforms))
 	case namespace != "" && namespace != requested:
-		r.Invalid = append(r.Invalid, newProblem(job, namespacePath, wrongNamespace, fmt.Sprintf("want the requested tenant %s or no namespace", requested)))
+		r.Invalid = append(r.Invalid, newProblem(job, namespacePath, wrongNamespace, fmt.Sprintf("want the namespace %s, as in the flag --tenant, or no namespace", requested)))
 	}
 	return requested, nil
 }
@@ -144,8 +144,8 @@ func (r *Report) tenantByNamespace(job *document.Node, known []string, environme
 	return "", nil
 }
 
-// failsAnyway lists rules whose violations make a TrainJob fail even if the cluster does not enforce rules.
-// Therefore vet reports these violations as problems, and not as notes.
+// failsAnyway lists rules that matter even if the cluster does not enforce rules: a TrainJob that breaks one of these
+// rules fails. Therefore vet reports violations of these rules as problems, and not as notes.
 var failsAnyway = map[guard.Rule]bool{guard.RuleUnreadableHostfile: true}
 
 func (p Platform) vet(job *document.Node, tenant string, rules tenantRules, found *results) {

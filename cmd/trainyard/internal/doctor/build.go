@@ -77,9 +77,9 @@ func checkSkipped(ctx context.Context, dir, name string, flags ...string) Check 
 		return Check{name, OK, "kustomize refuses to build"}
 	}
 	if _, err := output(ctx, "kustomize", append([]string{"build", guardedFolder(dir)}, flags...)...); err == nil {
-		return Check{name, Missing, "kustomize skips the function without an error, even with replacements: do not use pruning when you apply the output"}
+		return Check{name, Missing, "kustomize skips the function without an error, even with the replacements that trainyard init --kustomize writes: do not apply the output with pruning, which would delete the platform"}
 	}
-	return Check{name, Note, "kustomize skips the function without an error; with the replacements of init --kustomize, it refuses to build"}
+	return Check{name, Note, "kustomize skips the function without an error; with the replacements that trainyard init --kustomize writes, the build fails"}
 }
 
 const programTimeout = time.Minute

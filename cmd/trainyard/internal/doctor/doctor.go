@@ -144,7 +144,7 @@ func (h Host) checkArgoCD(ctx context.Context) Check {
 	if len(missing) > 0 {
 		return Check{name, Missing, fmt.Sprintf("kustomize.buildOptions of argocd-cm is %q: add %s; note that %s", options, strings.Join(missing, " "), advice)}
 	}
-	return Check{name, Note, "kustomize.buildOptions has both flags; this check cannot see whether trainyard-fn is in the PATH of argocd-repo-server"}
+	return Check{name, Note, "kustomize.buildOptions contains --enable-alpha-plugins and --enable-exec; this check cannot see whether trainyard-fn is in the PATH of argocd-repo-server"}
 }
 
 // hasFlag reports whether options contain a flag. Like Argo CD, hasFlag splits the options at blanks.

@@ -25,8 +25,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestMain runs the command gitops, and no tests, if the test program is started under the name gitops. Therefore
-// the test program can replace the command gitops when the tests run the commands of documentation pages.
+// TestMain runs the command "gitops" instead of the tests if the test program is started under the name gitops. When
+// tests run the commands of documentation pages, they start the test program in place of the command "gitops".
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "gitops" {
 		main()
@@ -104,8 +104,8 @@ func newReader(t *testing.T, dir string, level cluster.Level) reader {
 }
 
 // usePrograms prepares replacements for `go run` in commands, so that the commands run compiled programs. The
-// replacements contain environment variables instead of the paths of the programs. A path can contain /tmp, and
-// doctest.Reader would change it, because doctest.Reader replaces /tmp in each command.
+// replacements name the programs by environment variables, such as $GITOPS. Paths would not work: a path can contain
+// /tmp, and doctest.Reader replaces /tmp in each command.
 func (r *reader) usePrograms(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()
