@@ -61,11 +61,11 @@ func source(repoURL, revision, folder string) fields {
 	return fields{"repoURL": repoURL, "targetRevision": revision, "path": folder, "directory": fields{"recurse": true}}
 }
 
-// applicationSet returns an ApplicationSet. The name of each generated Application consists of the argument "name", a full
-// stop, and the argument "suffix". The suffix is a template, which Argo CD fills in for each element of the generators.
-// With the full stop, these names differ from the names of all other Applications in the bundle, because the names of
-// platforms, environments and tenants contain no full stop. The argument "spec" can also contain templates, but not in
-// fields that grant permissions, such as the project.
+// applicationSet returns an ApplicationSet. The name of each generated Application consists of the argument "name", a
+// full stop, and the argument "suffix". The suffix is a template, which Argo CD fills in for each element of the
+// generators. The names of platforms, environments and tenants contain no full stop. Therefore the generated names
+// differ from the names of all other Applications in the bundle. The argument "spec" can also contain templates, but
+// not in fields that grant permissions, such as the project.
 func (a argocdWriter) applicationSet(name, suffix string, generators []fields, annotations map[string]string, spec fields) fields {
 	metadata := fields{"name": name + "." + suffix, "labels": a.labels()}
 	if annotations != nil {
@@ -100,9 +100,9 @@ func (a argocdWriter) clusterSet() fields {
 }
 
 // tenantSet returns the ApplicationSet of a team. The ApplicationSet generates one Application for each folder that
-// tenant.Applications.Folders selects in the team's repositories. Argo CD does not sync these Applications
-// automatically, because Argo CD cannot queue TrainJobs. The project, the cluster and the namespace of an
-// Application do not depend on the names of folders, because the team chooses the names of the folders.
+// tenant.Applications.Folders selects in the team's repositories. Argo CD cannot queue TrainJobs. Therefore Argo CD
+// does not sync these Applications automatically: a person must start each sync. The team can choose the names of the
+// folders, but not the project, the cluster or the namespace of an Application.
 func (a argocdWriter) tenantSet(name string, tenant object.Tenant) fields {
 	revision := cmp.Or(tenant.Applications.Revision, "HEAD")
 	var generators, directories []fields

@@ -33,11 +33,12 @@ var openShiftNamespaces = []string{
 	"openshift", "openshift-[!c]*", "openshift-c[!o]*", "openshift-co[!n]*", "openshift-con[!f]*", "openshift-config", "openshift-config-operator",
 }
 
-// platformDestinations allows all namespaces except the namespaces of Argo CD and of the cluster's own software. Everybody
-// who can write to the platform's repository can add RoleBindings to the allowed namespaces. The other namespaces are
-// forbidden, because a RoleBinding there would let an attacker control Argo CD or the cluster. A destination forbids a
-// namespace if the name begins with an exclamation mark. Argo CD then forbids the namespace in all clusters, even if the
-// destination names only one cluster. Therefore one destination for each forbidden namespace is enough.
+// platformDestinations allows all namespaces except the namespaces of Argo CD and of the cluster's own software.
+// Everybody who can write to the platform's repository can add RoleBindings to the allowed namespaces. The other
+// namespaces are forbidden, because a RoleBinding there would let an attacker control Argo CD or the cluster. In a
+// destination, an exclamation mark before the namespace means that the namespace is forbidden. The namespace is then
+// forbidden in all clusters, even if the destination names only one cluster. Therefore one destination for each
+// forbidden namespace is enough.
 func (a argocdWriter) platformDestinations() []fields {
 	forbidden := []string{a.Namespace, "kube-*"}
 	if a.Delivery.Target.OpenShift {

@@ -11,10 +11,10 @@ type Bundle struct {
 }
 
 // uniqueName returns the name of the bundle: PLATFORM, or PLATFORM-ENVIRONMENT if the document has environments. If one
-// instance of Argo CD delivers several bundles, the names of these bundles must differ. However, two bundles can have
-// the same name. For example, the environment "b" of the platform "a" has the same name as a platform "a-b" without
-// environments. docs/argocd.md tells users to avoid such names. If uniqueName returned other names, the Applications of
-// existing users would be renamed.
+// instance of Argo CD delivers several bundles, the names of these bundles must differ. uniqueName does not guarantee
+// different names. For example, it returns "a-b" for a platform "a-b" without environments, and also for the
+// environment "b" of the platform "a". docs/argocd.md tells users to avoid such names. A change of uniqueName would
+// rename the Applications of existing users.
 func (b Bundle) uniqueName() string {
 	if b.Environment == "" {
 		return b.Platform

@@ -18,7 +18,7 @@ type RefusedError struct {
 // maxListed is the maximum number of files that an error message lists.
 const maxListed = 10
 
-// Error lists the folder and the files.
+// Error returns a message with the path of the folder and at most maxListed of the files.
 func (r *RefusedError) Error() string {
 	listed, more := r.Files, ""
 	if len(listed) > maxListed {
@@ -53,9 +53,9 @@ func (p *Plan) Check() error {
 	return nil
 }
 
-// belowFile reports whether an unknown file is in a folder that a generated file would replace. The argument
-// "name" is the path of the unknown file. If this folder is itself unknown, belowFile returns false, because
-// Check then reports the folder instead of each file in the folder.
+// belowFile reports whether a generated file would replace a folder that contains an unknown file. The argument "name"
+// is the path of the unknown file. If the folder is itself unknown, belowFile returns false: Check then reports the
+// folder, and does not report each file in the folder.
 func (p *Plan) belowFile(name string, wanted map[string]bool) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if wanted[dir] {

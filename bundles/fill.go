@@ -81,11 +81,10 @@ func (p *Plan) listFolders() []string {
 	return append([]string{"."}, slices.Sorted(maps.Keys(folders))...)
 }
 
-// put adds a file to the staging folder. If the file is unchanged, put creates a hard link to the
-// present file. If the file is new or changed, or if the hard link cannot be created, put writes
-// the file. However, if the hard link fails because the present file is in another file system than
-// the staging folder, put returns errMounted. The present file is then in a mounted folder, which
-// cannot be replaced.
+// put adds a file to the staging folder. If the file is new or changed, put writes the file. If the file is unchanged,
+// put creates a hard link to the present file. If the hard link fails, put usually writes the file. However, if the
+// staging folder is in another file system than the present file, put returns errMounted. The present file is then in a
+// mounted folder, which cannot be replaced.
 func (p *Plan) put(s *staging, f hashedFile) error {
 	before := p.present[f.Path]
 	if before.generated && before.digest == f.digest {

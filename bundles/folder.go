@@ -116,8 +116,8 @@ func digestOf(ctx context.Context, root *os.Root, name string) (d digest, err er
 	return d, nil
 }
 
-// listTree returns root, and the files and folders below root. The keys of the result are their paths. listTree
-// reads the content of a folder only if the function "enter" returns true for this folder.
+// listTree returns a map with an entry for root, and for each file and folder below root. The keys of the map are
+// paths. listTree reads the content of a folder only if the function "enter" returns true for this folder.
 func listTree(ctx context.Context, root *os.Root, enter func(dir string) bool) (map[string]fs.FileInfo, error) {
 	infos := map[string]fs.FileInfo{}
 	return infos, fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
@@ -178,9 +178,9 @@ func addParents(folders map[string]bool, file string) {
 }
 
 // checkUnchanged returns an error if the folder has changed since the plan read it. The argument "name" is the path of
-// the folder, relative to the parent directory. This path changes when the folder is swapped with the staging folder.
-// checkUnchanged does not compare the contents of files, and is therefore about ten times as fast as reading the
-// folder again.
+// the folder, relative to the parent directory. The caller passes this path, because the folder has another path after
+// the swap with the staging folder. checkUnchanged does not compare the contents of files, and is therefore about ten
+// times as fast as reading the folder again.
 func (p *Plan) checkUnchanged(ctx context.Context, name string) error {
 	now := map[string]fs.FileInfo{}
 	root, err := p.parent.root.OpenRoot(name)

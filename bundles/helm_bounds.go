@@ -15,13 +15,12 @@ type boundCheck struct {
 	sums  []int // the numbers N of the template variables $sN that must not exceed the limit
 }
 
-// addBounds adds checks of bounds to the chart. A bound has a limit, and none of its sums may exceed this limit.
-// If neither the sum nor the limit depends on values of the chart, the chart does not check the sum. The schema of
-// the chart checks two simple cases. In the first case, the limit is a constant, and the sum consists of one value
-// of the chart, which must be a whole number. The schema then sets the limit as the maximum of the value. In the
-// second case, the sum consists of one constant, and the limit is a value of the chart, which must be a whole
-// number. The schema then sets the constant as the minimum of the limit. The file templates/bounds.yaml checks all
-// other sums.
+// addBounds adds checks of bounds to the chart. A bound has a limit, and none of its sums may exceed this limit. If
+// neither the sum nor the limit depends on values of the chart, the chart does not check the sum. The schema of the
+// chart checks two simple cases. In both cases, one value of the chart is involved, and the value must be a whole
+// number. In the first case, the limit is a constant, and the sum consists of the value. The schema then sets the limit
+// as the maximum of the value. In the second case, the sum is a constant, and the limit is the value. The schema then
+// sets the constant as the minimum of the value. The file templates/bounds.yaml checks all other sums.
 func (c *helmChart) addBounds(bounds []object.Bound) {
 	for _, bound := range bounds {
 		limit, check := c.values.valueAt(bound.Limit.Path), boundCheck{limit: bound.Limit}
@@ -77,10 +76,9 @@ func (c *helmChart) boundsTemplate() []byte {
 	return b.Bytes()
 }
 
-// includesValue returns a template expression that decides whether the release includes objects that use the
-// value. The expression is true if the release includes a component with such objects. The value can be a
-// mapping. Objects that use any value in the mapping count as objects that use the mapping. If no component
-// uses the value, the expression is always true.
+// includesValue returns a template expression. The expression is true if the release includes a component with objects
+// that use the value. The value can be a mapping. An object uses a mapping if it uses any value in the mapping. If no
+// component uses the value, the expression is always true.
 func (v *helmValue) includesValue() string {
 	components := map[string]bool{}
 	if v != nil {

@@ -25,9 +25,9 @@ type HelmPackage struct {
 }
 
 // PackHelm packs the chart of a bundle. The artifact has the annotations of the bundle and the annotations in the
-// parameter "annotations". If both contain the same key, the parameter takes precedence. PackHelm itself sets the two
-// annotations with the chart's name and version, and the parameter cannot replace them, because Helm finds the chart
-// by its name and version.
+// parameter "annotations". If both contain the same key, the parameter takes precedence. However, PackHelm always sets
+// org.opencontainers.image.title to the name of the chart, and org.opencontainers.image.version to the version of the
+// chart.
 func PackHelm(ctx context.Context, b Bundle, annotations map[string]string) (p HelmPackage, err error) {
 	c, err := newHelmChart(ctx, b)
 	if err != nil {

@@ -139,9 +139,8 @@ func (c *helmChart) withMetadata(text, annotation string) (string, error) {
 	return strings.Replace(text, m[0], with, 1), nil
 }
 
-// metadataBlock returns a template for the labels or annotations of an object. The template combines the object's own
-// labels or annotations with the labels or annotations in the chart's values. If there are no labels or
-// annotations, the template renders nothing.
+// metadataBlock returns a template for the mapping "labels" or "annotations" of an object. The template adds the
+// entries in the chart's values to the object's own entries. If there are no entries, the template renders nothing.
 func (c *helmChart) metadataBlock(field, own string) string {
 	added, head := fmt.Sprintf("include %q .", c.uniqueName()+"."+field), "  "+field+":\n"
 	if own == "" {

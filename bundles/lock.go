@@ -21,8 +21,9 @@ const retryInterval = 20 * time.Millisecond
 
 var errLocked = errors.New("locked by another process")
 
-// lock locks a directory. If another run holds the lock, the method waits until the timeout. On file systems that cannot
-// lock directories, the method does nothing.
+// lock locks a directory. If another run has locked the directory, the method waits for the lock. After the timeout,
+// the method returns an error. If the file system cannot lock directories, the method returns nil, and the run
+// continues without a lock.
 func (l lockTimeout) lock(ctx context.Context, dir *os.File, path string, w *Writer) error {
 	start, noted := time.Now(), false
 	for {

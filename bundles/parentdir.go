@@ -38,8 +38,9 @@ func (w *Writer) open(ctx context.Context, path string) (*parentDir, error) {
 	return p, nil
 }
 
-// openParentDir opens and locks a directory. If the directory does not exist, openParentDir creates the
-// directory, unless the Writer is read-only.
+// openParentDir opens and locks a directory. If the directory does not exist, and the Writer is read-only,
+// openParentDir creates nothing, and returns a parentDir whose field "root" is nil. For any other Writer, openParentDir
+// first creates a missing directory.
 func openParentDir(ctx context.Context, path string, w *Writer, timeout lockTimeout) (*parentDir, error) {
 	p := &parentDir{path: path, exchange: exchangeNames, link: (*os.Root).Link}
 	var err error

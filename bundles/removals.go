@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// RemovalError reports that a bundle would change an immutable field, or would remove objects that TrainJobs may use.
+// RemovalError reports that a bundle would change an immutable field, or would remove objects on which TrainJobs can
+// depend.
 type RemovalError struct {
 	Problems []string // one sentence each
 }
@@ -23,8 +24,8 @@ type Change struct {
 }
 
 // Check returns a *RemovalError if an immutable field would change. Check also returns a *RemovalError if a runtime,
-// tenant or queue would be removed, and the field Removed does not allow this. The result "used" contains the
-// entries of the field Removed to which removed objects belong.
+// tenant or queue would be removed, and the field Removed does not allow this. The result "used" lists the entries of
+// the field Removed that allow a removal in this run.
 func (c Change) Check() (used []string, err error) {
 	next := c.next()
 	var problems []string
@@ -56,9 +57,9 @@ func (c Change) next() map[string]Entry {
 	return next
 }
 
-// removalMessage returns the message about an object that would be removed. There is a message if the
-// object is a queue, if the object belongs to a runtime, or if the object belongs to a tenant that would be
-// removed as a whole. For all other objects, the message is empty.
+// removalMessage returns the message about an object that would be removed. Three types of objects have a message:
+// queues, objects of runtimes, and objects of a tenant that is no longer in the document. For all other objects, the
+// message is empty.
 func (c Change) removalMessage(old Entry) string {
 	switch tenant := "tenant/" + old.Tenant; {
 	case old.Tenant != "" && !slices.Contains(c.Document, tenant):

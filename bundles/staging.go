@@ -20,11 +20,11 @@ import (
 //   - old: the previous folder, if the file system has no atomic exchange
 //
 // If a run is killed, the next run finds the staging folder of the killed run. Without an atomic exchange, the swap
-// first moves the target folder to "old", and then moves "new" to the target. If the run was killed between these
-// two moves, the target folder is missing, and the staging folder contains both "new" and "old". The next run then
-// moves "old" back to the target. If the run was killed at any other moment, there is nothing to recover: the
-// target folder is complete, or it did not exist before the run. In all cases, the next run that is not read-only
-// removes the staging folder.
+// first moves the target folder to "old", and then moves "new" to the target. If the run was killed between these two
+// moves, the target folder is missing, and the staging folder contains both "new" and "old". The next run then moves
+// "old" back to the target. If the run was killed at any other moment, the target folder is complete, or did not exist
+// before the killed run. The next run then moves nothing. In both cases, a read-only run keeps the staging folder of
+// the killed run, and any other run removes it.
 const (
 	stagedPrefix = ".trainyard-staged-"
 	savedPrefix  = ".trainyard-saved-" // prefix of staging folders that no run removes, because a rollback failed
@@ -67,8 +67,8 @@ func (p *parentDir) stage(target string) (*staging, error) {
 	return s, nil
 }
 
-// remove deletes the staging folder, unless the staging folder contains the only
-// copy of the previous folder.
+// remove deletes the staging folder. After a failed rollback, the staging folder contains the only copy of the previous
+// folder, so the method deletes nothing.
 func (s *staging) remove() error {
 	_ = s.root.Close() // closing a directory cannot lose data
 	if s.rollbackFailed {
@@ -77,10 +77,11 @@ func (s *staging) remove() error {
 	return s.parent.removeStaged(s.name)
 }
 
-// recoverTarget restores the target if an earlier run was killed, and removes the staging folders of killed runs. The
+// recoverTarget cleans up after killed runs. If the target folder is missing, recoverTarget moves the previous folder
+// back from the staging folder of a killed run. recoverTarget then removes the staging folders of the killed runs. The
 // staging folders are not in use, because this run holds the lock, and all other runs wait for the lock. On a file
-// system without locks, recoverTarget can remove the staging folder of another active run. The other run then fails.
-// A read-only Writer removes nothing.
+// system without locks, recoverTarget can remove the staging folder of another active run. The other run then fails. A
+// read-only Writer removes nothing.
 func (p *parentDir) recoverTarget(w *Writer, target string) error {
 	if w.ReadOnly && p.exists(target) {
 		return nil
@@ -116,9 +117,9 @@ func (p *parentDir) recoverFrom(w *Writer, staged, target string) error {
 	return nil
 }
 
-// removeStaged removes a staging folder, and fails if the folder contains other files than .gitignore, "new"
-// and "old". removeStaged removes .gitignore last, so that Git ignores the remaining files if the run is
-// killed before removeStaged returns.
+// removeStaged removes a staging folder. It fails if the staging folder contains anything other than .gitignore, "new"
+// and "old". It removes .gitignore last: if the run is killed during the removal, Git still ignores the remaining
+// files.
 func (p *parentDir) removeStaged(staged string) error {
 	for _, name := range []string{newName, oldName, ignoreName} {
 		if err := removeAll(p.root, path.Join(staged, name)); err != nil {

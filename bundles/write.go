@@ -91,8 +91,8 @@ func split(dir string) (parent, name string, err error) {
 // Inventory returns the inventory of the present bundle. The inventory is empty if there is no bundle.
 func (p *Plan) Inventory() []Entry { return parseInventory(p.manifest) }
 
-// Differences lists how the folder differs from the tree, sorted by path. Differences ignores unknown files that the
-// Writer keeps.
+// Differences returns a list of the differences between the folder and the tree. The list is sorted by path. If the
+// Writer's field KeepUnknown is true, Differences ignores unknown files whose paths are not in the tree.
 func (p *Plan) Differences() []string {
 	var found []string
 	for _, f := range p.tree.files {

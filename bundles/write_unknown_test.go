@@ -162,8 +162,8 @@ func TestNoHardLinks(t *testing.T) {
 	}
 }
 
-// TestUnknownFilesAreTheSame checks that a write does not change the inode, the mode or the modification time of
-// unknown files, or the mode of unknown folders.
+// TestUnknownFilesAreTheSame: a write must not change unknown files and folders. The inode, the mode and the
+// modification time of each unknown file must stay the same. The mode of each unknown folder must stay the same.
 func TestUnknownFilesAreTheSame(t *testing.T) {
 	dir := writeBundle(t, map[string]string{"a": "1"})
 	edit("own/sub/file")(t, dir)

@@ -175,7 +175,8 @@ func (w *writer) writeList(items []any, indent int) {
 	}
 }
 
-// writeInline writes a value after its key or dash on the same line, and ends the line.
+// writeInline writes a value and a line break. The value begins on the current line, which already contains the key of
+// the value or the dash of a list item.
 func (w *writer) writeInline(value any, indent int) {
 	switch value := value.(type) {
 	case placeholder:
@@ -272,8 +273,8 @@ func appendString(to []byte, text string) []byte {
 	return appendQuoted(to, text)
 }
 
-// isPlain reports whether a string is written on one line without quotes. Every version of YAML must read the text
-// without quotes as a string, not as another type. For texts of more than 200 bytes, isPlain returns false.
+// isPlain reports whether a text is written on one line without quotes. It returns true only if every version of YAML
+// reads the unquoted text as a string. For texts of more than 200 bytes, isPlain returns false.
 func isPlain(text string) bool {
 	if len(text) > 200 || !plainText.MatchString(text) || reservedWords[strings.ToLower(text)] {
 		return false

@@ -44,7 +44,7 @@ func newBuildInfo(version, revision string) collector {
 	return info
 }
 
-// runtimes is the metric that describes the training runtimes in the cluster.
+// The type "runtimes" is a Prometheus collector. Its metric describes the training runtimes in the cluster.
 type runtimes struct {
 	reader client.Reader // reads from a cache
 	info   *prometheus.Desc
@@ -52,7 +52,8 @@ type runtimes struct {
 
 var runtimeKinds = []string{trainer.ClusterTrainingRuntimeKind, trainer.TrainingRuntimeKind}
 
-// newRuntimes returns the metric of the runtimes. The manager's cache holds only the metadata of runtimes.
+// newRuntimes returns the metric of the runtimes. For this metric, the manager's cache stores the metadata of each
+// runtime, but not its spec.
 func newRuntimes(mgr ctrl.Manager) (*runtimes, error) {
 	for _, kind := range runtimeKinds {
 		object := &metav1.PartialObjectMetadata{}

@@ -69,10 +69,10 @@ type Options struct {
 	Log               logr.Logger
 }
 
-// runs reports whether the controller with the given name runs with these settings. Shards divide the TrainJobSources,
-// but not the TrainJobs. Therefore only the program with an empty Shard reports the state of TrainJobs. If several
-// programs reported the state of TrainJobs, each TrainJob would get the same events several times. A program in
-// read-only mode does not run TrainJobs from Git.
+// runs returns true if the controller with the given name runs with these settings. The controller of TrainJobSources
+// does not run in read-only mode. The controller that reports the state of TrainJobs runs only in the program with an
+// empty Shard. Shards divide the TrainJobSources, but every program reads all TrainJobs. If several programs reported
+// the state of TrainJobs, each TrainJob would get the same events several times.
 func (o Options) runs(name string) bool {
 	switch {
 	case name == TrainJobs && o.Shard != "", name == TrainJobSources && o.ReadOnly:
@@ -206,8 +206,8 @@ func newScheme() (*runtime.Scheme, error) {
 }
 
 // newCaches returns the settings of the caches. The caches hold only the objects that the controllers read, such as the
-// TrainJobSources of the shard, all TrainJobs, and the pods of JobSets. The settings list only the kinds that a running
-// controller reads, because the manager does not start if the cluster lacks a listed kind.
+// TrainJobSources of the shard, all TrainJobs, and the pods of JobSets. If the settings contain a kind that the cluster
+// lacks, the manager does not start. Therefore the settings contain only the kinds that a running controller reads.
 func newCaches(o Options) (cache.Options, error) {
 	objects := map[client.Object]cache.ByObject{&trainer.TrainJob{}: {Transform: strip}}
 	if o.runs(TrainJobSources) {

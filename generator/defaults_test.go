@@ -80,9 +80,8 @@ func readPlain(t *testing.T, spec string) map[string]any {
 	return document
 }
 
-// put writes a value to each field that matches a path and has no value yet, and reports whether it
-// wrote the value to at least one field. In the argument "path", NAME matches every key, and []
-// matches every item of a list.
+// put writes the argument "value" to each missing field whose path matches the argument "path". It reports whether it
+// wrote to at least one field. In the argument "path", NAME matches every key, and [] matches every item of a list.
 func put(node any, path []string, value any) (done bool) {
 	switch node := node.(type) {
 	case []any:

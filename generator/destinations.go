@@ -39,9 +39,9 @@ func checkDestinations(documents []*load.Document, plans []*plan.Plan, objects [
 }
 
 // sharedCluster returns a cluster to which both environments are delivered. The result "ok" is false if there is no
-// such cluster. The empty cluster name stands for the cluster in which Argo CD runs. If two environments have different
-// instances of Argo CD, each instance has its own names for clusters. In this case, sharedCluster therefore compares
-// only the addresses of clusters.
+// such cluster. The empty cluster name stands for the cluster in which Argo CD runs. If the two environments have
+// different instances of Argo CD, the same name can mean a different cluster in each instance. In this case,
+// sharedCluster compares only the addresses of clusters, and ignores their names.
 func sharedCluster(a, b *object.ArgoCD) (cluster string, ok bool) {
 	if a == nil || b == nil {
 		return "", false

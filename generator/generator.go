@@ -6,9 +6,9 @@
 // except the verify stage, which only checks the objects. CUE definitions determine the content of
 // objects, and Go code runs the stages.
 //
-// The check stage reports all problems that it finds in the user's input together, as a problem.List. The verify
-// stage compares the generated objects with the Go types of their upstream projects. If an object does not fit its Go
-// type, trainyard itself has a mistake, and the verify stage returns a problem.FaultError.
+// The check stage collects all problems that it finds in the user's input, and returns them as one problem.List. The
+// verify stage compares the generated objects with the Go types of their upstream projects. If an object does not fit
+// its Go type, trainyard itself has a mistake, and the verify stage returns a problem.FaultError.
 package generator
 
 import (
@@ -86,9 +86,9 @@ type documents struct {
 
 // Generate generates the objects of each environment. Generate returns the environments in the order of their names. If
 // the document has problems, the error is a problem.List. If the check stage found the problems, Generate also returns
-// a Platform without objects for each environment that has no problems. For an unknown environment, the error is a
-// load.EnvironmentError. If the context is done before the objects are generated, the error can be the error of the
-// context. Any other error is a fault, which is a mistake in trainyard itself.
+// a Platform for each environment without problems. Such a Platform contains no objects. For an unknown environment,
+// the error is a load.EnvironmentError. If the context is done before the objects are generated, the error can be the
+// error of the context. Any other error is a fault, which is a mistake in trainyard itself.
 func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {
@@ -176,8 +176,10 @@ func platforms(plans []*plan.Plan, objects []object.Set) []Platform {
 }
 
 // Capacity returns the maximum number of nodes of a TrainJob, for each tenant and each runtime that the tenant lists.
-// If Kueue admits jobs, and the tenant uses ClusterQueues of the document, there is one record for each LocalQueue with
-// such a ClusterQueue. If the document has problems, the error is a problem.List and the result is empty.
+// If Kueue admits jobs, each of these runtimes has one record for each LocalQueue of the tenant. Capacity leaves out a
+// LocalQueue if the document does not declare its ClusterQueue. If no LocalQueue is left, or if Kueue does not admit
+// jobs, the runtime has one record without a queue. If the document has problems, the error is a problem.List and the
+// result is empty.
 func (p *Pipeline) Capacity(ctx context.Context, request Request) ([]capacity.Record, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {
@@ -200,8 +202,8 @@ type Source struct {
 	Values      []load.Value `json:"values"`
 }
 
-// Sources returns the values of each environment's document with their origins, even if the check stage would find
-// problems in the document. The result does not include defaults, because defaults have no origin.
+// Sources returns the values of each environment's document with their origins. The document does not need to pass the
+// check stage. The result does not include defaults, because defaults have no origin.
 func (p *Pipeline) Sources(ctx context.Context, request Request) ([]Source, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// One change may cause problems at no more than maxProblems positions, because a user cannot find the mistake in a
-// long list. If a change cuts off the end of the document, this limit does not apply. changeTimeout is far above
-// the time that trainyard takes for a valid document.
+// maxProblems limits the number of positions at which one change causes problems, because a user cannot find the
+// mistake in a long list. The limit does not apply to a change that cuts off the end of the document. changeTimeout is
+// far above the time that trainyard takes for a valid document.
 const (
 	mutationCount = 2000
 	maxProblems   = 15
@@ -154,10 +154,11 @@ func pick(random *rand.Rand, weights []int) int {
 
 // isReported reports whether one of the problems refers to the change. If a change replaces a value or renames a key,
 // the author can correct the mistake only in the changed line. After such a change, at least one problem must be in the
-// changed line, or in the line of the enclosing mapping or list. The functions isStopped, isCompared and isReference
-// accept the only exceptions. After any other change, isNamed also accepts a problem at another position if one of
-// three conditions is met. First, the message of the problem names the changed line. Second, lostValue accepts the
-// problem. Third, one of m.words is in the path of the problem, in its message or in the text of its line.
+// changed line, or in the line of the enclosing mapping or list. A problem at another position counts only if
+// isStopped, isCompared (for a replaced value) or isReference (for a renamed key) accepts the problem. After any other
+// change, isNamed also accepts a problem at another position if one of three conditions is met. First, the message of
+// the problem names the changed line. Second, lostValue accepts the problem. Third, one of m.words is in the path of
+// the problem, in its message or in the text of its line.
 func (m mutant) isReported(kind, file string, problems problem.List) bool {
 	isException := func(problem.Problem) bool { return false }
 	switch kind {
@@ -362,7 +363,8 @@ func misspell(random *rand.Rand, word string) string {
 	return word[:at] + strings.ToUpper(word[at:])
 }
 
-// findParent returns the index of the nearest line above the given line that is indented less, or 0 if there is none.
+// findParent searches above the given line for the nearest line with less indentation. It returns the index of the
+// found line, or 0 if there is no such line.
 func findParent(lines []string, line int) int {
 	indent := func(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
 	for above := line - 1; above >= 0; above-- {

@@ -132,9 +132,9 @@ func (j *comparison) compare(t *testing.T, layers ...Input) string {
 		if disagreement := j.disagree(j.whole, plain, problems); disagreement != "" {
 			return disagreement
 		}
-		// trainyard accepts a null that removes nothing, and only adds a note. But the JSON Schema
-		// refuses such a null if its key is unknown. Therefore the test does not check the layers of a
-		// document separately if the document has notes.
+		// If a null in a layer removes nothing, trainyard accepts the layer and adds a note to the document. But the
+		// JSON Schema refuses the layer if the key with the null is unknown. Therefore the test checks the layers of a
+		// document separately only if the document has no notes.
 		valid = valid && len(problems)+len(document.Notes) == 0
 	}
 	if !valid {

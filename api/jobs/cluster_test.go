@@ -19,8 +19,9 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// createFailure creates the TrainJob "sum", a warning event, and a pod. According to the status of the pod, its container
-// was killed a minute after the event. createFailure writes this status, because the test cluster has no kubelet.
+// createFailure creates the TrainJob "sum", a warning event, and a pod. According to the status of the pod, its
+// container was killed a minute after the event. The test cluster has no kubelet, so createFailure itself writes the
+// status of the pod.
 func createFailure(t *testing.T, cp *controlplane.ControlPlane) client.ObjectKey {
 	t.Helper()
 	deliver(t, cp)

@@ -53,7 +53,8 @@ func (j Jobs) Events(ctx context.Context, namespace string) ([]corev1.Event, err
 	return j.listEvents(ctx, namespace, nil)
 }
 
-// listEvents lists the events of a namespace that match the field selector, from the oldest to the latest.
+// listEvents lists the events in a namespace, but only events that match the field selector. The events are sorted by
+// the time of their last occurrence, and the oldest event comes first.
 func (j Jobs) listEvents(ctx context.Context, namespace string, selector fields.Set) ([]corev1.Event, error) {
 	var events corev1.EventList
 	err := j.core.Get().Namespace(namespace).Resource("events").Param("fieldSelector", selector.String()).Do(ctx).Into(&events)

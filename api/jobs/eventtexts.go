@@ -131,10 +131,11 @@ func (s Snapshot) jobOf(e corev1.Event) string {
 	return ""
 }
 
-// lostLauncher reports whether the TrainJob failed because somebody deleted the launcher's pod. lostLauncher returns true
-// if the TrainJob and the Job of the launcher failed, no pod of the launcher exists, the kubelet stopped the main
-// container of the launcher's last pod, and this pod was not deleted by its Job. If the main container failed before the
-// pod was deleted, the kubelet did not stop it, so lostLauncher returns false.
+// lostLauncher reports whether the TrainJob failed because somebody deleted the launcher's pod. lostLauncher returns
+// true if five conditions are met: (1) the TrainJob has failed, (2) the launcher's Job has failed, (3) no pod of the
+// launcher exists, (4) the kubelet stopped the main container of the launcher's last pod, and (5) the launcher's Job
+// did not delete this pod. If the main container failed before the pod was deleted, condition 4 is not met, because the
+// kubelet did not stop the container.
 func (s Snapshot) lostLauncher(events []corev1.Event) bool {
 	failed := slices.ContainsFunc(s.Job.Status.JobsStatus, func(j trainer.JobStatus) bool {
 		return j.Name == string(Launcher) && ptr.Deref(j.Failed, 0) > 0

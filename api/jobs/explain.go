@@ -104,8 +104,8 @@ func (s Snapshot) Explain(ctx context.Context, reader Reader, now time.Time) Exp
 	return s.explain(append(s.statusTexts(now), events...), logs, missing)
 }
 
-// explain searches the texts in the arguments "cluster" and "logs" for known failures. The argument "missing"
-// contains the errors from reading other texts.
+// explain searches the texts in the arguments "cluster" and "logs" for known failures. The argument "missing" contains
+// the errors from reading logs, events and Workloads.
 func (s Snapshot) explain(cluster, logs []diagnosis.Text, missing []error) Explanation {
 	e := Explanation{Namespace: s.Job.Namespace, TrainJob: s.Job.Name, Phase: s.Phase(), Summary: s.Summary(), Causes: []Cause{}}
 	for _, err := range missing {

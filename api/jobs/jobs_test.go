@@ -51,8 +51,9 @@ func deliver(t *testing.T, cp *controlplane.ControlPlane) {
 	}
 }
 
-// deliverOwn creates two TrainingRuntimes in a namespace. One of them has the same name as the
-// ClusterTrainingRuntime that the function deliver creates, so this name is ambiguous.
+// deliverOwn creates two TrainingRuntimes in a namespace. The function "deliver" must already have created a
+// ClusterTrainingRuntime with the name runtimeName. The first TrainingRuntime gets the same name, so the name is
+// ambiguous.
 func deliverOwn(t *testing.T, cp *controlplane.ControlPlane, namespace string) {
 	t.Helper()
 	var shared trainer.ClusterTrainingRuntime
@@ -107,8 +108,9 @@ func TestForbiddenRuntimes(t *testing.T) {
 	}
 }
 
-// TestHiddenRuntime: if a user may list only one of the two kinds of runtimes, Runtime must return a Forbidden
-// error for an unknown name, because a runtime of the other kind can have this name.
+// TestHiddenRuntime: the user has the permission to list TrainingRuntimes, but lacks the permission to list
+// ClusterTrainingRuntimes. If no TrainingRuntime has the requested name, Runtime must return a Forbidden error, because
+// a ClusterTrainingRuntime can have this name.
 func TestHiddenRuntime(t *testing.T) {
 	cp := controlplane.Start(t)
 	namespace := cp.Namespace(t)

@@ -11,8 +11,9 @@ import (
 // maxLog is the maximum number of bytes to read from one container's log.
 const maxLog = 1 << 20
 
-// Log reads the last lines of a container's log. The kubelet sends only the first MiB of these lines. If they have
-// more than 1 MiB in total, the end of the log is missing, and Log requests fewer lines.
+// Log reads the last lines of a container's log. If the requested lines have more than 1 MiB in total, the kubelet
+// sends only the first MiB, and the end of the log is missing. Log then requests fewer lines, so that it gets the end
+// of the log.
 func (j Jobs) Log(ctx context.Context, pod Pod, container string, lines int64) (string, error) {
 	return endOfLog(ctx, j, candidate{pod: pod, container: container}, lines)
 }

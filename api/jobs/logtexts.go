@@ -32,9 +32,9 @@ type candidate struct {
 	previous  bool      // whether the container was restarted, so that the log before the restart is needed
 }
 
-// logTexts returns the ends of the logs of the containers that the function "candidates" returns, in the same order. The
-// result "missing" contains an error for each log that cannot be read, or one error for all logs if the user lacks the
-// permission to read logs.
+// logTexts reads the end of one log for each container in the list that the function "candidates" returns. The result
+// "texts" contains the ends of these logs, in the same order. The result "missing" contains an error for each log that
+// cannot be read, or one error for all logs if the user lacks the permission to read logs.
 func (s Snapshot) logTexts(ctx context.Context, reader Reader) (texts []diagnosis.Text, missing []error) {
 	candidates := s.candidates()
 	logs, failures := make([]string, len(candidates)), make([]error, len(candidates))
@@ -64,8 +64,9 @@ func (s Snapshot) logTexts(ctx context.Context, reader Reader) (texts []diagnosi
 	return texts, missing
 }
 
-// endOfLog reads the last lines of a log. The kubelet sends only the first maxLog bytes of the requested lines. If
-// the requested lines are longer, the end of the log is missing, and endOfLog requests fewer lines.
+// endOfLog reads the last lines of a log. If the requested lines have more than maxLog bytes in total, the kubelet
+// sends only the first maxLog bytes, and the end of the log is missing. endOfLog then requests fewer lines, so that it
+// gets the end of the log.
 func endOfLog(ctx context.Context, reader Reader, c candidate, lines int64) (string, error) {
 	for {
 		text, err := reader.EndOfLog(ctx, c.pod, c.container, lines, c.previous)

@@ -16,8 +16,9 @@ type Phase string
 const (
 	// Pending means that no pod of the TrainJob exists yet.
 	Pending Phase = "Pending"
-	// GangScheduling means that some pods do not exist, or that the scheduler has not assigned all pods to cluster nodes.
-	// If a pod has failed, missing pods do not count, because Job and JobSet delete the other pods after a failure.
+	// GangScheduling means that some pods do not exist, or that the scheduler has not assigned all pods to cluster
+	// nodes. After a pod has failed, Job and JobSet delete the other pods, so missing pods then do not mean
+	// GangScheduling.
 	GangScheduling Phase = "GangScheduling"
 	// Initializing means that all pods are assigned to cluster nodes, but mpirun has not started. In the phase
 	// Initializing, images are pulled, and the launcher waits until sshd listens on the nodes.
@@ -51,8 +52,8 @@ func (s Snapshot) Phase() Phase {
 	case slices.ContainsFunc(pods, func(p Pod) bool { return !p.isScheduled() }):
 		return GangScheduling
 	case s.missingPods() > 0 && !slices.ContainsFunc(pods, Pod.hasFailed):
-		// After a pod has failed, Job and JobSet delete the other pods. The deleted pods are missing, but they do not
-		// wait for cluster nodes.
+		// Missing pods usually wait for cluster nodes. However, after a pod has failed, Job and JobSet delete the
+		// other pods. The TrainJob then has missing pods, but waits for no cluster nodes.
 		return GangScheduling
 	}
 	return Initializing
@@ -90,7 +91,8 @@ func (s Snapshot) hasLauncher() bool {
 		slices.ContainsFunc(s.Job.Status.JobsStatus, func(s trainer.JobStatus) bool { return s.Name == string(Launcher) })
 }
 
-// hasFailed reports whether the pod has failed, and is not being deleted. JobSet deletes failed pods if it restarts a TrainJob.
+// hasFailed returns true for a failed pod that is not being deleted. A failed pod that is being deleted does not count,
+// because JobSet deletes failed pods when it restarts a TrainJob.
 func (p Pod) hasFailed() bool {
 	return p.Status.Phase == corev1.PodFailed && p.DeletionTimestamp == nil
 }

@@ -93,9 +93,9 @@ func compareWaiting(a, b workloadItem) int {
 	return cmp.Or(cmp.Compare(b.Spec.Priority, a.Spec.Priority), a.waitsSince().Compare(b.waitsSince()), cmp.Compare(a.UID, b.UID))
 }
 
-// waitsSince returns the time at which a Workload began to wait. In most cases, this is the creation of the
-// Workload. If Kueue evicted the Workload because its pods were not ready in time, or because of an admission check,
-// the Workload began to wait when it was evicted.
+// waitsSince returns the time at which a Workload began to wait. In most cases, this is the creation time of the
+// Workload. If Kueue evicted the Workload with the reason PodsReadyTimeout or AdmissionCheck, this is the time of the
+// eviction.
 func (w workloadItem) waitsSince() time.Time {
 	c := meta.FindStatusCondition(w.Status.Conditions, "Evicted")
 	if c != nil && c.Status == metav1.ConditionTrue && slices.Contains([]string{"PodsReadyTimeout", "AdmissionCheck"}, c.Reason) {

@@ -61,7 +61,7 @@ type Pod struct {
 	corev1.Pod
 }
 
-// String returns the role, and also the index for a node, for example "launcher" or "node 3".
+// String returns the role of the pod, for example "launcher". For a node, String adds the index, for example "node 3".
 func (p Pod) String() string {
 	if p.Role == Node {
 		return fmt.Sprintf("node %d", p.Index)

@@ -12,16 +12,18 @@ import (
 // progress holds times and pods of a TrainJob. isOver uses these times and pods to decide whether the problem that an
 // event describes is solved.
 type progress struct {
-	// training is the time at which the training last started, or zero if it has not started.
+	// The field "training" is the time of the latest start of the training, or zero if the training has not started.
 	training time.Time
-	// failure is the time at which the TrainJob began to fail, or zero if it has not failed.
+	// The field "failure" is the time at which the TrainJob began to fail, or zero if the TrainJob has not failed.
 	failure time.Time
-	// placed is the time of the latest event which says that a pod was scheduled or a container started.
+	// The field "placed" is the time of the latest event which says that a pod was scheduled, or that a container
+	// started.
 	placed time.Time
 	// The field "attempt" is the result of attemptedAt, and the field "relevant" is the result of relevantPods.
 	attempt  time.Time
 	relevant []Pod
-	// latest maps an object and a reason to the time of the latest event with this object and reason.
+	// The field "latest" is a map. Each key is an object and a reason, and the value is the time of the latest event
+	// with this object and reason.
 	latest map[subject]time.Time
 }
 
@@ -63,8 +65,8 @@ func (p progress) isRelevant(pod Pod) bool {
 	return slices.ContainsFunc(p.relevant, func(other Pod) bool { return other.Name == pod.Name })
 }
 
-// follows returns true if there is an event with the given reason about the object of e, and this event occurred at
-// the same time as e or later.
+// follows looks for the latest event that has the given reason and is about the same object as e. It returns true if
+// this event occurred at the same time as e or later.
 func (p progress) follows(e corev1.Event, reason string) bool {
 	about := subjectOf(e)
 	about.reason = reason
@@ -96,9 +98,10 @@ func (s Snapshot) failedAt(training time.Time) time.Time {
 }
 
 // isOver reports whether the problem that an event describes is solved. Most problems are solved if the training
-// started after the event. Problems of deleted pods, and of objects that are not pods, are also solved if the
-// current attempt to run the TrainJob began after the event. In all other cases, isOver looks for later changes
-// that solve the problem. These changes depend on the kind of the object and the reason of the event.
+// started after the event. If the event is about a deleted pod, or about an object that is not a pod, a second
+// condition is also sufficient: the current attempt to run the TrainJob began after the event. In all other cases,
+// isOver looks for later changes that solve the problem. These changes depend on the kind of the object and the reason
+// of the event.
 func (s Snapshot) isOver(e corev1.Event, p progress) bool {
 	seen := lastSeen(e)
 	pod, exists := s.podOf(e)
@@ -130,7 +133,7 @@ func (s Snapshot) isOverForOwner(e corev1.Event, p progress) bool {
 		return s.hasAllPods(s.roleOf(e)) || p.latest[subject{jobKind, e.InvolvedObject.Name, "SuccessfulCreate"}].After(lastSeen(e))
 	}
 	// The event is about the TrainJob or the JobSet. Its problem is solved if a later event or a newer pod shows that
-	// the JobSet creates pods, or if the problem was an inactive Workload, and the Workload is active again.
+	// the JobSet creates pods. The problem of an inactive Workload is also solved if the Workload is active again.
 	return isPlaced || s.HasPodSince(lastSeen(e)) || s.Workload.isActive() && strings.Contains(e.Message, "workload is deactivated")
 }
 
@@ -250,11 +253,12 @@ func (s Snapshot) isReplaced(e corev1.Event) bool {
 const evictionDelay = 5 * time.Minute
 
 // hasRecovered reports whether the cluster node of a pod became ready again after an event NodeNotReady. There are
-// three signs, and one of them is sufficient: (1) the pod is ready, and became ready before the TrainJob failed, (2)
-// Kubernetes cancelled the eviction of the pod before the TrainJob failed, and the conditions in the comment below are
-// met, (3) a container ended more than evictionDelay after the event, and the reported reason is not in unknownEnds.
-// The third sign does not count if the TrainJob failed within evictionDelay after the event. In this case, the cluster
-// node can have caused the failure, and become ready only after the failure.
+// three signs, and one sign is sufficient. Sign 1: the pod is ready. Sign 2: Kubernetes cancelled the eviction of the
+// pod, and the conditions in the comment about cancelled evictions are met. Sign 3: a container ended more than
+// evictionDelay after the event, and the reported reason is not in unknownEnds. If the TrainJob has failed, sign 1
+// counts only if the pod became ready before the failure. Likewise, sign 2 counts only if Kubernetes cancelled the
+// eviction before the failure. Sign 3 does not count if the TrainJob failed within evictionDelay after the event. The
+// cluster node can have caused such a failure, and can have become ready only after the failure.
 func (s Snapshot) hasRecovered(e corev1.Event, p progress) bool {
 	isInTime := func(at time.Time) bool { return p.failure.IsZero() || at.Before(p.failure) }
 	pod, exists := s.podOf(e)

@@ -268,7 +268,8 @@ func TestSolvedProblems(t *testing.T) {
 	}
 }
 
-// ending returns a copy of the pod. The deletion of the copy began at the given second, and has no grace period.
+// ending copies the pod, sets the deletion timestamp of the copy to the given second, and returns the copy. The
+// deletion has no grace period.
 func (p Pod) ending(second int) Pod {
 	p.DeletionTimestamp = ptr.To(at(second))
 	return p

@@ -88,9 +88,10 @@ func (s Snapshot) describeDelay(now time.Time) string {
 	return fmt.Sprintf("the TrainJob has no pods after %s", silentTime)
 }
 
-// timeout returns the text that trainyard-controller wrote when it suspended the TrainJob after a gang timeout. The result
-// is empty if the TrainJob is not suspended because of a gang timeout. It is also empty if the Workload of the TrainJob is
-// active. In this case, somebody has activated the Workload again, and the TrainJob waits in its queue.
+// timeout returns the text that trainyard-controller wrote when it suspended the TrainJob after a gang timeout. The
+// result is empty if the TrainJob is not suspended, or lacks the annotation with this text. The result is also empty if
+// the Workload of the TrainJob is active. An active Workload means that somebody has activated it again after the
+// timeout, and that the TrainJob waits in its queue.
 func (s Snapshot) timeout() string {
 	if s.Phase() != Suspended || s.Workload != nil && !s.Workload.Inactive {
 		return ""

@@ -73,8 +73,8 @@ func (s Snapshot) describeUnscheduled(pods []Pod) string {
 	return text
 }
 
-// describeStarting says how many pods are ready. For the other pods, describeStarting also quotes
-// the first message that says why a container waits, if there is such a message.
+// describeStarting says how many pods are ready. In the pods that are not ready, describeStarting looks for a waiting
+// container whose state has a message. describeStarting then quotes the first message that it finds.
 func describeStarting(pods []Pod) string {
 	waiting := slices.DeleteFunc(slices.Clone(pods), Pod.isReady)
 	text := fmt.Sprintf("Starting: %d of %s are ready", len(pods)-len(waiting), countNoun(len(pods), "pod"))

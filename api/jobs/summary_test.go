@@ -9,9 +9,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TestCompletedInitializer: the pod of a completed initializer usually stays, because JobSet does not delete it, but
-// a drain of the cluster node can delete it. In both cases, the pod must not be counted as scheduled or missing,
-// because it holds no resources.
+// TestCompletedInitializer: the pod of a completed initializer must count neither as scheduled nor as missing, because
+// the pod holds no resources. The test checks two cases. In the first case, the pod still exists, because JobSet does
+// not delete it. In the second case, the pod was deleted, for example by a drain of its cluster node.
 func TestCompletedInitializer(t *testing.T) {
 	initializer := newPod("dataset-initializer", "a", corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}})
 	initializer.Status.Phase = corev1.PodSucceeded

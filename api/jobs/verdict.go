@@ -41,8 +41,8 @@ type HostFailure struct {
 // String returns the host, the cause and the detail, separated by colons.
 func (f HostFailure) String() string { return fmt.Sprintf("%s: %s: %s", f.Host, f.Cause, f.Detail) }
 
-// Text describes the failure. Callers pass this description to diagnosis.Diagnose, as a text with
-// the source State. Patterns in the failure catalogue can match the description.
+// Text returns a description of the failure. Callers pass the description to diagnosis.Diagnose, in a diagnosis.Text
+// with the source State. diagnosis.Diagnose searches the description for the patterns of known failures.
 func (f HostFailure) Text() string { return "preflight of host " + f.String() }
 
 // Verdict reads the verdict from the termination message of the launcher's preflight. The verdict is nil if

@@ -12,8 +12,9 @@ import (
 
 const (
 	// waitInterval is the time after which Wait reads a TrainJob again and calls "done", even if no change was
-	// reported. Wait watches only the TrainJob and its pods, and only if the user may watch them. The function
-	// "done" may also read events and logs, which Wait does not watch.
+	// reported. Some changes are never reported. Wait watches the TrainJob and its pods, but not the events and logs
+	// that the function "done" may read. If the user has no permission to watch the TrainJob or its pods, Wait receives
+	// no reports about them.
 	waitInterval = time.Second
 	// watchInterval is the time between the end of a watch and the start of the next watch.
 	watchInterval = time.Second
@@ -61,9 +62,10 @@ func (j Jobs) watch(ctx context.Context, key types.NamespacedName) <-chan struct
 	return changes
 }
 
-// notify watches objects until the context ends. After each change, notify sends a value to the channel "changes", unless
-// the channel still contains a value. The function "request" returns the request that lists the objects. If the user has
-// no permission to watch the objects, notify returns at once.
+// notify watches objects until the context ends. After each change, notify sends a value to the channel "changes". If
+// the channel still contains the value for an earlier change, notify sends no second value. The argument "request" is a
+// function that creates a list request for the objects. If the user has no permission to watch the objects, notify
+// returns at once.
 func notify(ctx context.Context, changes chan<- struct{}, request func() *rest.Request) {
 	for ctx.Err() == nil {
 		events, err := request().Param("watch", "true").Watch(ctx)

@@ -76,7 +76,8 @@ func (s Snapshot) hasSucceeded(role Role) bool {
 	})
 }
 
-// LacksPods reports whether pods are missing that JobSet should have created by now.
+// LacksPods reports whether at least one pod is missing. A pod is missing if JobSet should have created it by now, but
+// it does not exist or is being deleted. Deleted pods of a Job that has succeeded are not missing.
 func (s Snapshot) LacksPods() bool { return s.missingPods() > 0 }
 
 // wantedPods reads the numbers of pods from the JobSet of a TrainJob. The result is nil if the JobSet does not exist yet, or

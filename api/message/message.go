@@ -16,8 +16,8 @@ const maxLength = 60
 // Quote returns text as a quoted string on one line, shortened to 60 characters. Control characters are escaped.
 func Quote(text string) string { return strconv.Quote(Shorten(text, maxLength)) }
 
-// Shorten cuts a text after the given number of characters, and adds an ellipsis. Texts that are not longer stay
-// unchanged.
+// Shorten cuts a text after the given number of characters, and adds an ellipsis. If the text has at most this number
+// of characters, Shorten returns the text unchanged.
 func Shorten(text string, length int) string {
 	if runes := []rune(text); len(runes) > length {
 		return string(runes[:length]) + "…"

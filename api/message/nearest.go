@@ -40,7 +40,8 @@ func lengthDifference(a, b string) int {
 }
 
 // Typos returns the number of typing errors that turn one word into the other: inserted, missing, changed and swapped
-// letters. A difference in case is not an error, so Nearest always prefers a candidate that differs only in case.
+// letters. Typos ignores differences between upper and lower case. Nearest therefore prefers a candidate that equals
+// the word except for upper and lower case.
 func Typos(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	rows := make([][]int, len(s)+1)

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// escapeSequences matches the control sequences of terminals (ECMA-48). For example, such a sequence moves the
-// cursor, or changes colors or the title of the window.
+// escapeSequences matches the control sequences of terminals (ECMA-48). Control sequences can move the cursor, change
+// colors, or set the title of the window.
 var escapeSequences = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[ -/]*[0-~])`)
 
 // Printable makes text from other programs safe to print on a terminal. Printable removes control sequences,

@@ -16,8 +16,9 @@ const (
 	punctuation      = lettersAndDigits + "!#$%^*_+-.~,;&@()"
 )
 
-// secretKinds lists log lines that contain a secret. In each line, %s stands for the secret.
-// TestSecretsAreReplaced creates each secret from the prefix and random characters of the alphabet.
+// secretKinds lists log lines that contain a secret. In each line, %s stands for the secret. TestSecretsAreReplaced
+// creates the secret: the text in the field "prefix", followed by random characters from the field "alphabet". The
+// field "length" is the number of random characters.
 var secretKinds = []struct {
 	line, prefix, alphabet string
 	length                 int
@@ -179,7 +180,8 @@ func TestSecretsInSeveralLines(t *testing.T) {
 	}
 }
 
-// TestControlSequencesAreRemoved also checks that a control sequence inside a secret does not hide the secret.
+// TestControlSequencesAreRemoved checks that control sequences are removed, and that a control sequence inside a secret
+// does not hide the secret.
 func TestControlSequencesAreRemoved(t *testing.T) {
 	for text, want := range map[string]string{
 		"a\x1b[2J\x1b]0;title\x07b\r\nc":             "ab\nc",

@@ -11,9 +11,9 @@ import (
 // expressions in this package may also match some texts that are not secrets. Scanners for repositories, such as
 // gitleaks, differ: they report only texts that are very probably secrets.
 type secret struct {
-	// hints lists texts in lower case. Each match of the expression must contain at least one hint, in any mix of
-	// upper and lower case. The function mayContain searches a text for the hints, because this search is many
-	// times faster than matching the expression.
+	// The field "hints" lists texts in lower case. Each match of the expression must contain at least one of these
+	// texts, in any mix of upper and lower case. The function mayContain searches a text for the hints, because this
+	// search is many times faster than matching the expression.
 	hints []string
 	// expression is a regular expression that matches the secret. If the expression has groups whose names begin with
 	// "value", only the text of these groups is replaced.
@@ -40,8 +40,9 @@ const (
 	// value matches the value after the separator, with or without quotes. A quoted value can contain escaped quotes, and
 	// can begin with letters before the quote, as in Python (b'...').
 	value = `(?:[\[({][ \t]*)?(?:[brufBRUF]{0,2}\\*"(?P<value1>(?:[^"\\\n]|\\.)+)|[brufBRUF]{0,2}\\*'(?P<value2>(?:[^'\\\n]|\\.)+)|(?P<value3>[^\s"'\[({]\S*|[\[({][^\s"']\S*))`
-	// edge matches what can come directly before a token with a known prefix, such as "ghp_": the start of the text,
-	// a character other than a letter or digit, an escape such as \n, or a percent-encoded character such as %3D.
+	// edge matches what can come directly before a token with a known prefix, such as "ghp_". A match is the start of
+	// the text, or a character that is neither a letter nor a digit. A match can also be an escape such as \n, or a
+	// percent-encoded character such as %3D.
 	edge = `(?:^|[^A-Za-z0-9]|\\[nrt]|%[0-9A-Fa-f]{2})`
 	// linePrefix matches the text between two lines of a private key: line breaks, and the prefix that mpirun writes
 	// before each line, such as "[1,3]<stderr>:".
@@ -80,13 +81,12 @@ var secrets = sync.OnceValue(func() []secret {
 		all = append(
 			all,
 			of(`(?i)`+names+separator+value, isHarmless, named...),
-			// The three expressions below match a name and its value in a list, an object of
-			// Kubernetes, a structure of Go, or XML.
+			// The three expressions below match a name and its value. They are for lists, for objects of Kubernetes,
+			// for structures of Go, and for XML.
 			of(`(?i)`+names+`(?:[_-]?\d+)?\\*["'][ \t]*,\s*(?:\\*["']?value\\*["']?[ \t]*[:=][ \t]*)?\\*["'](?P<value>[^"'\n]+)`, isHarmless, named...),
 			of(`(?i)name:[ \t]*["']?[\w.-]*`+names+`(?:[_-]?\d+)?["']?\s+value:[ \t]*["']?(?P<value>[^\s"'}]+)`, isHarmless, named...),
 			of(`(?i)`+names+`</name>\s*<value>(?P<value>[^<]+)`, isHarmless, named...),
-			// The next regular expression matches a value in YAML that is on the line below its
-			// name.
+			// The next regular expression is for YAML. It matches a value on the line below the name of the value.
 			of(`(?i)`+names+`["']?:[ \t]*[|>]?[+-]?[ \t]*\n[ \t]+(?:- )?["']?(?P<value>[^\s"']+)`, isHarmless, named...),
 			of(`(?i)(?:^|[^\w-])--?[\w-]*`+names+`[ \t]+(?:"(?P<value1>[^"\n]+)|'(?P<value2>[^'\n]+)|(?P<value3>[^\s"'-]\S*))`, isHarmless, named...),
 		)

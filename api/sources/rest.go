@@ -29,7 +29,7 @@ func Connect(config *rest.Config) (Sources, error) {
 }
 
 // restCluster implements Cluster with a REST client. A clientset or the client of controller-runtime would make every
-// command slower.
+// command slower, because both register all types of Kubernetes when a program starts.
 type restCluster struct{ client rest.Interface }
 
 const (

@@ -96,9 +96,9 @@ func (s Sources) explainMissing(ctx context.Context, key types.NamespacedName) e
 	return unknown
 }
 
-// Suspend sets spec.suspend to true, so that the controller stops fetching commits and applying TrainJobs. If the
-// parameter "suspend" is false, Suspend removes the field spec.suspend. Suspend reports whether it changed the
-// TrainJobSource.
+// Suspend suspends or resumes a TrainJobSource. If the parameter "suspend" is true, Suspend sets spec.suspend to true,
+// and the controller stops fetching commits and applying TrainJobs. If the parameter "suspend" is false, Suspend
+// removes the field spec.suspend. Suspend reports whether it changed the TrainJobSource.
 func (s Sources) Suspend(ctx context.Context, key types.NamespacedName, suspend bool) (changed bool, err error) {
 	source, err := s.get(ctx, key)
 	if err != nil || source.Spec.Suspend == suspend {
@@ -150,8 +150,8 @@ type SyncRequest struct {
 	before string // status.lastSync at the time of the request
 }
 
-// RequestSync requests that the controller fetches the Git repository now, and does not wait until the interval
-// has passed. The error is a *SuspendedError or an error of Get.
+// RequestSync asks the controller to fetch the Git repository at once, before the interval has passed. The error is a
+// *SuspendedError or an error of Get.
 func (s Sources) RequestSync(ctx context.Context, key types.NamespacedName, now time.Time) (SyncRequest, error) {
 	source, err := s.get(ctx, key)
 	if err != nil {

@@ -35,8 +35,8 @@ const (
 	// changed in Git.
 	RetryAnnotationPrefix = "retry." + Group + "/"
 	// HostsAnnotation is an annotation on a Secret. Its value is a comma-separated list of the hosts to which the
-	// Secret's credentials may be sent. An entry must contain the port if the protocol is http, or if the URL of
-	// the repository contains a port that is not the default port of the protocol.
+	// Secret's credentials may be sent. For http, an entry must contain the port of the Git server. For https and ssh,
+	// an entry must contain this port if it is not the default port of the protocol.
 	HostsAnnotation = Group + "/hosts"
 	// WebhookKey is a key in the Secret of a TrainJobSource. The value is the secret of the Git
 	// server's webhook. The Git server must be configured with the same value, and uses the value
@@ -118,11 +118,11 @@ type JobStatus struct {
 	// message explains the state, if it needs an explanation.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// run is the name of the newest TrainJob of the job. It differs from the name of the job if another TrainJob already had
-	// that name.
+	// run is the name of the newest TrainJob of the job. This name differs from the name of the job if another TrainJob
+	// already had the name of the job.
 	// +optional
 	Run string `json:"run,omitempty"`
-	// phase is the phase of this TrainJob: Active, Succeeded or Failed.
+	// phase is the phase of the TrainJob in the field run: Active, Succeeded or Failed.
 	// +optional
 	Phase string `json:"phase,omitempty"`
 }
@@ -132,8 +132,8 @@ type JobProblem struct {
 	// file is the path of the file in the repository.
 	// +optional
 	File string `json:"file,omitempty"`
-	// line is the number of the line with the mistake, or of the first line of a TrainJob that was denied, counted from 1.
-	// It is 0 if the problem concerns the whole file.
+	// line is the number of the line with the mistake, or of the first line of a TrainJob that was denied, counted from
+	// 1. The field line is 0 if the problem concerns the whole file.
 	// +optional
 	Line int32 `json:"line,omitempty"`
 	// message says what is wrong, and what is allowed.

@@ -85,10 +85,12 @@ type TrainJobSourceSpec struct {
 	// +optional
 	Timeout metav1.Duration `json:"timeout,omitzero"`
 
-	// secretRef names a Secret with the credentials for the Git server. For https, the keys of the Secret are
-	// username and password, or bearerToken, and optionally ca.crt. For ssh, the keys of the Secret are identity (a
-	// private key) and known_hosts, and optionally password (the password of the private key). The annotation trainyard.dev/hosts of the Secret must list the host of url, because
-	// everyone who can create a TrainJobSource could otherwise send the credentials to another server.
+	// secretRef names a Secret with the credentials for the Git server. For https, the Secret contains the keys
+	// username and password, or the key bearerToken, or only the key ca.crt. The key ca.crt can also be combined with
+	// the other keys for https. For ssh, the Secret contains the keys identity (a private key) and known_hosts. If the
+	// private key has a password, the Secret also contains this password, under the key password. If the Secret
+	// contains any of the keys above, its annotation trainyard.dev/hosts must list the host of url. Without this
+	// requirement, everyone who can create a TrainJobSource could send the credentials to another server.
 	// +optional
 	SecretRef *LocalReference `json:"secretRef,omitempty"`
 
@@ -109,9 +111,10 @@ type TrainJobSourceSpec struct {
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
-	// onChange says whether and when a changed job runs. Queue waits until all runs of the job have ended;
-	// RunAlongside runs the new version at once, beside earlier runs; Replace deletes earlier runs first; Ignore runs
-	// only the first version.
+	// onChange says whether and when a changed job runs. With the value Queue, the new version runs after all runs of
+	// the job have ended. With the value RunAlongside, the new version runs at once, beside earlier runs. With the
+	// value Replace, the controller first deletes the active runs of the job, and then runs the new version. With the
+	// value Ignore, only the first version runs.
 	// +kubebuilder:default=Queue
 	// +optional
 	OnChange ChangePolicy `json:"onChange,omitempty"`
@@ -177,12 +180,13 @@ type LocalReference struct {
 //
 // +kubebuilder:validation:MinProperties=1
 type Verification struct {
-	// secretRef names a Secret with public keys. Each value in the Secret is an armored OpenPGP key ring. The commit must have a valid
-	// signature by one of these keys.
+	// secretRef names a Secret with public keys. Each value in the Secret is an armored OpenPGP key ring. The commit
+	// must have a valid signature by a key in one of these key rings.
 	// +optional
 	SecretRef *LocalReference `json:"secretRef,omitempty"`
-	// linearHistory requires that a new commit descends from the commit that was fetched last, so that a forced push cannot
-	// bring back an old state. A revert is still possible, because it creates a new commit.
+	// linearHistory requires that a new commit descends from the commit that was fetched last, so that a forced push
+	// cannot bring back an old state. A commit that reverts a change is still allowed, because it descends from the
+	// earlier commits.
 	// +optional
 	LinearHistory bool `json:"linearHistory,omitempty"`
 }

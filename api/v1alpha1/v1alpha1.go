@@ -37,8 +37,8 @@ const (
 	// IsolationLabel is "job" on a NetworkPolicy that isolates the TrainJobs of a namespace from each other. On a
 	// NetworkPolicy that trainyard-controller adds for one isolated TrainJob, IsolationLabel is "one-job".
 	IsolationLabel = Group + "/isolation"
-	// AccessLabel is "true" on RoleBindings and ClusterRoleBindings, so that users can select these objects, to
-	// apply them last and to delete them first.
+	// AccessLabel is "true" on RoleBindings and ClusterRoleBindings. Users can select these objects by the label, and
+	// can thus apply them last and delete them first.
 	AccessLabel = Group + "/access"
 )
 

@@ -69,8 +69,8 @@ func (c *configFile) refuse(at *yaml.Node, format string, args ...any) {
 	c.problems = append(c.problems, fmt.Errorf("%s:%d:%d: %s", c.path, at.Line, at.Column, fmt.Sprintf(format, args...)))
 }
 
-// read sets flags from the file. Each key in the file is the name of a flag. The
-// method refuses keys that are unknown or repeated.
+// read applies the settings in the file to the flags. Each key in the file is the name of a flag. The method refuses
+// unknown keys and repeated keys.
 func (c *configFile) read(root *yaml.Node) {
 	if root.Kind != yaml.MappingNode {
 		c.refuse(root, "want a mapping from the names of flags to values, such as workers: 8")
@@ -113,8 +113,8 @@ func (c *configFile) find(key *yaml.Node) *pflag.Flag {
 // wanted maps the name of a type in pflag to a description of its values.
 var wanted = map[string]string{"bool": "true or false", "int": "an integer", "float32": "a number", "string": "a text"}
 
-// apply sets a flag to a value from the file. If the command line has already set the flag, apply
-// only checks the value from the file.
+// apply sets a flag to a value from the file. If the command line has already set the flag, apply checks the value from
+// the file, but the flag keeps its value.
 func (c *configFile) apply(flag *pflag.Flag, value *yaml.Node) {
 	if values, several := flag.Value.(pflag.SliceValue); several {
 		c.applyList(flag, values, value)

@@ -39,8 +39,7 @@ var functions = map[string]function{
 	"transform": {transformerKind, (*resourceList).transform},
 }
 
-// process runs the function requested by the functionConfig, and returns the
-// exit code.
+// process calls the function that the functionConfig requests, and returns the exit code.
 func (l *resourceList) process(ctx context.Context) int {
 	if l.FunctionConfig.IsNilOrEmpty() {
 		return l.reportUsage("want a functionConfig: a platform document, or a Transformer")

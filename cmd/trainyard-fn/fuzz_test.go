@@ -45,9 +45,9 @@ func decode(t *testing.T, text []byte) (list struct {
 	return list
 }
 
-// FuzzRun checks that standard output is either empty or one ResourceList with the apiVersion of the input. If
-// the output is empty, or contains results with the severity "error", the exit code must not be 0, and
-// standard error must contain the messages.
+// FuzzRun checks that standard output is either empty or one ResourceList with the apiVersion of the input. If the
+// output is empty, the exit code must not be 0, and standard error must contain a message. For each result with the
+// severity "error", the exit code must not be 0, and standard error must contain the message of the result.
 func FuzzRun(f *testing.F) {
 	for _, seed := range seeds {
 		f.Add(seed)

@@ -100,8 +100,8 @@ func parseHeader(text []byte) (head header, err error) {
 	return head, nil
 }
 
-// read reads the items and the functionConfig, and replaces each YAML alias by a copy of the value to which it
-// refers. The copies are necessary because toJSON converts each item separately, and an alias can refer to a
+// read parses the items and the functionConfig. The method replaces each YAML alias by a copy of the value to which the
+// alias refers. The copies are necessary because toJSON converts each item separately, and an alias can refer to a
 // value in another item.
 func (l *resourceList) read(items int) error {
 	var err error

@@ -71,7 +71,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run processes one ResourceList, and writes either exactly one ResourceList or nothing to the writer "out".
+// run executes one command line, and returns the exit code. Without arguments, run reads one ResourceList, processes
+// it, and writes one ResourceList or nothing to the writer "out".
 func run(ctx context.Context, args []string, in io.Reader, out, messages io.Writer) int {
 	if len(args) > 0 {
 		return runFlag(args[0], out, messages)

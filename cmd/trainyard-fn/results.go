@@ -30,7 +30,8 @@ func (l *resourceList) report(object *yaml.RNode, severity framework.Severity, p
 	l.Results = append(l.Results, r)
 }
 
-// reportAll reports the problems of an object, and returns the given exit code, or exitOK if there are no problems.
+// reportAll reports the problems of an object. If there are problems, reportAll returns the argument "code". If there
+// are no problems, reportAll returns exitOK.
 func (l *resourceList) reportAll(object *yaml.RNode, severity framework.Severity, problems problem.List, code int) int {
 	for _, p := range problems {
 		l.report(object, severity, p)

@@ -22,9 +22,9 @@ import (
 // kustomizeAnnotation is an annotation of all objects that kustomize sends to transformers and validators.
 const kustomizeAnnotation = "kustomize.config.k8s.io/id"
 
-// validate checks runtimes for traps, and TrainJobs against the rules of the platform. TrainJobs are checked even if the
-// cluster does not enforce the rules. An object that is not a runtime is also checked against its Go type, if trainyard
-// knows the complete type.
+// validate checks runtimes for traps, and TrainJobs against the rules of the platform. TrainJobs are checked even if
+// the cluster does not enforce the rules. If trainyard knows the complete Go type of an object, and the object is not a
+// runtime, validate checks the object against this type.
 func (l *resourceList) validate(ctx context.Context) int {
 	if l.isGenerator() {
 		return l.leaveMarker("validate")
@@ -58,7 +58,8 @@ func (l *resourceList) rules(ctx context.Context) ([]trainjob.Platform, error) {
 	return trainjob.WithRules(ctx, generator.New(trainyard.CUE), request, platforms)
 }
 
-// check checks one object, and accepts objects of unknown kinds.
+// check validates one object, and returns an exit code. It accepts objects of unknown kinds. However, it reports a
+// problem if the object is probably a TrainJob with a misspelled kind or apiVersion.
 func (l *resourceList) check(item *yaml.RNode, rules []trainjob.Platform) int {
 	const name = "item.json"
 	text, err := toJSON(item)

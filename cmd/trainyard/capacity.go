@@ -60,7 +60,8 @@ type column struct {
 	cell  func(capacity.Record) string
 }
 
-// printCapacities prints a table, but omits columns that are empty in all rows, such as environments or queues.
+// printCapacities prints a table. It omits each column that is empty in all rows. For example, it omits the column
+// QUEUE if no row has a queue.
 func printCapacities(w io.Writer, capacities []capacity.Record) error {
 	columns := []column{
 		{"ENVIRONMENT", func(f capacity.Record) string { return f.Environment }},

@@ -18,17 +18,17 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// vetTimeout and vetMemory are far above the time and memory that vet usually needs, because the race detector and
-// busy machines slow tests down.
+// vetTimeout and vetMemory are far above the time and the memory that vet usually needs. The race detector increases
+// both, and a busy machine increases the time.
 const (
 	vetTimeout = time.Minute
 	vetMemory  = 600 << 20 // bytes
 )
 
-// TestCorpus runs files that contain documents with mistakes, and the complete output of "trainyard vet" for these
-// documents. With TRAINYARD_UPDATE=1, the test rewrites the expected output in the files. A person must then review
-// the rewritten output in the corpus files. The expected output must list each problem of the file exactly once, with
-// its position and the allowed values.
+// TestCorpus runs the test scripts in testdata/corpus. Most scripts contain or create documents with mistakes. Each
+// script also contains the complete output that "trainyard vet" must print. The expected output must list each problem
+// exactly once, with its position and the allowed values. With TRAINYARD_UPDATE=1, the test rewrites the expected
+// output in the scripts, and a person must then review this output.
 func TestCorpus(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/corpus",

@@ -38,8 +38,8 @@ func newPipeline() *generator.Pipeline {
 	})
 }
 
-// errLayersTooSlow is the error of a CUE layer that exceeds the time limit only together with the layers before
-// it. In the message, "it" means this CUE layer.
+// errLayersTooSlow reports that several CUE layers together exceed the time limit. In the message, "it" means the layer
+// that cannot be evaluated in the remaining time.
 var errLayersTooSlow = &sandbox.LimitError{What: evaluationLimits.Wall.String() + ", with the layers before it"}
 
 // evaluateInChild evaluates a CUE document in a child process. The child process runs this program with the command

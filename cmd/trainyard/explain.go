@@ -165,9 +165,9 @@ func isBelowEnvironments(steps []string) bool {
 	return len(steps) > 1 && steps[0] == "spec" && steps[1] == "environments"
 }
 
-// depthBelow returns the number of steps that follow the given path in the field's path. Indexes of lists are not
-// counted, and neither are keys that the author of the document chose. If the field's path does not begin with the
-// given path, the result "ok" is false. The given path can omit the index of a list item.
+// depthBelow returns the number of steps that follow the given path in the field's path. This number includes neither
+// indexes of lists nor keys that the author of the document chose. If the field's path does not begin with the given
+// path, the result "ok" is false. The given path can omit the index of a list item.
 func (f field) depthBelow(path []string) (depth int, ok bool) {
 	for _, step := range f.steps {
 		switch {
@@ -197,10 +197,10 @@ func nearestField(all []field, path []string) []string {
 	return path
 }
 
-// containsValue reports whether the field's path and the given steps together can be the path of a value inside
-// the field. If the field is a list, there must be exactly one step, the index of an item. If the field is a
-// mapping whose keys the author of the document chooses, all steps together count as one key, because a key can
-// contain dots.
+// containsValue reports whether the given steps can lead from the field to a value inside the field. If the field is a
+// list, the only step must be the index of an item. If the field is a mapping whose keys the author of the document
+// chooses, all steps together are one key. Such a key can contain dots. For any other field, containsValue returns
+// false.
 func (f field) containsValue(steps []string) bool {
 	if strings.Contains(f.Want, ", each item ") {
 		return len(steps) == 1 && isItem(steps[0])

@@ -49,8 +49,8 @@ func (f *inputFlags) completeEnvironment(cmd *cobra.Command, _ []string, _ strin
 	var unknown *load.EnvironmentError
 	request, err := f.request(strings.NewReader(""))
 	if err == nil {
-		// No environment has an empty name, so this request fails, and the error lists all environments of the
-		// document.
+		// The request asks for an environment with an empty name, and no document contains such an environment. The
+		// request therefore fails, and its error lists all environments of the document.
 		request.Environments = []string{""}
 		_, err = newPipeline().Generate(cmd.Context(), request)
 	}

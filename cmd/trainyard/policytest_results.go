@@ -45,8 +45,8 @@ func newCaseResult(environment string, c trainjob.Case, outcome cases.Outcome) c
 	return r
 }
 
-// failedCases returns an error that counts the failed cases, or nil if no case failed. The error also
-// lists the failed cases, unless the argument "printed" says that they are already printed.
+// failedCases returns an error with the number of failed cases. If no case failed, failedCases returns nil. If the
+// argument "printed" is true, the failed cases are already printed, and the error does not list them.
 func failedCases(all []caseResult, printed bool) error {
 	var failed problem.List
 	for _, r := range all {
@@ -121,7 +121,7 @@ type (
 	}
 )
 
-// printJUnit prints the results as JUnit XML, with one test suite for each file and environment.
+// printJUnit prints the results as JUnit XML. Each combination of a file and an environment has its own test suite.
 func printJUnit(w io.Writer, all []caseResult) error {
 	var doc junitSuites
 	for _, r := range all {

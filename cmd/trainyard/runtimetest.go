@@ -128,8 +128,8 @@ func (f *runtimeTestFlags) finish(s streams, result trial.Result, err error) err
 	return nil
 }
 
-// findRuntime looks up the runtime in the cluster. findRuntime may take as long as the time limit of
-// the test. If the runtime does not exist, the error can suggest a runtime with a similar name.
+// findRuntime looks up the runtime in the cluster. This look-up has its own time limit, which is as long as the time
+// limit of the test. If the runtime does not exist, the error can suggest a runtime with a similar name.
 func (f *runtimeTestFlags) findRuntime(ctx context.Context, client jobs.Jobs) (jobs.Runtime, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.options.Timeout)
 	defer cancel()

@@ -113,8 +113,8 @@ func (v *vetFlags) run(cmd *cobra.Command, s streams, r *reporter, files []strin
 	return refuseNotes(v.strict, r, vet(cmd.Context(), s, v.input))
 }
 
-// refuseNotes returns err if it is not nil. Otherwise, refuseNotes returns an error if the flag --strict is set and the
-// report contains notes.
+// refuseNotes returns an error if the flag --strict is set and the report contains notes. If the argument err is not
+// nil, refuseNotes returns err instead.
 func refuseNotes(strict bool, r *reporter, err error) error {
 	if n := len(r.notes); err == nil && strict && n > 0 {
 		return exitErrorf(exitInvalid, "found %s, and --strict allows none", count(n, "note"))

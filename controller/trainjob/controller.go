@@ -30,8 +30,9 @@ import (
 const controllerName = jobs.EventReporter
 
 // refreshInterval is the interval at which the controller updates messages that can soon change without an event from
-// the API server. For example, the message of a TrainJob can change while the TrainJob waits for cluster nodes. No such
-// message may become older than 30 seconds. The interval is only 20 seconds, because a busy controller can be late.
+// the API server. For example, the message of a TrainJob can change while the TrainJob waits for cluster nodes. A
+// message of this kind must never be older than 30 seconds. The interval is 10 seconds shorter than this limit, because
+// a busy controller can be late.
 const refreshInterval = 20 * time.Second
 
 // podsOfJobSet names the cache index that finds the pods of a JobSet.

@@ -36,9 +36,10 @@ const (
 	action = "Observe"
 	// maxNote is the maximum length of the note of an event, in bytes. The API server refuses notes of more than 1024 bytes.
 	maxNote = 1000
-	// oldAge is the age from which the start or the end of a TrainJob counts as old. If the controller sees a TrainJob
-	// for the first time, and its start or its end is old, the controller does not report the past of the TrainJob.
-	// Otherwise a newly installed controller would write events about all TrainJobs that ended long ago.
+	// oldAge is the age from which the start or the end of a TrainJob counts as old. When the controller sees a
+	// TrainJob for the first time, the start or the end of the TrainJob can already be old. The controller does not
+	// report the past of such a TrainJob. Otherwise a newly installed controller would write events about all TrainJobs
+	// that ended long ago.
 	oldAge = time.Hour
 )
 
@@ -66,9 +67,9 @@ func shorten(text string) string {
 
 // isOld reports whether a TrainJob is old. Only a TrainJob that the controller sees for the first time can be old. Such
 // a TrainJob is old if it started or ended more than oldAge ago. In read-only mode, the controller writes no
-// annotations, so a restarted controller does not know what it has already reported. Therefore, in this mode, isOld
-// also checks when the TrainJob was scheduled. A time before the start of the controller then counts as old, even if it
-// is less than oldAge ago.
+// annotations, so a restarted controller does not know what it has already reported. Therefore isOld returns true in
+// more cases in read-only mode. It also checks the time at which the TrainJob was scheduled. In addition, a time counts
+// as old if it is before the start of the controller.
 func (c *Controller) isOld(snapshot jobs.Snapshot, before state, now time.Time) bool {
 	horizon := now.Add(-oldAge)
 	if c.ReadOnly && c.began.After(horizon) {
@@ -92,9 +93,9 @@ func (c *Controller) isOld(snapshot jobs.Snapshot, before state, now time.Time) 
 var stages = map[jobs.Phase]int{"": -1, jobs.Suspended: 0, jobs.Pending: 0, jobs.GangScheduling: 1, jobs.Initializing: 2, jobs.Running: 3}
 
 // notes returns the events for the stages that a TrainJob has reached since the last report. If JobSet restarts all
-// pods, the TrainJob returns to an earlier stage. Whenever the TrainJob then reaches a stage again, notes also returns
-// the events of this stage again, except JobSubmitted. A failure is reported only after the search for its cause has
-// ended, so that the event can contain the cause.
+// pods, the TrainJob reaches some stages again. The function "notes" then returns the events of these stages again,
+// except JobSubmitted. A failure is reported only after the search for its cause has ended, so that the event can
+// contain the cause.
 func notes(snapshot jobs.Snapshot, before, current state) []note {
 	var all []note
 	if before.Phase != current.Phase {

@@ -121,8 +121,8 @@ func (e *explanations) explain(ctx context.Context, key types.NamespacedName) {
 	}
 }
 
-// ask explains a TrainJob. ask converts a panic of the Explainer to an error, so that an unexpected text in a log
-// cannot stop the controller.
+// ask calls the Explainer for a TrainJob, and converts a panic of the Explainer to an error. Otherwise an unexpected
+// text in a log could stop the controller.
 func (e *explanations) ask(ctx context.Context, key types.NamespacedName) (explained jobs.Explanation, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -159,7 +159,7 @@ func (e *explanations) store(key types.NamespacedName, wanted explanation, expla
 	return e.found[key].finished
 }
 
-// with returns a copy of an explanation, updated with the result of another attempt. If the attempt
+// with copies an explanation, adds the result of another attempt to the copy, and returns the copy. If the attempt
 // failed without finding a cause, the copy keeps the cause that an earlier attempt found.
 func (e explanation) with(explained jobs.Explanation, err error, now time.Time) explanation {
 	e.attempts++

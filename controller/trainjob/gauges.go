@@ -33,8 +33,8 @@ type gaugeValues struct {
 	labels  []string // label values of the metric "info", without the namespace and the name
 	phase   jobs.Phase
 	created time.Time
-	// waiting is the time at which the TrainJob began to wait for cluster nodes, or zero if it does not
-	// wait.
+	// The field "waiting" is the time at which the TrainJob began to wait for cluster nodes. If the TrainJob does not
+	// wait, the field is zero.
 	waiting         time.Time
 	placed, missing int
 	verdict         *jobs.Verdict

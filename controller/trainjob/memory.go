@@ -24,8 +24,8 @@ type remembered struct {
 	state
 }
 
-// One of these suffixes can follow the UID in the annotation v1alpha1.ObservedAnnotation. The suffix says which
-// stages the controller has already reported, so that it does not report or count them again after a restart.
+// One of these suffixes can follow the UID in the annotation v1alpha1.ObservedAnnotation. The suffix tells a restarted
+// controller which stages it must not report or count again.
 const (
 	// startedMark means that the controller has reported the first start of the training.
 	startedMark = "/started"

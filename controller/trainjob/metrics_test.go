@@ -58,8 +58,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestGangPodsOfStoppedJobs: JobSet deletes the pods of TrainJobs that are suspended or deleted. These pods must not
-// count as missing. A pod that still exists, for example on an unreachable cluster node, must not count as placed.
+// TestGangPodsOfStoppedJobs checks that the pods of suspended or deleted TrainJobs count neither as missing nor as
+// placed. JobSet deletes these pods, but a pod on an unreachable cluster node can remain for a long time.
 func TestGangPodsOfStoppedJobs(t *testing.T) {
 	suspended, deleted := snapshotOf("", true), snapshotOf("", true)
 	suspended.Job.Spec.Suspend = ptr.To(true)

@@ -20,8 +20,8 @@ func (r *countingReader) Workloads(context.Context, string) (map[types.UID]jobs.
 	return map[types.UID]jobs.Workload{"1": {Name: "w"}}, nil
 }
 
-// TestWorkloadsAreShared checks that the Workloads of a namespace are read only once in queueInterval,
-// unless forget is called.
+// TestWorkloadsAreShared checks that the Workloads of a namespace are read at most once in queueInterval. After a call
+// of the method forget, the next call of Workloads must read them again.
 func TestWorkloadsAreShared(t *testing.T) {
 	now, reader := start, &countingReader{}
 	q := newQueues(reader, func() time.Time { return now })

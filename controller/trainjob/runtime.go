@@ -42,8 +42,8 @@ func (c *Controller) readRuntime(ctx context.Context, job *trainer.TrainJob) run
 	return parseSettings(runtime)
 }
 
-// parseSettings reads the settings from the labels and annotations of a runtime. trainyard generates only valid values.
-// Invalid values come from somebody else, so parseSettings ignores these values without an error.
+// parseSettings reads the settings from the labels and annotations of a runtime, and ignores invalid values without an
+// error. The values that trainyard generates are always valid.
 func parseSettings(runtime client.Object) runtimeSettings {
 	annotations := runtime.GetAnnotations()
 	s := runtimeSettings{mpi: runtime.GetLabels()[v1alpha1.MPILabel]}

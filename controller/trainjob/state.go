@@ -18,8 +18,8 @@ const maxMessage = 1000
 type state struct {
 	Phase   jobs.Phase
 	Message string
-	// blocked is set if a container, such as a sidecar, keeps the TrainJob from ending after the main container has
-	// ended. blocked is then the time at which the main container ended, and otherwise zero.
+	// The field "blocked" is set while a container, such as a sidecar, keeps the TrainJob from ending. Its value is the
+	// time at which the main container ended. If no container prevents the end, the field is zero.
 	blocked time.Time
 	// trainingSince is the time of the last start of the training, or zero if the controller has not seen a start.
 	trainingSince time.Time
@@ -32,7 +32,7 @@ type state struct {
 	// "since" is the time at which the controller first saw the current phase. If the phase may have begun before
 	// the program started, the time "since" is zero.
 	since time.Time
-	// waiting is the time at which pods began to wait for cluster nodes, or zero.
+	// The field "waiting" is the time at which pods began to wait for cluster nodes, or zero if no pods wait.
 	waiting time.Time
 	// started is true if the training has started at least once. JobSet can restart all pods, and then the training starts again.
 	started bool
@@ -40,9 +40,9 @@ type state struct {
 	// expected to change soon, so the message is refreshed less often.
 	cause     *jobs.Cause
 	explained bool
-	// ending is true if a pod is being deleted.
+	// The field "ending" is true if a pod is being deleted.
 	ending bool
-	// elsewhere is true if another cluster runs the TrainJob.
+	// The field "elsewhere" is true if another cluster runs the TrainJob.
 	elsewhere bool
 	// queued is true if the TrainJob is in a queue of Kueue.
 	queued bool
@@ -77,8 +77,8 @@ func (c *Controller) observe(snapshot jobs.Snapshot, before state, now time.Time
 	case current.isFinal() && before.Phase == current.Phase && before.ended:
 		return before // keep the message, because the pods and logs that explain it can be deleted by now
 	case before.Phase == jobs.Running && isEarly(current.Phase) && !snapshot.HasPodSince(before.trainingSince):
-		// A pod was deleted, and JobSet has not reacted yet. Until JobSet fails the TrainJob or restarts all pods, keep
-		// the previous state, but not longer than startTime.
+		// A pod was deleted. JobSet will fail the TrainJob or restart all pods, but has not done so yet. Until then,
+		// keep the previous state for at most startTime.
 		if lost := before.withoutPod(now); now.Sub(lost.lostSince) < startTime {
 			return lost
 		}
@@ -157,12 +157,12 @@ func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time
 }
 
 // isStuck reports whether a TrainJob takes unusually long to start or to end. A start takes too long if the TrainJob
-// was created or resumed more than startTime ago, and its present phase also began more than startTime ago. The second
-// condition is necessary, because JobSet can restart all pods long after the creation of the TrainJob. The new pods
-// then get time to start. An end takes too long if a container has kept the TrainJob from ending for more than
-// startTime. In the phase GangScheduling, isStuck returns true only if pods are missing. If all pods exist, the summary
-// of the TrainJob already quotes the scheduler, so the TrainJob needs no further explanation. If another cluster runs
-// the TrainJob, isStuck returns false.
+// was created or resumed more than startTime ago, and its present phase also began more than startTime ago. JobSet can
+// restart all pods long after the creation of the TrainJob. Because of the second condition, the new pods get time to
+// start. An end takes too long if a container has kept the TrainJob from ending for more than startTime. In the phase
+// GangScheduling, isStuck returns true only if pods are missing. If all pods exist, the summary of the TrainJob already
+// quotes the scheduler, so the TrainJob needs no further explanation. If another cluster runs the TrainJob, isStuck
+// returns false.
 func (s state) isStuck(snapshot jobs.Snapshot, now time.Time) bool {
 	since := snapshot.Times().Resumed
 	if !since.IsZero() && s.since.After(since) {

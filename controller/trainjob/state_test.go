@@ -112,9 +112,9 @@ func TestOldExplanationIsForgotten(t *testing.T) {
 	}
 }
 
-// TestLostLauncherKeepsRunning: after the launcher is lost, the phase must stay Running until new pods exist, or
-// until startTime has passed. If the phase changed immediately, the controller would write events a second time,
-// although the TrainJob may be about to fail.
+// TestLostLauncherKeepsRunning: after the launcher is lost, the phase must stay Running until new pods exist, or until
+// startTime has passed. If the phase changed immediately, the controller would write the events of an earlier stage
+// again. These events would be misleading if JobSet then failed the TrainJob.
 func TestLostLauncherKeepsRunning(t *testing.T) {
 	c, started := newTestController(), start.Add(time.Minute)
 	before := state{Phase: jobs.Running, Message: "Running on 2 pods", trainingSince: started, started: true}

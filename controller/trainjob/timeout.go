@@ -69,9 +69,9 @@ func suspendsOnce(snapshot jobs.Snapshot) bool {
 }
 
 // stillWaits reports whether pods of a TrainJob have waited at least since the given time. If the TrainJob waits only
-// for missing pods, stillWaits returns true, unless old pods are still ending. stillWaits reads the TrainJob and its
-// pods from the API server, because the caches can be outdated. With outdated caches, the controller could suspend a
-// TrainJob whose training has just started.
+// for missing pods, the given time has no effect: the result is false while old pods are still ending, and true
+// otherwise. stillWaits reads the TrainJob and its pods from the API server, because the caches can be outdated. With
+// outdated caches, the controller could suspend a TrainJob whose training has just started.
 func (c *Controller) stillWaits(ctx context.Context, job *trainer.TrainJob, since time.Time) (bool, error) {
 	live := &trainer.TrainJob{}
 	if err := c.Live.Get(ctx, client.ObjectKeyFromObject(job), live); err != nil {
@@ -119,8 +119,8 @@ var trackingMarks = []string{
 	"argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance", "kustomize.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/name",
 }
 
-// isAppliedFromGit reports whether Argo CD or Flux applies a TrainJob. TrainJobs of a TrainJobSource also come
-// from Git, but the result is false for them, because a TrainJobSource does not create a deleted TrainJob
+// isAppliedFromGit reports whether Argo CD or Flux applies a TrainJob. For TrainJobs of a TrainJobSource, the result is
+// false, although they also come from Git. Unlike Argo CD and Flux, a TrainJobSource does not create a deleted TrainJob
 // again.
 func isAppliedFromGit(job *trainer.TrainJob) bool {
 	for _, mark := range trackingMarks {

@@ -63,9 +63,10 @@ const (
 // server refuses the job for another reason, this reason replaces the message in r.denied. A dry run can get no answer,
 // for example because a webhook is not available. dropWarnings then uses the previous answer, even if this answer is
 // outdated. If there is no previous answer, or if the job in Git has changed since that answer, the job stays denied in
-// this round. While the limit maxRefused is reached, outdated answers remove no jobs from r.denied. After a round in
-// which a dry run got no answer, the controller sends no dry runs for some time (see silentPause). After this pause,
-// the controller continues with the job that follows the unanswered dry run. It repeats the unanswered dry run later.
+// this round. After maxRefused refused dry runs in the current hour, dropWarnings removes a job only if the answer for
+// this job is not outdated. After a round in which a dry run got no answer, the controller sends no dry runs for some
+// time (see silentPause). After this pause, the controller continues with the job whose name comes next. The dry run
+// without an answer is repeated later.
 func (r *round) dropWarnings(ctx context.Context) {
 	a := &r.state.answers
 	maps.DeleteFunc(a.jobs, func(name string, _ answer) bool { return r.denied[name] == "" })
@@ -120,7 +121,8 @@ func (r *round) askAll(ctx context.Context) {
 	}
 }
 
-// needsDryRuns reports whether denied jobs need dry runs, and the limit maxRefused allows further dry runs.
+// needsDryRuns returns true if two conditions are met: at least one denied job needs a dry run, and the limit
+// maxRefused is not reached.
 func (r *round) needsDryRuns() bool {
 	return r.state.answers.refused < maxRefused && len(r.unanswered()) > 0
 }

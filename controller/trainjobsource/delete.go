@@ -47,8 +47,9 @@ func (r *round) setFinalizer(ctx context.Context, wanted bool) error {
 	return nil
 }
 
-// delete removes the finalizer of a TrainJobSource that is being deleted. If spec.prune is Always, delete first
-// deletes the runs of the TrainJobSource, unless the TrainJobSource is suspended or spec.dryRun is true.
+// delete removes the finalizer of a TrainJobSource that is being deleted. If spec.prune is Always, the runs of the
+// TrainJobSource are deleted before the finalizer is removed. However, the runs are kept if the TrainJobSource is
+// suspended, or if spec.dryRun is true.
 func (r *round) delete(ctx context.Context) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(r.source, finalizer) {
 		return ctrl.Result{}, nil
@@ -84,9 +85,9 @@ func (r *round) prune(ctx context.Context) (again time.Duration, err error) {
 }
 
 // deleteRuns deletes all runs, and returns the number of runs that still exist. If this number is unknown, deleteRuns
-// returns -1. If no run is left, the caller can ignore the error. For example, requests can fail while the namespace is
-// being deleted. The controller impersonates a ServiceAccount of this namespace, and this ServiceAccount may already
-// have lost its rights.
+// returns -1. If no run is left, the caller can ignore an error. Such errors can occur while the namespace is being
+// deleted. The controller impersonates a ServiceAccount of this namespace, and the rights of this ServiceAccount may
+// already be deleted.
 func (r *round) deleteRuns(ctx context.Context) (left int, err error) {
 	r.result, err = r.Rounds.Reconcile(ctx, r.settings(), decode.Tree{}, nil)
 	var runs trainer.TrainJobList

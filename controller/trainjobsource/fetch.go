@@ -65,7 +65,7 @@ func (r *round) isRequested() bool {
 
 // fetchIsDue reports whether the round must fetch. A fetch is due if somebody has requested it, if the time of the next
 // fetch has come, or if the commit was dropped from memory. A fetch is also due if the time of the next fetch is
-// further away than the longest possible interval. The clock must then have been set back.
+// further away than the longest possible interval. This can happen only if the clock was set back.
 func (r *round) fetchIsDue() bool {
 	dropped := r.commit == nil && r.state.failure == nil
 	left := r.state.due.Sub(r.now)
@@ -115,9 +115,9 @@ func (r *round) fetchRequest(ctx context.Context) (request fetch.Request, err er
 		}
 		request.Secret, request.SecretHosts = orEmpty(secret.Data), secret.Annotations[v1alpha1.HostsAnnotation]
 	}
-	// With linearHistory, the new commit must descend from Status.Fetched. Status.Applied is not sufficient for this
-	// check, because it can contain an older commit. If one job of a commit has a problem, the commit does not count as
-	// applied, although its other jobs may already run.
+	// With linearHistory, the new commit must descend from Status.Fetched. Status.Applied can contain an older commit,
+	// so it is not sufficient for this check. For example, the newest commit does not count as applied while one of its
+	// jobs has a problem. The other jobs of this commit may already run.
 	if fetched := r.source.Status.Fetched; fetched != nil && spec.Verify != nil && spec.Verify.LinearHistory {
 		request.Ancestor = fetched.Commit
 	}
@@ -128,8 +128,8 @@ func (r *round) fetchRequest(ctx context.Context) (request fetch.Request, err er
 }
 
 // readKeys returns the keys that verify commits, or nil if commits are not verified. If the keys cannot be read, or if
-// they have changed since the commit in memory was verified, readKeys discards the commit. The reason is that somebody
-// may have removed the key that signed the commit. Jobs of the commit that have not started then wait until the commit
+// they have changed since the commit in memory was verified, readKeys discards the commit. Somebody may have removed
+// the key that signed this commit. After the commit was discarded, no further job of the commit starts until the commit
 // is verified again.
 func (r *round) readKeys(ctx context.Context) (map[string][]byte, error) {
 	verify := r.source.Spec.Verify

@@ -92,8 +92,8 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(m.staleness, prometheus.GaugeValue, now.Sub(oldest).Seconds())
 }
 
-// received records the current time as the arrival of an event about a TrainJobSource or one of its
-// TrainJobs. If an earlier event still waits for a round, received keeps the earlier time.
+// received saves the arrival time of an event, which is the current time. The event is about a TrainJobSource or about
+// one of its TrainJobs. If an earlier event still waits for a round, the method keeps the earlier time.
 func (m *Metrics) received(key types.NamespacedName) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -136,7 +136,7 @@ func (m *Metrics) observe(source *v1alpha1.TrainJobSource, now time.Time) {
 	s.interval, s.suspended = source.Spec.Interval.Duration, source.Spec.Suspend
 }
 
-// lastMatch returns when a TrainJobSource last matched Git, according to its status.
+// lastMatch returns the time at which a TrainJobSource last matched Git, according to its status.
 func lastMatch(source *v1alpha1.TrainJobSource, now time.Time) time.Time {
 	switch ready := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ReadyCondition); {
 	case ready == nil:
@@ -148,7 +148,7 @@ func lastMatch(source *v1alpha1.TrainJobSource, now time.Time) time.Time {
 	}
 }
 
-// matched records the time at which a TrainJobSource matched Git.
+// matched saves the time at which a TrainJobSource matched Git.
 func (m *Metrics) matched(key types.NamespacedName, at time.Time) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -157,8 +157,7 @@ func (m *Metrics) matched(key types.NamespacedName, at time.Time) {
 	}
 }
 
-// failed increments the counter for the given reason after a failure of a
-// TrainJobSource.
+// failed adds 1 to the error counter of a TrainJobSource for the given reason.
 func (m *Metrics) failed(key types.NamespacedName, reason string) {
 	m.errors.WithLabelValues(key.Namespace, key.Name, reason).Inc()
 }

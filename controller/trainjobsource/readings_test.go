@@ -26,9 +26,9 @@ func TestReadings(t *testing.T) {
 		}
 		read("a", 3*time.Second)
 		read("b", 4*time.Second)
-		// Namespace a has used a reading time of 12 seconds, which gives a wait of 240 seconds. freeReading
-		// shortens the wait to 40 seconds. The wait began at the end of the first reading. Since then, the
-		// two other readings have taken 3 and 4 seconds, so 33 seconds are left.
+		// The namespace "a" has used 12 seconds of reading time, which gives a wait of 240 seconds. freeReading
+		// shortens the wait by 200 seconds, to 40 seconds. The wait began at the end of the first reading. Since then,
+		// the two other readings have taken 3 and 4 seconds, so 33 seconds are left.
 		const want = 33 * time.Second
 		if a, b := r.left("a"), r.left("b"); a != want || b != 0 {
 			t.Errorf("wait of namespace a: %v, want %v; wait of namespace b: %v, want 0", a, want, b)

@@ -26,8 +26,8 @@ const (
 	jitter = 0.1
 )
 
-// next plans the next fetch, and returns the time until the next round. For a suspended TrainJobSource, the
-// result is 0: the next round starts only after a change of the TrainJobSource or of its TrainJobs.
+// next chooses the time of the next fetch, and returns the time until the next round. For a suspended TrainJobSource,
+// the result is 0: the next round starts only after a change of the TrainJobSource or of its TrainJobs.
 func (r *round) next() time.Duration {
 	if r.source.Spec.Suspend {
 		return 0
@@ -65,9 +65,9 @@ func (r *round) timeToFetch() time.Duration {
 }
 
 // countFailure counts the failure of a round. The argument "failed" is true if the failure may be temporary. The number
-// of successive temporary failures determines the delay before the next attempt. The metric for errors counts temporary
-// failures. The metric counts permanent failures only in rounds with a fetch. A round without a fetch can repeat the
-// failure of an earlier fetch. countFailure does not count this repetition.
+// of successive temporary failures determines the delay before the next attempt. The error metric includes temporary
+// failures. It includes permanent failures only in rounds with a fetch. A round without a fetch can repeat the failure
+// of an earlier fetch. countFailure does not count this repetition.
 func (r *round) countFailure(failed bool) {
 	fresh := r.fetched || r.failure != r.state.failure
 	if failed && fresh {

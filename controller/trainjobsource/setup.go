@@ -64,9 +64,9 @@ func (c *Controller) request(key types.NamespacedName) []reconcile.Request {
 }
 
 // sourceChanged returns a filter for events about TrainJobSources. The filter selects the creation and the deletion of
-// a TrainJobSource, and each change of the spec. The filter also selects each change of the annotations that request a
-// fetch from Git or another run of a job. sourceChanged ignores changes of the status, because the controller itself
-// writes the status.
+// a TrainJobSource, and each change of the spec. The filter also selects each change of an annotation that requests a
+// fetch from Git, or that requests another run of a job. sourceChanged ignores changes of the status, because the
+// controller itself writes the status.
 func sourceChanged() predicate.Predicate {
 	requested := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()

@@ -17,8 +17,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// These constants limit the status: the numbers of its jobs and problems, and the lengths of its messages and paths, in
-// bytes of JSON. A status that reaches every limit is still smaller than 200 KiB.
+// These constants limit the numbers of jobs and problems in the status. They also limit the lengths of messages and
+// paths. These lengths are numbers of bytes in JSON. A status that reaches every limit is still smaller than 200 KiB.
 const (
 	maxJobs     = 100
 	maxProblems = 20
@@ -64,8 +64,8 @@ func (r *round) summarize() {
 	r.setConditions(r.failure)
 }
 
-// setConditions sets the conditions as kstatus expects them: at most one of Reconciling and Stalled is True, and only
-// while Ready is False. The argument f is the reason why Ready is False, or nil.
+// setConditions sets the conditions as kstatus expects them. The conditions Reconciling and Stalled are never both
+// True. If Ready is True, both are False. The argument f is the reason why Ready is False, or nil.
 func (r *round) setConditions(f *failure) {
 	var text string
 	ready, reason := metav1.ConditionTrue, v1alpha1.ReasonApplied
@@ -193,8 +193,8 @@ func newProblem(file string, line int, text string) problem {
 	return problem{JobProblem: v1alpha1.JobProblem{File: shorten(file, maxPath), Line: number(line), Message: shorten(text, maxMessage)}}
 }
 
-// shorten cuts a text so that it needs at most the given number of bytes in JSON, where some characters need six bytes.
-// If shorten cuts the text, it appends an ellipsis, which needs 3 more bytes.
+// shorten cuts a text that needs more than the given number of bytes in JSON, where some characters need six bytes. It
+// appends an ellipsis to a cut text. The 3 bytes of the ellipsis are not included in the given number.
 func shorten(text string, most int) string {
 	size := 0
 	for i, r := range text {
@@ -206,10 +206,11 @@ func shorten(text string, most int) string {
 	return text
 }
 
-// number converts a count to int32, the type of counts in the API.
+// number converts an int to int32, the type of numbers in the API. If the int is too large, the result is the largest
+// int32.
 func number(n int) int32 { return int32(min(n, math.MaxInt32)) } //nolint:gosec // min prevents an overflow
 
-// count returns a number with its noun, such as "2 jobs".
+// count returns a text with a number and its noun, such as "2 jobs".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

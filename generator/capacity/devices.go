@@ -37,10 +37,11 @@ func (c *comparison) checkTenantDevices(name string, tenant map[string]any) {
 	}
 }
 
-// checkUnusedQuota reports each device of the quota that no runtime of the tenant requests. It ignores a quota of 0, which
-// forbids a device on purpose. It reports nothing about a tenant without runtimes, and nothing about a tenant that can
-// create its own runtimes, because the document does not contain these runtimes. Each message names the device: a report
-// merges many equal messages into one, and would otherwise merge messages about different devices.
+// checkUnusedQuota reports each device of the quota that no runtime of the tenant requests. It ignores a quota of 0,
+// which forbids a device on purpose. It ignores a tenant that lists no runtimes. It also ignores a tenant that can
+// create its own runtimes, because the document does not contain these runtimes. Each message names the device. A
+// report merges many equal messages into one. Without the name of the device, a report would also merge messages about
+// different devices.
 func (c *comparison) checkUnusedQuota(path []string, tenant map[string]any, requested map[string]string) {
 	runtimes, _ := tenant["runtimes"].([]any)
 	grants, _ := tenant["grants"].([]any)

@@ -171,9 +171,8 @@ func (c *comparison) queuesOf(tenant map[string]any) map[string]Queue {
 
 // sizesInQueues returns, for each queue of a tenant, the size of the largest TrainJob that the queue could admit. The
 // argument "job" describes the TrainJobs of one runtime. sizesInQueues ignores queues whose ClusterQueue is not in the
-// document. If other queues remain, but none of them could admit any of these TrainJobs, sizesInQueues reports a
-// problem. If the queues could admit only TrainJobs that are smaller than the default TrainJob, sizesInQueues reports a
-// note.
+// document. If no queue remains, it reports nothing. If the remaining queues could admit no TrainJob of the runtime, it
+// reports a problem. If they could admit only TrainJobs that are smaller than the default TrainJob, it reports a note.
 func (c *comparison) sizesInQueues(path []string, tenant map[string]any, job sizing.Job) map[string]sizing.Size {
 	sizes := map[string]sizing.Size{}
 	best, bestQueue := sizing.Size{Nodes: -1}, ""

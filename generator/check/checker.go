@@ -20,8 +20,8 @@ import (
 )
 
 // checker walks through a document and its schema together. CUE decides whether a scalar is valid. Go code does the
-// rest of the comparison, because CUE's own error reports are unclear: CUE reports an unknown key only if it finds
-// no other mistake, and reports a single mistake in a disjunction many times.
+// rest of the comparison, because CUE's own error reports are unclear. CUE reports an unknown key only if it finds no
+// other mistake. For a single mistake in a disjunction, CUE returns many errors.
 type checker struct {
 	*Check
 	schemas     *schemas
@@ -44,9 +44,9 @@ const (
 // checkValue checks a node of the document, and returns its value as plain data. The data lacks the parts that the
 // schema refuses. The result "ok" is false if the value itself is refused. For a mapping, "ok" is also false if a
 // required key is missing or has a refused value. For a list, "ok" is also false if it is false for one of the items.
-// The argument "key" is the position at which checkValue reports missing keys and empty mappings. If a null in a later
-// layer removed the missing key, checkValue reports the position of this null instead. The same applies if a null
-// removed the last key of a mapping.
+// The argument "key" is the position of problems about a missing key or an empty mapping. However, a null in a later
+// layer may have removed the missing key, or the last key of the mapping. In this case, checkValue reports the problem
+// at the position of the null.
 func (c *checker) checkValue(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid any, ok bool) {
 	kind := schema.IncompleteKind()
 	switch {
@@ -258,10 +258,9 @@ func (c *checker) listFields(schema cue.Value, n *document.Node) []cue.Value {
 	return fields
 }
 
-// checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN).
-// If the author of the document chooses the keys of the mapping, such as names of runtimes, the
-// attribute contains NOUN, which is the word for a key in messages. Without NOUN, messages list the keys
-// of the schema.
+// checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN). The schema
+// uses @nonempty(NOUN) for mappings in which the author of the document chooses all keys. Messages about such a mapping
+// use NOUN as the word for a key, such as "runtime". For @nonempty(), messages list the keys of the schema.
 func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.Position, path []string) {
 	mark := schema.Attribute("nonempty")
 	nulls := n.Removals()

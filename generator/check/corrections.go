@@ -39,11 +39,12 @@ func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value
 	return respelled, corrected
 }
 
-// correctKey guesses which key of the schema the author meant, if the document contains an unknown key. It ignores keys
-// of the schema that the mapping already contains. It returns "" if no key of the schema is a likely correction, or if
-// several keys are likely corrections. It also returns "" if the schema contains the unknown key one level deeper: the
-// author probably wrote the right key in the wrong place. However, aliases take precedence: if the unknown key is an
-// alias in the schema, correctKey considers only the keys for which the alias stands.
+// correctKey guesses which key of the schema the author meant by an unknown key. It ignores keys of the schema that the
+// mapping already contains. An unknown key can be an alias, which stands for one or more keys of the schema. If the
+// alias stands for one key, correctKey considers only this key. If the alias stands for several keys, correctKey
+// returns "". It also returns "" for any other unknown key that the schema contains one level deeper. In this case, the
+// author probably wrote the right key in the wrong place. Finally, correctKey returns "" if no key of the schema is a
+// likely correction, or if several keys are likely corrections.
 func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) string {
 	var free []string
 	for known := range c.schemas.keysOf(schema).known {
@@ -77,9 +78,10 @@ func nearestKey(schema cue.Value, key string, known []string) string {
 // checkIdleNulls reports a problem for a null that removes nothing, if the key of the null is probably misspelled. A
 // null removes nothing if the earlier layers do not contain its key. A key is probably misspelled if the schema does
 // not contain the key, but contains a likely correction. Because of the wrong spelling, the key that the author wanted
-// to remove stays in the document. For other nulls that remove nothing, trainyard reports only a note, in the load
-// stage. The problem has the rule IdleNull. It cannot have the rule UnknownKey, because the exported JSON Schema must
-// find all problems of UnknownKey. The JSON Schema describes merged documents, which no longer contain the null.
+// to remove stays in the document. For other nulls that remove nothing, the load stage reports only a note. The
+// problems of checkIdleNulls have the rule IdleNull, and not the rule UnknownKey. The exported JSON Schema must find
+// all problems of the rule UnknownKey, but it cannot find nulls that remove nothing. The JSON Schema describes merged
+// documents, which no longer contain these nulls.
 func (c *checker) checkIdleNulls(schema cue.Value, n *document.Node, path []string) {
 	nulls := n.IdleNulls()
 	if len(nulls) == 0 {

@@ -74,8 +74,9 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 		}
 		at := values.Extend(path, strconv.Itoa(i))
 		if null, removed := mapping.Removed(name); removed {
-			// Report each null only once. If the mapping has no entries left, the function checkNotEmpty reports the
-			// null. If several lists contain the removed name, only the first of these lists causes a report.
+			// Each null causes at most one report. If the mapping has no entries left, the function checkNotEmpty
+			// reports one of its nulls. If several list items name the removed entry, only the first of these items
+			// causes a report.
 			if len(mapping.Fields) > 0 && !c.hasProblemAt(null) {
 				c.breaks(problem.UnknownName, null, values.Extend(strings.Split(target, "."), name), "%s", wording.RemovedEntry(noun, name, problem.Path(at), item.Position))
 			}
@@ -87,8 +88,8 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 
 // removalOf returns the position of the null that removes the mapping at a path of the document. The argument "name" is
 // a list item that should be a key of the mapping. The second result is false if no null removes the mapping. It is
-// also false if a later layer adds the mapping again, and the new mapping contains a key that is similar to "name". In
-// this case, the list item is probably misspelled, and the null is no mistake.
+// also false if a later layer adds the mapping again with a key that is similar to "name". The list item is then
+// probably a misspelling of this key, and the null is not the mistake.
 func (c *checker) removalOf(path, name string) (problem.Position, bool) {
 	parent, keys := c.document, strings.Split(path, ".")
 	for _, key := range keys[:len(keys)-1] {

@@ -56,9 +56,9 @@ func relatedPath(path []string) [][]string {
 	return [][]string{scope}
 }
 
-// listAll marks all runtimes as listed, in the map "listed", if a refused value may list runtimes. Such a value
-// is spec.tenants, a tenant, its field "runtimes", or an item of this field. The rules cannot know which
-// runtimes the value lists, so the rules must not report any runtime as unlisted.
+// listAll handles refused values that may list runtimes: spec.tenants, a tenant, its field "runtimes", or an item of
+// this field. The rules cannot know which runtimes a refused value lists. If there is such a value, listAll therefore
+// marks all runtimes as listed, in the map "listed". The rules then report no runtime as unlisted.
 func (r refusedPaths) listAll(listed map[string][]string, document map[string]any) {
 	for _, path := range r {
 		if len(path) >= 2 && path[0] == "spec" && path[1] == "tenants" && (len(path) < 4 || path[3] == "runtimes") {

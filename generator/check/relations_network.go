@@ -30,7 +30,8 @@ func (c *checker) checkDestination(n *document.Node, path []string) {
 
 // checkException checks one network in the field "except". The API server requires that the excluded network is a part
 // of a network in the field "cidrs". checkException also refuses an exception that contains a whole network of the
-// field "cidrs", because this network could allow the excluded addresses again.
+// field "cidrs". Each network of this field becomes an ipBlock of a network policy, and an ipBlock cannot exclude all
+// of its own addresses.
 func (c *checker) checkException(n, cidrs *document.Node, path []string) {
 	c.checkCIDR(n, path)
 	except, err := netip.ParsePrefix(textOf(n))
@@ -107,7 +108,8 @@ func (c *checker) checkPortRange(n *document.Node, path []string) {
 	to, notTo := strconv.Atoi(last)
 	switch {
 	case ports == nil || notFrom != nil || notTo != nil:
-		// Another check has already reported that the text is not a port range.
+		// Either the document does not set ports, or another check has already reported that the text is not a port
+		// range.
 	case from >= to || to > math.MaxUint16:
 		c.portRange(ports, path)
 	case from < 1024:

@@ -139,9 +139,9 @@ func Mark(v cue.Value, name string) (cue.Attribute, bool) {
 	return cue.Attribute{}, false
 }
 
-// AnyField returns the schema of the values in a mapping whose keys the author of the document chooses. The schema
-// of such a mapping has the attribute @keys(FORM,SAMPLE). For other mappings, the method Exists of the result
-// returns false.
+// AnyField returns the schema of the values in a mapping, if the author of the document chooses the keys of the
+// mapping. An example is spec.runtimes. The schema of such a mapping has the attribute @keys(FORM,SAMPLE). For other
+// mappings, the method Exists of the result returns false.
 func AnyField(schema cue.Value) cue.Value {
 	keys, ok := Mark(schema, "keys")
 	if !ok {

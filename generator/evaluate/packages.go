@@ -14,8 +14,8 @@ import (
 // modulePrefix is the prefix of import paths in trainyard's CUE module.
 const modulePrefix = "github.com/trainyard/trainyard/"
 
-// definitions is a loader that loads each package of trainyard's CUE on first use. It replaces CUE's own loader, which
-// also looks for modules, versions, build tags and encodings, and would take a third of trainyard's start time.
+// definitions loads each package of trainyard's CUE when the package is first used. It replaces CUE's own loader. CUE's
+// loader also looks for modules, versions, build tags and encodings, and would take a third of trainyard's start time.
 type definitions struct {
 	files   fs.FS
 	context *build.Context

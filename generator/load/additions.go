@@ -31,8 +31,8 @@ var sections = []section{
 	{"ClusterQueue", []string{"queues", "clusterQueues"}},
 }
 
-// localQueues returns one section for each tenant whose LocalQueues the patch changes. localQueues omits a tenant that
-// has no LocalQueues in the argument "spec", because the patch cannot misspell the name of an existing LocalQueue.
+// localQueues returns one section for each tenant whose LocalQueues the patch changes. localQueues omits tenants
+// without LocalQueues in the argument "spec": these tenants have no LocalQueue whose name the patch could misspell.
 func localQueues(spec, patch *document.Node) []section {
 	tenants, changes := spec.Get("tenants"), patch.Get("tenants")
 	if tooMany(entryNames(tenants), changes) {
@@ -161,8 +161,8 @@ func (s section) replacement(entry *document.Node) *document.Node {
 	return &incomplete
 }
 
-// replaceAt replaces the value at a path in a copy of a mapping, or removes the old value if the new
-// value is nil.
+// replaceAt copies a mapping, replaces the value at the given path in the copy, and returns the copy. If the new value
+// is nil, replaceAt removes the last key of the path from the copy.
 func replaceAt(n *document.Node, path []string, value *document.Node) *document.Node {
 	switch {
 	case len(path) > 1:

@@ -99,7 +99,8 @@ func (l *Loader) importSchema(pos token.Pos, path string) *build.Instance {
 	}
 }
 
-// loadNames returns a copy of a package of trainyard's schemas, in which every definition admits any value.
+// loadNames returns a new package, which contains the names of the definitions in a package of trainyard's schemas. In
+// the new package, every definition admits any value.
 func (l *Loader) loadNames(folder, path string) *build.Instance {
 	whole := load.Instances([]string{"."}, &load.Config{FS: l.Definitions, Dir: "/schemas/" + folder})[0]
 	names := &ast.File{Decls: []ast.Decl{&ast.Package{Name: ast.NewIdent(whole.PkgName)}}}

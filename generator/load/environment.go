@@ -106,9 +106,9 @@ func checkKnown(wanted []string, fields []document.Field) error {
 	return nil
 }
 
-// withoutPatches returns a copy of a document or layer in which all environments are empty. An environment is a patch
-// of spec, and patches are processed separately. composePatches combines the patches of several layers. The check stage
-// checks a patch only after its merge into spec.
+// withoutPatches copies a document or layer, empties all environments in the copy, and returns the copy. An environment
+// is a patch of spec, and patches are processed separately. composePatches combines the patches of several layers. The
+// check stage checks a patch only after its merge into spec.
 func withoutPatches(root *document.Node) *document.Node {
 	spec := root.Get("spec")
 	environments := spec.Get("environments")

@@ -20,9 +20,10 @@ type addition struct {
 	earlier []string // the names of the section's entries in the earlier layers
 }
 
-// recordAdditions records the entries that a layer adds to the earlier layers. checkLayers checks these entries
-// only after all layers are merged. Before that, a correct entry can look like a mistake, because a later layer
-// can still complete the entry, or remove an existing entry with a similar name.
+// recordAdditions records the entries that a layer adds to the earlier layers. checkLayers checks these entries only
+// after all layers are merged, because later layers can still make an entry correct. For example, a later layer can add
+// a missing key to the entry. A later layer can also remove an existing entry with a similar name, so that the new
+// entry replaces it.
 func (s *Source) recordAdditions(layer *document.Node) {
 	spec := s.root.Get("spec")
 	for _, section := range slices.Concat(layerSections, localQueues(spec, layer.Get("spec"))) {
@@ -41,8 +42,8 @@ func (s *Source) recordAdditions(layer *document.Node) {
 
 // checkLayers checks the entries that later layers add to the sections of spec. An entry has a problem if it was
 // probably meant to change an entry with another name (see the method "describe"). checkLayers removes an entry with a
-// problem, so that later stages do not report the same mistake again. A runtime that is a mapping is marked as
-// incomplete instead. Environments stay unchanged.
+// problem, so that later stages do not report the same mistake again. There are two exceptions. A runtime that is a
+// mapping is marked as incomplete, and not removed. An environment stays unchanged.
 func (s *Source) checkLayers() {
 	spec := s.root.Get("spec")
 	for _, a := range s.additions {

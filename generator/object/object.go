@@ -28,7 +28,7 @@ func (id ID) String() string {
 }
 
 // GrantsRights reports whether the object gives rights to users or accounts. Objects that give rights are applied last
-// and deleted first, so that no user has rights while the policies are not in force.
+// and deleted first, so that the policies are in force whenever a user has rights.
 func (id ID) GrantsRights() bool {
 	return id.Group == "rbac.authorization.k8s.io" && (id.Kind == "RoleBinding" || id.Kind == "ClusterRoleBinding")
 }

@@ -8,9 +8,9 @@ import (
 )
 
 // Set is an ordered set of objects. The order of the objects does not depend on the order of the input. Namespaces come
-// first, because other objects can only be applied to existing namespaces. RoleBindings and ClusterRoleBindings come
-// last, because a tenant must not have rights before the tenant's policies are in force. Objects other than Namespaces,
-// RoleBindings and ClusterRoleBindings are ordered by group, kind, namespace and name.
+// first, because the API server refuses an object whose namespace does not exist. RoleBindings and ClusterRoleBindings
+// come last, because a tenant must not have rights before the tenant's policies are in force. Objects other than
+// Namespaces, RoleBindings and ClusterRoleBindings are ordered by group, kind, namespace and name.
 type Set struct {
 	objects []Object
 }

@@ -2,7 +2,7 @@ package plan
 
 import "github.com/trainyard/trainyard/generator/internal/values"
 
-// addSources adds a request for a TrainJobSource for each entry of the tenants' field "sources".
+// addSources adds one request for each entry of a tenant's field "sources". The request describes a TrainJobSource.
 func (p *planner) addSources() {
 	tenants := values.Mapping(p.Values, "spec", "tenants")
 	for _, tenant := range sortedKeys(tenants) {

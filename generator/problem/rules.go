@@ -1,7 +1,7 @@
 package problem
 
-// These variables hold the rules that Go code checks. An editor that uses the schema also checks the rules
-// "unknown-key", "missing-key" and "wrong-value".
+// These variables hold the rules that Go code checks. Three of these rules can also be checked by an editor that uses
+// the schema: "unknown-key", "missing-key" and "wrong-value".
 var (
 	UnknownKey  = Rule{Name: "unknown-key", Doc: "Every key is defined by the schema, or is a name that matches the schema's pattern for names"}
 	MissingKey  = Rule{Name: "missing-key", Doc: "The document sets every key that the schema requires"}

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestMain runs the tests. If the first argument of this binary is "program", TestMain instead runs the function in the
-// map "programs" that the second argument names.
+// TestMain runs the tests. If the first argument of this binary is "program", TestMain instead runs a function of the
+// map "programs". The second argument is the key of this function.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "program" {
 		programs[os.Args[2]]()

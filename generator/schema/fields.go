@@ -66,7 +66,9 @@ func elementSchema(v cue.Value) (inner cue.Value, step string) {
 	return v, ""
 }
 
-// describeAllowed describes the allowed values, including the values of list items and of keys that the author chooses.
+// describeAllowed describes the values that the schema of a field allows. For a list, it also describes the allowed
+// items. For a mapping with keys that the author chooses, it also describes the allowed values of these keys, if these
+// values are not mappings.
 func describeAllowed(v cue.Value) string {
 	want := constraint.Of(v).String()
 	switch inner, step := elementSchema(v); {
@@ -81,8 +83,8 @@ func describeAllowed(v cue.Value) string {
 }
 
 // splitSource splits the comment of a field into its text and its source. The source is the part of the comment after
-// "Source:". It names the rule of another project on which the field is based. splitSource omits the part of the text
-// after "Requirement:", which is only for developers: it contains numbers of trainyard's own requirements.
+// "Source:". The source names a rule of another project. The field is based on this rule. splitSource omits the part of
+// the text after "Requirement:", which is only for developers: it contains numbers of trainyard's own requirements.
 func splitSource(comment string) (text, source string) {
 	text, source, _ = strings.Cut(comment, "Source: ")
 	text, _, _ = strings.Cut(text, "Requirement: ")

@@ -5,9 +5,10 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/jsonschema"
 )
 
-// relationSchemas maps the NAME in an attribute @check(NAME) to a function. The function adds keywords to the schema of
-// a complete mapping. The keywords express conditions of the check, usually on several fields of the mapping. If JSON
-// Schema cannot express a condition, only the check stage reports violations of the condition.
+// relationSchemas maps the NAME in the attribute @check(NAME) of a mapping to a function. The function adds keywords to
+// the schema of the mapping, but not to the schema of its layers. The keywords express conditions of the check with
+// this NAME. Most conditions concern several fields of the mapping. If JSON Schema cannot express a condition, only the
+// check stage reports violations of the condition.
 var relationSchemas = map[string]func(*jsonschema.Schema){
 	"requirement":      requirementSchema,
 	"fieldRequirement": func(s *jsonschema.Schema) { exactlyOne(s.Properties.Get("values")) },

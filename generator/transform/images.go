@@ -97,8 +97,9 @@ func (r *renamer) rename(written string) (string, error) {
 	return moved, nil
 }
 
-// useMirror replaces an image's registry, or a folder in the registry, by its mirror. If several prefixes of the image
-// have a mirror, useMirror replaces the longest prefix. An image that is already in a mirror stays the same.
+// useMirror returns an image reference in which a mirror replaces the registry, or a folder in the registry. If several
+// prefixes of the image have a mirror, useMirror replaces the longest of these prefixes. An image that is already in a
+// mirror stays the same.
 func (r *renamer) useMirror(written string, known image) string {
 	longest := ""
 	for from, to := range r.mirrors {

@@ -152,7 +152,8 @@ func (c Changes) renameImages(object *yaml.RNode, images *renamer) problem.List 
 	return wrong
 }
 
-// visitImageLists calls the function "visit" for each image in a list of containers or volumes, at any depth.
+// visitImageLists finds the lists of containers and of volumes at any depth of a YAML tree. It calls the function
+// "visit" for each image in these lists.
 func (c Changes) visitImageLists(n *yaml.Node, at []string, visit func([]string, *yaml.Node)) {
 	if n.Kind == yaml.SequenceNode {
 		for i, item := range n.Content {

@@ -39,7 +39,7 @@ type Case struct {
 	// refuse the TrainJob, in the order of evaluation.
 	Admitted bool     `json:"admitted,omitempty"`
 	Refused  []string `json:"refused,omitempty"`
-	// Says is a text that the message of the first rule in Refused must contain.
+	// Says is the expected text of a message: the message of the first rule in Refused must contain this text.
 	Says string `json:"says,omitempty"`
 }
 

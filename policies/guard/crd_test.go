@@ -21,8 +21,8 @@ import (
 
 // TestFieldsAreThoseOfTrainer compares guard's schemas of the spec with Trainer's CRD of TrainJobs. Each field that the
 // schemas allow must exist in the CRD. Each field of the CRD must be in the schemas, either as allowed or as forbidden.
-// Only types of volumes and sources of variables may be missing, because the rules refuse every type and source that
-// the schemas do not list.
+// Only types of volumes and sources of variables may be missing in the schemas. The rules refuse every type and source
+// that the schemas do not list.
 func TestFieldsAreThoseOfTrainer(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {

@@ -292,8 +292,9 @@ func TestExemptRequests(t *testing.T) {
 	}
 }
 
-// TestCheckReportsLabelsThatAreMappings checks that a label whose value is a mapping causes an error, even if an update
-// does not change the label. No API server stores such a label.
+// TestCheckReportsLabelsThatAreMappings checks an update of a TrainJob with a label whose value is a mapping. The
+// update does not change the label. Reader.Check must still return an error for the label. A real API server never
+// stores a label with such a value.
 func TestCheckReportsLabelsThatAreMappings(t *testing.T) {
 	reader, err := ReaderFor("2.3")
 	if err != nil {

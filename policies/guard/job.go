@@ -13,8 +13,8 @@ import (
 
 // Job holds the values of a TrainJob that the rules check. For unset fields, strings are empty and pointers are nil.
 type Job struct {
-	// Name is metadata.name. If the TrainJob sets only generateName, the API server will generate the name, and Name is
-	// a text of the same length (see GeneratedName).
+	// Name is metadata.name. If the TrainJob sets only generateName, Name is a placeholder as long as the name that the
+	// API server will generate (see GeneratedName).
 	Name string
 	// Exists reports whether the TrainJob already exists. RuleUnlistedQueue needs this field, because Kueue's webhook
 	// sets a default queue only on new TrainJobs.
@@ -47,15 +47,15 @@ type Job struct {
 	// UnknownAmounts is true if guard could not parse an amount in resourcesPerNode, for example because the
 	// amount violates RuleInvalidQuantity. Limits and Requests contain 0 for such an amount.
 	UnknownAmounts bool
-	// Replaces is the version of Trainer if Limits and Requests replace all resources of the runtime. Otherwise,
-	// Replaces is empty. Messages contain the version. Before Trainer 2.3, a TrainJob that sets limits or requests
-	// replaces both the limits and the requests of the runtime. Since 2.3, Trainer merges Limits and Requests into the
-	// resources of the runtime.
+	// Replaces tells whether Limits and Requests replace all resources of the runtime. If so, Replaces is the version
+	// of Trainer, which messages contain. If not, Replaces is empty. Before Trainer 2.3, a TrainJob that sets limits or
+	// requests replaces both the limits and the requests of the runtime. Since 2.3, Trainer merges Limits and Requests
+	// into the resources of the runtime.
 	Replaces string
 	// Size is the size of the spec, labels, annotations and owners of the TrainJob.
 	Size Size
-	// Overrides is the number of items in podTemplateOverrides. RuleOversizedJob limits this number, because
-	// Trainer 2.1 does not.
+	// Overrides is the number of items in podTemplateOverrides. Trainer 2.1 accepts any number of items, so
+	// RuleOversizedJob limits the number.
 	Overrides int
 	// Reserved lists metadata that only controllers may set: finalizers, and owners with
 	// controller: true.

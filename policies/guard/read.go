@@ -16,7 +16,7 @@ import (
 // Reader converts the TrainJobs of one minor version of Trainer.
 type Reader struct {
 	trainJob fieldSchema
-	// replaces is the value of Job.Replaces for TrainJobs that set limits or requests.
+	// The field "replaces" contains the value of Job.Replaces for TrainJobs that set limits or requests.
 	replaces string
 	// limitsItems reports whether the version of Trainer limits the number of items in lists.
 	limitsItems bool

@@ -18,9 +18,10 @@ type Request struct {
 	NamespaceLabels map[string]string
 }
 
-// Check evaluates the rules for a request. If the user is exempt, Check returns no denials and no errors. For an update,
-// Check returns only denials of rules that apply to the change (see changesField), and ignores patches that the TrainJob
-// already had. Check also returns each error that Read returns for the new object.
+// Check evaluates the rules for a request. If the user is exempt, Check returns no denials and no errors. For an
+// update, Check drops the denials of rules that do not apply to the change (see changesField). Check also ignores
+// patches that the TrainJob already had before the update. Check also returns each error that Read returns for the new
+// object.
 func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList) {
 	if slices.Contains(p.Exempt, request.User) {
 		return nil, nil
@@ -47,8 +48,8 @@ func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList)
 	return denials, typeErrors
 }
 
-// keepsSetting reports whether a request leaves a label or annotation unchanged. If the request creates a TrainJob, all
-// labels and annotations count as changed.
+// keepsSetting reports whether a request leaves a label or annotation unchanged. If the request creates a TrainJob,
+// keepsSetting returns false for each label and annotation of the TrainJob.
 func (r Request) keepsSetting(setting Named) bool {
 	before, now := value{content: r.Before}.get("metadata"), value{content: r.TrainJob}.get("metadata")
 	for _, key := range []string{"labels", "annotations"} {
@@ -65,15 +66,15 @@ func ruleOrder(rule Rule) int {
 
 // changesField reports whether a rule applies to an update. Most rules apply if the update changes a field of the spec
 // other than "suspend". RuleUnlistedQueue, RuleUnlistedPriorityClass and RuleReservedMetadata apply if the update
-// changes the metadata that they check. RuleUnlistedKueueSetting and RuleManualResume always apply, because Check has
-// already compared the old and the new TrainJob.
+// changes the metadata that they check. For RuleUnlistedKueueSetting and RuleManualResume, changesField always returns
+// true, because Check evaluates these two rules only for values that the update changes.
 func (r Request) changesField(rule Rule, before, job Job) bool {
 	switch rule {
 	case RuleUnlistedQueue:
 		return before.Queue != job.Queue
 	case RuleUnlistedPriorityClass:
 		return before.PriorityClass != job.PriorityClass
-	case RuleUnlistedKueueSetting, RuleManualResume: // Check has already compared the old and the new TrainJob
+	case RuleUnlistedKueueSetting, RuleManualResume: // Check evaluates these rules only for changed values
 		return true
 	case RuleReservedMetadata:
 		return !reflect.DeepEqual(before.Reserved, job.Reserved)

@@ -57,9 +57,9 @@ func (r Request) removedQueuePatches() []Denial {
 	return denials
 }
 
-// manualResume returns a denial if an update resumes a suspended TrainJob of a tenant with queues. If the TrainJob
-// has no quota, Kueue would suspend it again. However, its pods would run without quota until then, and the user
-// could resume the TrainJob again and again.
+// manualResume returns a denial if an update resumes a suspended TrainJob of a tenant with queues. A TrainJob that a
+// user resumes can run without quota until Kueue suspends it again. The user could then resume the TrainJob again and
+// again.
 func (r Request) manualResume(p Parameters) []Denial {
 	was, is := specOf(r.Before)["suspend"], specOf(r.TrainJob)["suspend"]
 	if len(p.Queues) == 0 || was != true || is == true {
@@ -78,10 +78,10 @@ const (
 
 var labelsPath = field.NewPath("metadata", "labels")
 
-// unlistedQueue denies all queues except the queues of the tenant. unlistedQueue also denies TrainJobs
-// without a queue, because Kueue would neither queue such a TrainJob nor count its resources. However, a new
-// TrainJob needs no queue if the tenant has the queue defaultQueue. If the tenant has no queues,
-// unlistedQueue denies nothing.
+// unlistedQueue denies all queues except the queues of the tenant. unlistedQueue also denies TrainJobs without a queue,
+// because Kueue would neither queue such a TrainJob nor count its resources. If the tenant has the queue defaultQueue,
+// a new TrainJob may leave out the queue, because Kueue's webhook then selects defaultQueue. If the tenant has no
+// queues, unlistedQueue allows every TrainJob.
 func unlistedQueue(job Job, p Parameters) field.ErrorList {
 	queue := job.Queue
 	if queue == "" && !job.Exists {

@@ -31,9 +31,9 @@ func nodeLimit(job Job, runtime Runtime) field.ErrorList {
 	return newViolation(trainerPath.Child("numNodes"), "want 1 to %d, the limit of runtime %s, got %d", runtime.MaxNodes, printableName(job.Runtime.Name), *job.Nodes)
 }
 
-// processLimit limits the number of processes per node. If the TrainJob sets no number, and the runtime's number is 1,
-// Trainer starts one process for each GPU. In this case, processLimit compares the number of GPUs with the limit.
-// processLimit also denies words such as auto, although Trainer 2.1 accepts these words for runtimes without MPI.
+// processLimit limits the number of processes per node. If the TrainJob sets no number, the runtime's number applies.
+// If this number is 1, Trainer starts one process for each GPU, so processLimit compares the number of GPUs with the
+// limit. processLimit also denies words such as "auto", which Trainer 2.1 accepts for runtimes without MPI.
 func processLimit(job Job, runtime Runtime) field.ErrorList {
 	path := trainerPath.Child("numProcPerNode")
 	want := fmt.Sprintf("want 1 to %d, the limit of runtime %s", runtime.MaxProcPerNode, printableName(job.Runtime.Name))
@@ -160,8 +160,8 @@ var rdmaNames = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)rdma|infiniband|(^|[/_.-])(ib|hca|efa|roce)([0-9_.-]|$)`)
 })
 
-// unencryptedRDMA denies RDMA devices if the network is encrypted. MPI would send data through the RDMA devices,
-// and the encryption of the pod network does not cover RDMA traffic.
+// unencryptedRDMA denies RDMA devices if the network is encrypted. MPI would send data through the RDMA devices, and
+// the encryption of the pod network does not encrypt RDMA traffic.
 func unencryptedRDMA(job Job, p Parameters) field.ErrorList {
 	if p.Encryption == "none" {
 		return nil

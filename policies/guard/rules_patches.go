@@ -61,8 +61,9 @@ func runtimeVolumeMount(job Job, _ Parameters) field.ErrorList {
 	return forbidEach(job.Mounts, isRuntimeVolume, "%s is a volume of the runtime, which already mounts the part that jobs may use: leave this mount out, or mount another volume")
 }
 
-// unlistedLabel denies labels and annotations that the platform does not list. Network policies, sidecar injectors and
-// schedulers select pods by labels and annotations, so an unlisted key could change how they treat the pods.
+// unlistedLabel denies labels and annotations that the platform does not list. The labels and annotations of a pod
+// decide which network policies, sidecar injectors and schedulers act on the pod. With an unlisted key, a TrainJob
+// could change this selection.
 func unlistedLabel(job Job, p Parameters) field.ErrorList {
 	return append(
 		unlisted(job.Labels, p.Labels, "the labels that this platform lets jobs set", "labels"),

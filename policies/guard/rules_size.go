@@ -21,9 +21,9 @@ type Size struct {
 	Fields int // the number of fields at all levels, plus the number of empty mappings
 }
 
-// oversizedJob denies large TrainJobs, because the API server stores the spec several times: in the TrainJob, the JobSet,
-// the Jobs and the pods. Only the policy in the cluster limits the size of managedFields, because the package "guard" does
-// not know the managedFields of a TrainJob.
+// oversizedJob denies large TrainJobs, because a few large TrainJobs could fill etcd. The API server stores the spec
+// several times: in the TrainJob, the JobSet, the Jobs and the pods. Only the policy in the cluster limits the size of
+// managedFields, because the package "guard" does not know the managedFields of a TrainJob.
 func oversizedJob(job Job, _ Parameters) field.ErrorList {
 	if job.Size.Bytes <= maxBytes && job.Size.Fields <= maxFields && job.Overrides <= maxPatches {
 		return nil

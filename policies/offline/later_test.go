@@ -67,9 +67,9 @@ func ofPod(fields string) string {
 	return ofJob(`name: node, template: {spec: {template: {` + fields + `}}}`)
 }
 
-// TestFieldsOfLaterTrainersAreRefused checks that the policy refuses unknown fields at every level, because a
-// later version of Trainer may add such fields. A test with a real API server is not possible, because the API
-// server drops all fields that the current CRDs do not contain.
+// TestFieldsOfLaterTrainersAreRefused checks that the policy refuses unknown fields at every level of a TrainJob. A
+// later version of Trainer can add such fields. The test uses no real API server, because an API server drops all
+// fields that its CRDs do not contain.
 func TestFieldsOfLaterTrainersAreRefused(t *testing.T) {
 	policies, err := offline.Compile(guardtest.Objects(t))
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 type Request struct {
 	// User is the name of the user who sends the request.
 	User string
-	// Object is the new object. Before contains the object that an update replaces. Before is nil if
-	// the request creates an object.
+	// Object is the new object. The field "Before" contains the object that an update replaces. If the request creates
+	// an object, "Before" is nil.
 	Object, Before map[string]any
 	// NamespaceLabels holds the labels of the object's namespace. If NamespaceLabels is nil, a policy is evaluated
 	// as if the namespace had the label that the parameters of the policy require.

@@ -26,8 +26,8 @@ var tenantAuthorizer = authorizer.AuthorizerFunc(func(context.Context, authorize
 	return authorizer.DecisionNoOpinion, "", nil
 })
 
-// policy is a ValidatingAdmissionPolicy with compiled expressions. Each validation has the same index in the field
-// "validations" as its message in the field "messages". trainyard does not use the API server's own type for
+// policy is a ValidatingAdmissionPolicy with compiled expressions. The fields "validations" and "messages" have the
+// same order: a validation and its message have the same index. trainyard does not use the API server's own type for
 // compiled policies (plugin/policy/validating), because this type would more than double the size of the program.
 type policy struct {
 	source                            *admissionv1.ValidatingAdmissionPolicy
@@ -94,9 +94,10 @@ func (p *policy) appliesTo(attributes *admission.VersionedAttributes) bool {
 	})
 }
 
-// evaluate returns the messages of all validations that deny a request. If a match condition is false, the
-// policy does not apply to the request. If the evaluation of a validation or of a match condition fails, the
-// error denies the request, because the policy has failurePolicy: Fail.
+// evaluate returns the messages of all validations that deny a request. If a match condition is false, the policy does
+// not apply to the request, and evaluate returns no messages. If the evaluation of a validation or of a match condition
+// fails, evaluate returns the error as a message. Such an error denies the request, because the field failurePolicy of
+// the policy has the value "Fail".
 func (p *policy) evaluate(ctx context.Context, attributes *admission.VersionedAttributes, parameters runtime.Object, namespace *corev1.Namespace) []string {
 	kind, resource := attributes.GetKind(), attributes.GetResource()
 	request := cel.CreateAdmissionRequest(attributes.Attributes, metav1.GroupVersionResource(resource), metav1.GroupVersionKind(kind))
@@ -137,9 +138,9 @@ func (p *policy) evaluate(ctx context.Context, attributes *admission.VersionedAt
 	return denials
 }
 
-// denialMessage returns the result of a validation's message expression. If the expression has no result, or the result
-// is empty, too long or several lines long, denialMessage returns the validation's field "message". The API server does
-// the same.
+// denialMessage returns the message for a failed validation, in the same way as the API server. Usually, the message is
+// the result of the validation's message expression. If this result is missing or not usable, the message is the
+// validation's field "message". A result is not usable if it is empty, too long, or several lines long.
 func (p *policy) denialMessage(i int, messages []cel.EvaluationResult) string {
 	if len(messages) > i && messages[i].Error == nil && messages[i].EvalResult != nil {
 		text, _ := messages[i].EvalResult.Value().(string)

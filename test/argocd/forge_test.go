@@ -14,8 +14,8 @@ import (
 )
 
 // forge is a Git server with a host name that is not in DNS. Clients reach the server through a proxy, and trust the
-// server's certificate. The proxy is necessary, because Argo CD lists branches with a library that ignores Git's
-// setting url.BASE.insteadOf.
+// server's certificate. Git's setting url.BASE.insteadOf cannot replace the proxy, because the library with which Argo
+// CD lists branches ignores this setting.
 type forge struct{ proxy, certificate string }
 
 // newForge starts a forge that serves an empty repository at https://HOST/platform.git. The forge stops when the test
@@ -44,7 +44,8 @@ func newForge(t *testing.T, host string) forge {
 	return forge{proxy: proxy.URL, certificate: certificate}
 }
 
-// newConnector returns a proxy that connects clients to one server, and refuses requests for other host names.
+// newConnector returns a proxy for one host name. The proxy connects clients to the server at the given address, and
+// refuses requests for all other host names.
 func newConnector(name, address string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodConnect || r.Host != name {

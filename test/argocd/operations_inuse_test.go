@@ -39,7 +39,8 @@ func (o *operator) expectSynced(t *testing.T) {
 	o.awaitCondition(t, "the platform equals the commit in Git", o.inSync(o.headCommit(t)))
 }
 
-// expectTerminating waits until Argo CD's sync has succeeded while an object is still being deleted.
+// expectTerminating waits until three conditions are met at the same time: the object is being deleted, Argo CD's last
+// sync has succeeded, and the Application is OutOfSync.
 func (o *operator) expectTerminating(t *testing.T, kind schema.GroupVersionKind, name string) {
 	t.Helper()
 	object := &unstructured.Unstructured{}
@@ -99,7 +100,8 @@ func (o *operator) restoreRuntime(t *testing.T) {
 	}
 }
 
-// expectOperation returns a condition for awaitCondition: the message of Argo CD's sync contains the given text.
+// expectOperation returns a condition for awaitCondition. The condition is met if the message of Argo CD's sync
+// contains the given text.
 func expectOperation(text string) func(app *unstructured.Unstructured) error {
 	return func(app *unstructured.Unstructured) error {
 		if message, _, _ := unstructured.NestedString(app.Object, "status", "operationState", "message"); !strings.Contains(message, text) {
@@ -150,9 +152,10 @@ func (o *operator) changeImmutableField(t *testing.T) {
 	o.expectRunning(t, "kept")
 }
 
-// expectRuntimeStays checks a runtime whose removal was confirmed although TrainJobs still use it. Trainer's finalizer
-// keeps the runtime, so Argo CD waits for another confirmation, and must not apply a newer commit. expectRuntimeStays
-// then terminates the waiting sync with kubectl. After that, Argo CD must apply the newer commit.
+// expectRuntimeStays checks what Argo CD does if the removal of a runtime was confirmed, but TrainJobs still use the
+// runtime. Trainer's finalizer keeps the runtime, so Argo CD waits for another confirmation, and must not apply a newer
+// commit. expectRuntimeStays then terminates the waiting sync with kubectl. After that, Argo CD must apply the newer
+// commit.
 func (o *operator) expectRuntimeStays(t *testing.T) {
 	t.Helper()
 	o.awaitCondition(t, "Argo CD waits for another confirmation", func(app *unstructured.Unstructured) error {

@@ -124,7 +124,7 @@ func (o *operator) checks() []check {
 		}},
 		{"after", release, func(t *testing.T) {
 			o.expectKept(t, "None")
-			// Both TrainJobs wait when the queue is released, and Kueue can start either of them.
+			// Both TrainJobs wait until the stop policy of the queue is "None". Kueue can then start either TrainJob.
 			// The test deletes the second TrainJob, so that Kueue starts the first.
 			o.remove(t, "second")
 			o.expectRunning(t, "first")
@@ -240,15 +240,15 @@ func (o *operator) expectWaiting(t *testing.T, name string) {
 	o.pods[name] = o.expectPods(t, name, true, 0)
 }
 
-// expectPods waits until a TrainJob has the given number of pods and the given value of "suspend", and returns the UIDs
-// of the pods.
+// expectPods waits until a TrainJob has the given number of pods, and its field "suspend" has the given value. The
+// result of expectPods contains the UIDs of the pods.
 func (o *operator) expectPods(t *testing.T, name string, suspended bool, pods int) string {
 	t.Helper()
 	all := &corev1.PodList{}
 	poll.Until(t, serverTimeout, func(context.Context) error {
-		// The requests do not use the context that poll.Until passes, because that context is canceled at the
-		// timeout. A request that is running at the timeout would then fail, and the test would report this
-		// error instead of the state of the TrainJob.
+		// The requests do not use the context that poll.Until passes, because poll.Until cancels that context at the
+		// timeout. A request with that context could fail because of the timeout. The test would then report the
+		// canceled request instead of the state of the TrainJob.
 		ctx := t.Context()
 		live := &trainer.TrainJob{}
 		err := errors.Join(

@@ -233,8 +233,8 @@ func resources(app *unstructured.Unstructured) []resource {
 	return all
 }
 
-// inSync returns a condition for awaitCondition: the Application is Synced and Healthy at the given commit. If the
-// argument "commit" is empty, the Application can be at any commit.
+// inSync returns a condition for awaitCondition. The condition is met if the Application is Synced and Healthy at the
+// given commit. If the argument "commit" is empty, the Application can be at any commit.
 func (w *world) inSync(commit string) func(app *unstructured.Unstructured) error {
 	return func(app *unstructured.Unstructured) error {
 		sync, _, _ := unstructured.NestedString(app.Object, "status", "sync", "status")

@@ -59,7 +59,8 @@ func Start(t testing.TB, config *rest.Config, namespace string) *Attack {
 	return a
 }
 
-// submit creates a TrainJob and counts the answer of the API server.
+// submit creates a TrainJob, and increases the counter that belongs to the API server's answer. Answers of an unknown
+// type increase no counter.
 func (a *Attack) submit(ctx context.Context, editor client.Client, namespace string, i int) {
 	err := editor.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": v1alpha1.TrainerAPIVersion, "kind": "TrainJob",

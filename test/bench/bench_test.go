@@ -13,8 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMain calls Start if the first command-line argument is StartArgument. Otherwise, it runs the tests. Thus the test
-// binary can start the measured commands. Outside of tests, the program cmd/bench starts the measured commands.
+// TestMain calls Start if the first command-line argument is StartArgument. Otherwise, it runs the tests. The function
+// "measure" starts each measured command through a separate process of a program that calls Start. In tests, this
+// program is the test binary, and outside of tests it is cmd/bench.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == StartArgument {
 		if err := Start(os.Stdin, os.Stdout, os.Stderr); err != nil {

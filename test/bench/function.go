@@ -10,9 +10,9 @@ import (
 	"github.com/trainyard/trainyard/test/bench/workload"
 )
 
-// functionKustomization is a kustomization that generates objects with the function trainyard-fn. If kustomize does not
-// run trainyard-fn, the build fails, because only trainyard-fn creates the FunctionRun object that the replacement
-// reads.
+// functionKustomization is a kustomization that generates objects with the function trainyard-fn. The field
+// "replacements" needs an object of the kind FunctionRun, which only trainyard-fn creates. Therefore the build fails if
+// kustomize does not run trainyard-fn.
 const functionKustomization = `apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 generators: [platform.yaml]

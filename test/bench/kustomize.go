@@ -12,8 +12,8 @@ import (
 )
 
 // kustomizeCases returns the cases in which kustomize builds the objects of workload W. The cases differ in the layout
-// of the files that kustomize reads. Each build covers only one environment, because the objects of different
-// environments have the same names. kustomize refuses a build with two objects of the same name.
+// of the files that kustomize reads. No build combines environments, because different environments have objects with
+// the same kind, namespace and name. kustomize refuses a build with such duplicates.
 func (b *bench) kustomizeCases() []Case {
 	var flat, overlays []Command
 	for e := range workload.W.Environments {

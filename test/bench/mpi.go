@@ -22,10 +22,11 @@ type MPIFigure struct {
 	TrainJob, Plain  []float64
 }
 
-// MPIPair shows how much two TrainJobs slow each other down on one machine. All times are in seconds. Alone holds the
-// times of a TrainJob that runs alone. For each value of Together, two equal TrainJobs run at the same time, and the
-// value is the time of the slower TrainJob. PlainAlone and PlainTogether are the corresponding times of TrainJobs that
-// start the same program with plain mpirun, in pods of the same runtime.
+// MPIPair shows how much two TrainJobs slow each other down on one machine. All times are in seconds. The field "Alone"
+// contains the times of a TrainJob that runs alone. For each value in the field "Together", two equal TrainJobs run at
+// the same time, and the value is the time of the slower TrainJob. The fields "PlainAlone" and "PlainTogether" contain
+// the corresponding times for plain mpirun, which does not use the settings of the runtime. In these measurements,
+// TrainJobs run the same program in pods of the same runtime.
 type MPIPair struct {
 	MPI                       string
 	Ranks                     int

@@ -63,8 +63,8 @@ type Exponent struct {
 }
 
 // Exponents returns an exponent for each series of cases with a growing number of objects, such as the series W/10, W
-// and 5W. Exponents leaves out a series if one of its cases or the startup time was not measured, or if the exponent is
-// not a number.
+// and 5W. Exponents skips a series if one of its cases was not measured, and skips all series if the startup time was
+// not measured. Exponents also skips a series whose exponent is not a number.
 func (r *Report) Exponents() []Exponent {
 	var found []Exponent
 	for _, series := range []struct {

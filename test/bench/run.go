@@ -1,8 +1,8 @@
-// Package bench measures the time and memory that trainyard needs. Each measurement of a Case covers one or more whole
-// processes, as people and pipelines start them. Separate measurements cover the code that writes bundles, the
-// evaluation of Prometheus rules, and MPI. For comparison, the package also measures other programs that generate the
-// same objects. All programs run on the same machine at about the same time. Before a measurement, the package checks
-// that all programs generate the same objects, or at least the same number of objects. docs/benchmarks.md explains the
+// Package bench measures the time and memory that trainyard needs. Each Case measures one or more whole processes, as
+// people and pipelines start them. There are separate measurements for the code that writes bundles, for the evaluation
+// of Prometheus rules, and for MPI. For comparison, the package also measures other programs that generate the same
+// objects. All programs run on the same machine at about the same time. Before a measurement, the package checks that
+// all programs generate the same objects, or at least the same number of objects. docs/benchmarks.md explains the
 // figures.
 package bench
 
@@ -143,8 +143,8 @@ func (b *bench) check(wanted *regexp.Regexp) ([]Case, error) {
 	return cases, nil
 }
 
-// Quick cases are measured several times in each round, because other load on the machine can double the time of a
-// single run. Additional runs of a quick case take little time.
+// Other load on the machine can double the time of a single run. Therefore quick cases are measured several times in
+// each round, which needs little additional time.
 const (
 	quick      = 5 * time.Second // of CPU; a case that takes less is quick
 	quickTurns = 3

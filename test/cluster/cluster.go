@@ -121,8 +121,8 @@ func (c *cluster) filePath(elements ...string) string {
 	return filepath.Join(append([]string{c.Dir}, elements...)...)
 }
 
-// serverAddress returns the address of the API server. In a cluster of the level Pods, this is an address that the
-// pods can also reach.
+// serverAddress returns the address of the API server. In a cluster of the level Pods, both this machine and the pods
+// can reach this address.
 func (c *cluster) serverAddress() string {
 	if c.Level == Pods {
 		return gateway

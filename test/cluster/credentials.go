@@ -14,9 +14,9 @@ import (
 // mastersGroup is the group of administrators (see "Using RBAC Authorization" in the documentation of Kubernetes).
 const mastersGroup = "system:masters"
 
-// clientSubjects maps each client of the API server, except the kubelets, to the subject of its certificate.
-// Kubernetes prescribes the names of its own clients (see "Using RBAC Authorization" and "Node Authorization" in
-// its documentation).
+// clientSubjects maps each client of the API server, except the kubelets, to the subject of its certificate. Kubernetes
+// prescribes the subjects of the controller manager and the scheduler (see "Using RBAC Authorization" in the
+// documentation of Kubernetes).
 var clientSubjects = map[string]pkix.Name{
 	"admin":              {CommonName: "admin", Organization: []string{mastersGroup}},
 	"controller-manager": {CommonName: "system:kube-controller-manager"},

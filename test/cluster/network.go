@@ -24,9 +24,9 @@ const (
 	gateway  = "198.18.0.1"    // the address at which pods reach the machine
 	services = "198.19.0.0/16" // addresses of services; they are unreachable, because no kube-proxy runs
 
-	// bridgeMAC is the fixed hardware address of the common bridge. By default, a bridge takes the hardware address
-	// of one of its members, so its address can change when its members change. After such a change, pods could not
-	// reach the machine until they resolved the new address.
+	// bridgeMAC is the fixed hardware address of the common bridge. By default, a bridge takes the hardware address of
+	// one of its members. A change of the members can therefore change the address of the bridge. After a change of
+	// this address, pods could not reach the machine until they resolved the new address.
 	bridgeMAC  = "02:74:72:61:69:6e"
 	cniPlugins = "/usr/lib/cni"
 )
@@ -86,9 +86,8 @@ func (n node) connect() error {
 }
 
 // disconnect cuts off a node and its pods, so that packets to them get no reply. disconnect also deletes the network
-// devices of the pods. Without disconnect, the kernel would delete the devices of a pod together with the network
-// namespace of the pod. The kernel deletes a network namespace only some time after the last process of its pod has
-// ended.
+// devices of the pods. Otherwise, the devices would stay until the kernel deletes the network namespaces of the pods.
+// The kernel does this only some time after the last process of a pod has ended.
 func (n node) disconnect() error {
 	if hasAddress(n.nodeAddress()) {
 		if err := ip("address", "delete", n.nodeAddress()+"/32", "dev", bridge); err != nil {

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestDisconnectDeletesDevicesOfPods checks that no network device of the node is left when disconnect
-// returns. The kernel would also delete the devices of pods, but only later, together with the pods' network
-// namespaces.
+// TestDisconnectDeletesDevicesOfPods checks that no network device of the node is left when disconnect returns. If
+// disconnect did not delete the devices of pods, they would stay until the kernel deletes the network namespaces of the
+// pods.
 func TestDisconnectDeletesDevicesOfPods(t *testing.T) {
 	if os.Getenv("TRAINYARD_E2E") == "" {
 		t.Skip("needs root: run `make e2e`")

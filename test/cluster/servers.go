@@ -27,7 +27,8 @@ const (
 // long.
 const apiQPS, apiBurst = "--kube-api-qps=500", "--kube-api-burst=1000"
 
-// run starts a server unless it already runs, and waits until the server is ready.
+// run makes sure that a server runs, and waits until the server is ready. A server that already runs is not started
+// again.
 func (c *cluster) run(ctx context.Context, name string, cmd *exec.Cmd, ready ...func(context.Context) error) error {
 	d := newDaemon(c.Dir, name)
 	if d.Ended() {
@@ -99,8 +100,8 @@ func (c *cluster) startControllerManager(ctx context.Context) error {
 		"--bind-address="+c.state.loopback(), "--leader-elect=false", "--profiling=false", apiQPS, apiBurst,
 		"--root-ca-file="+c.pki("ca.crt"),
 		"--service-account-private-key-file="+c.pki("service-accounts.key"),
-		// By default, a quota on objects of a new CRD takes effect only after five minutes. Tests cannot wait that
-		// long.
+		// By default, up to five minutes can pass before a quota on objects of a new CRD takes effect. Tests cannot
+		// wait that long.
 		"--resource-quota-sync-period=10s",
 	), upstream.OK("https://"+c.state.loopback()+":10257/healthz"), c.admitsPods)
 }

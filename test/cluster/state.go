@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// state describes a cluster. Up writes the state to a file before it changes anything on the machine, and later calls,
-// such as Down, read this file.
+// state describes a cluster. Up writes the state to a file, before Up starts servers or changes settings of the
+// machine. Later calls of functions such as Down read this file.
 type state struct {
 	Level   Level             `json:"level"`
 	Nodes   int               `json:"nodes,omitempty"`

@@ -55,8 +55,9 @@ const (
 	invalid  = "invalid"
 )
 
-// expectAgreement submits a TrainJob whose spec contains all fields of a sample. It checks that all
-// evaluators agree on the TrainJob, and returns the API server's verdict.
+// expectAgreement submits a TrainJob whose spec contains all fields of a sample. It checks that the API server and the
+// package "guard" agree on the TrainJob, and returns the API server's verdict. The package "offline" must also agree,
+// except on TrainJobs with type errors or with the verdict "invalid".
 func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 	t.Helper()
 	job := trainJob("field", "team-vision", "mpi-openmpi-cpu")
@@ -180,9 +181,9 @@ func (w fieldWalker) value(path string, schema apiextensionsv1.JSONSchemaProps, 
 	default:
 		values := []any{rightValue(path, schema), strings.Repeat("x", 5000), "", "a", int64(0), int64(7), int64(-7), int64(1) << 40, true, map[string]any{"a": "b"}}
 		if schema.Format == "" {
-			// A field with a format, such as date-time, gets no list as a value. In a field of the format date-time,
-			// the API server itself accepts a list, and only Trainer's webhook refuses the list. The test runs some
-			// versions of Trainer without the webhook.
+			// A field with a format, such as date-time, gets no list as a value, because the evaluators could disagree
+			// about the list. In a field of the format date-time, the API server accepts a list, and only Trainer's
+			// webhook refuses the list. The test runs some versions of Trainer without the webhook.
 			values = append(values, []any{"a"})
 		}
 		for _, v := range values {

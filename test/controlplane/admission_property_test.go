@@ -72,7 +72,7 @@ var testsOfOtherRequests = map[guard.Rule]func(*testing.T){
 	guard.RuleOwnedJobSet:       TestTenantsCannotOrphanPods,
 }
 
-// neverViolates reports whether all new TrainJobs satisfy a rule, with this version of Trainer.
+// neverViolates reports whether every new TrainJob for this version of Trainer satisfies the rule.
 func (v version) neverViolates(rule guard.Rule) bool {
 	if testsOfOtherRequests[rule] != nil {
 		return true

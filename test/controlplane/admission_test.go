@@ -58,9 +58,9 @@ func TestTrainJobsAreAdmittedOrRefused(t *testing.T) {
 	})
 }
 
-// listCases returns the cases for version v of Trainer, except cases that set labels of namespaces. The result
-// contains the cases for all versions, which are in any.yaml. For Trainer 2.1, it also contains the cases in
-// overrides.yaml. For later versions, it also contains the cases in patches.yaml.
+// listCases returns the cases for version v of Trainer, except cases that set labels of namespaces. The result contains
+// the cases in any.yaml, which apply to every version of Trainer. For Trainer 2.1, listCases adds the cases in
+// overrides.yaml. For later versions, listCases adds the cases in patches.yaml.
 func listCases(t *testing.T, v version) []cases.Case {
 	t.Helper()
 	const folder = "../../policies/testdata"

@@ -65,8 +65,8 @@ func (cp *ControlPlane) apply(ctx context.Context, obj client.Object) (*unstruct
 	return u, nil
 }
 
-// withoutServerFields converts an object to an unstructured object, without the fields that only the server sets. An
-// object that is already unstructured is only copied.
+// withoutServerFields converts an object to an unstructured object, without the fields that only the server sets. If
+// the object is already unstructured, the result is a copy with all fields.
 func (cp *ControlPlane) withoutServerFields(obj client.Object) (*unstructured.Unstructured, error) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		return u.DeepCopy(), nil

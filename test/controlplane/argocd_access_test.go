@@ -83,7 +83,7 @@ func TestArgoCDMayApplyThePlatform(t *testing.T) {
 // TestArgoCDHasFewRightsWithoutTheController checks that Argo CD may impersonate accounts and read Secrets only if the
 // document sets controller.enabled. If the document sets controller.enabled, Argo CD creates the roles of trainyard's
 // controller, which grant both rights. The API server lets Argo CD create a role only if Argo CD itself has all rights
-// of the role. Argo CD needs both rights for no other purpose.
+// of the role. Argo CD needs the two rights only to create these roles.
 func TestArgoCDHasFewRightsWithoutTheController(t *testing.T) {
 	for _, enabled := range []bool{false, true} {
 		platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), generator.Request{Layers: []generator.Input{
@@ -107,8 +107,8 @@ func applyAs(t *testing.T, c client.Client, obj client.Object) error {
 	return c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("argocd-controller"), client.ForceOwnership)
 }
 
-// TestArgoCDMayApplyEveryKind asks the API server for the permissions of Argo CD. Argo CD must be able to apply
-// and delete objects of every kind that trainyard can generate, and must not have unexpected permissions.
+// TestArgoCDMayApplyEveryKind asks the API server which permissions Argo CD has. Argo CD must be able to apply and
+// delete objects of every kind that trainyard can generate, and must not have unexpected permissions.
 func TestArgoCDMayApplyEveryKind(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Alone("TestArgoCDMayApplyThePlatform"))
 	installSCCs(t, cp)
@@ -161,8 +161,9 @@ func TestArgoCDMayApplyEveryKind(t *testing.T) {
 	}
 }
 
-// TestOtherClustersNeedNoAccess checks that a bundle gives Argo CD rights only if OpenShift GitOps delivers the
-// bundle to the cluster in which OpenShift GitOps itself runs.
+// TestOtherClustersNeedNoAccess checks when a bundle gives rights to Argo CD. The bundle must give these rights if
+// OpenShift GitOps delivers the bundle to the cluster in which OpenShift GitOps itself runs. The bundle must give no
+// rights if all destinations are other clusters.
 func TestOtherClustersNeedNoAccess(t *testing.T) {
 	for settings, want := range map[string]int{
 		"": 2, ", cluster: in-cluster": 2, ", clusters: {a: {cluster: north}, b: {cluster: in-cluster}}": 2,

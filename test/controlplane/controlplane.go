@@ -161,8 +161,9 @@ func (cp *ControlPlane) installCRDs() error {
 	return nil
 }
 
-// startManagers runs the controllers of JobSet and Trainer, and with the option Queueing also Kueue's controller. It
-// then waits until the controllers are ready. With the option CRDsOnly, it does nothing.
+// startManagers starts the controllers of JobSet and Trainer. With the option Queueing, startManagers also starts
+// Kueue's controller. startManagers then waits until all these controllers are ready. With the option CRDsOnly,
+// startManagers starts no controllers.
 func (cp *ControlPlane) startManagers() error {
 	if cp.options.crdsOnly {
 		return nil
@@ -192,8 +193,8 @@ func (cp *ControlPlane) startManagers() error {
 	return nil
 }
 
-// stop stops every server. It stops the managers before the API server, because a stopping API server waits until
-// all managers have disconnected.
+// stop ends all servers of the control plane: first the managers, and then the API server and etcd. The managers must
+// end first, because a stopping API server waits until all managers have disconnected.
 func (cp *ControlPlane) stop() error {
 	var errs []error
 	for _, p := range cp.managers {

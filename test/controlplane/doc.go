@@ -3,9 +3,10 @@
 // `make tools`), and manifests come from the Go module cache, so this repository contains no copies of upstream
 // files.
 //
-// By default there are no Kubernetes nodes and no kube-controller-manager, so no pods are created and no objects are
-// garbage collected. Without pods, a test can check only other objects, such as Jobs. Each test uses its own namespace.
-// The option Pods starts controllers that create pods and enforce ResourceQuotas. The pods stay Pending.
+// By default, the control plane has no cluster nodes and no kube-controller-manager. Therefore no pods are created, and
+// no objects are garbage collected. Tests can check objects such as Jobs, but no pods. With the option Pods, the
+// control plane also runs the controllers that create pods, enforce ResourceQuotas, and collect garbage. The created
+// pods stay Pending. Each test uses its own namespace.
 //
 // If several tests in a test binary use the same options, the tests share one control plane, because starting
 // a control plane takes seconds:

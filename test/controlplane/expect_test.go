@@ -194,9 +194,9 @@ func mounts(c corev1.Container) map[string]string {
 }
 
 // expectSettings checks that the container has the settings of the runtime's template, with the changes that the
-// TrainJob makes. In addition, the launcher must have the environment variables that Trainer sets. The TrainJob's
-// image and command apply only to the launcher. The TrainJob's environment variables and resources apply to the
-// launcher, and also to all nodes if the launcher runs as a node.
+// TrainJob makes. In addition, the launcher must have the environment variables that Trainer sets. The TrainJob's image
+// and command apply only to the launcher. The TrainJob's environment variables and resources apply to the launcher. If
+// the launcher runs as a node, these variables and resources also apply to all other nodes.
 func expectSettings(t *testing.T, v version, role string, asNode bool, job *trainer.TrainJob, template, got corev1.Container) {
 	t.Helper()
 	want := template.DeepCopy()

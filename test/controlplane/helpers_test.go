@@ -63,10 +63,10 @@ func newJob(runtime client.Object, name, namespace string) *build.TrainJob {
 	return job.Runtime(runtime.GetName())
 }
 
-// apply creates or updates objects. When the test ends, apply deletes the objects, because several examples use the
-// same names. If an earlier object with the same name is still being deleted, apply first waits until the earlier
-// object is gone. apply does not delete Namespaces, because the control plane has no controller that completes their
-// deletion. apply also keeps objects with the label v1alpha1.KeepLabel.
+// apply creates or updates objects. When the test ends, apply deletes these objects, so that later tests can create
+// objects with the same names. If an earlier object with the same name is still being deleted, apply first waits until
+// this deletion is complete. apply does not delete Namespaces, because the control plane has no controller that
+// completes their deletion. apply also does not delete objects with the label v1alpha1.KeepLabel.
 func apply(t *testing.T, cp *controlplane.ControlPlane, objs ...client.Object) {
 	t.Helper()
 	temporary := slices.DeleteFunc(slices.Clone(objs), isKept)

@@ -57,9 +57,9 @@ func useRuntimes(t *testing.T, cp *controlplane.ControlPlane, runtimes ...client
 	}
 }
 
-// expectInUse checks that Trainer makes no unexpected changes to a runtime that TrainJobs use. When some versions of
-// Trainer add a finalizer to the runtime, they write the whole runtime. With these versions, the runtime must have the
-// finalizer. Apart from the finalizer, the runtime must equal the result of asTrainerWrites. With other versions,
+// expectInUse checks that Trainer makes no unexpected changes to a runtime that TrainJobs use. Some versions of Trainer
+// add a finalizer to the runtime, and write the whole runtime for this purpose. With these versions, the runtime must
+// have the finalizer. Apart from the finalizer, the runtime must equal the result of asTrainerWrites. Other versions of
 // Trainer must not change the runtime.
 func expectInUse(t *testing.T, v version, cp *controlplane.ControlPlane, applied client.Object) {
 	t.Helper()

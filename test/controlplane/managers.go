@@ -94,8 +94,10 @@ func (cp *ControlPlane) startManager(tools upstream.Toolbox, m upstream.Manager,
 }
 
 // managerKubeconfig returns the path of a manager's kubeconfig file. The manager always has the rights of an
-// administrator. If m.Account is set, the manager's requests have the user name in m.Account. trainyard's admission
-// policies exempt this user name, except in platforms for OpenShift.
+// administrator. If m.Account contains a user name, the manager sends its requests under this user name. For Kueue's
+// controller, m.Account is the user name in a usual installation of Kueue. If a platform uses Kueue, its admission
+// policies exempt this user name from their rules. In platforms for OpenShift, the policies exempt a different user
+// name of Kueue's controller.
 func (cp *ControlPlane) managerKubeconfig(m upstream.Manager, dir string) (string, error) {
 	if m.Account == "" {
 		return cp.Kubeconfig(), nil

@@ -190,7 +190,8 @@ func TestNamespacesNeedTheLabelOfKueue(t *testing.T) {
 	})
 }
 
-// setKueueLabel sets the label kueueLabel of a namespace to a JSON value. The value null removes the label.
+// setKueueLabel changes the label kueue.openshift.io/managed of a namespace. The argument "value" contains the new
+// value of the label as JSON. If the argument is the text null, setKueueLabel removes the label.
 func setKueueLabel(t *testing.T, cp *controlplane.ControlPlane, namespace, value string) {
 	t.Helper()
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"`+kueueLabel+`": `+value+`}}}`))

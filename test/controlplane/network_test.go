@@ -18,8 +18,8 @@ import (
 )
 
 // TestPolicyNamesAreInvalidTrainJobNames checks that no TrainJob can have the name of a generated network policy. Some
-// operators, such as Open Data Hub's operator, name their network policies after TrainJobs. The names of these network
-// policies therefore differ from the names of generated network policies.
+// operators, such as Open Data Hub's operator, create a network policy for each TrainJob, with the name of the
+// TrainJob. The network policies of these operators can therefore never have the name of a generated network policy.
 func TestPolicyNamesAreInvalidTrainJobNames(t *testing.T) {
 	onVersionsWithControllers(t, func(t *testing.T, _ version, cp *controlplane.ControlPlane) {
 		for name := range networkPolicies(t) {

@@ -37,8 +37,9 @@ func Trainer(folder string) Option {
 	return func(o *options) { o.trainer = folder }
 }
 
-// CRDsOnly is the option to install Trainer's CRDs, but not JobSet, and not Trainer's webhooks and controllers. Use
-// CRDsOnly for tests that need no controllers, and for versions of Trainer whose controllers tools/ does not build.
+// CRDsOnly is the option for a control plane that has Trainer's CRDs, but no webhooks or controllers of Trainer. With
+// this option, JobSet is not installed. Use CRDsOnly for tests that need no controllers. Also use CRDsOnly for versions
+// of Trainer whose controllers this repository does not build (see tools/README.md).
 func CRDsOnly() Option {
 	return func(o *options) { o.crdsOnly = true }
 }
@@ -156,8 +157,8 @@ func findOutcome(o options) *outcome {
 	return sharedPlanes.started[o]
 }
 
-// crashedManagers describes the controller managers that have ended, such as Trainer's, and returns the last lines of
-// their logs. A manager that ends before the method "stop" is called has crashed.
+// crashedManagers returns a text about each controller manager that has crashed: its name and the last lines of its
+// log. A manager has crashed if it ends before the method "stop" is called.
 func (cp *ControlPlane) crashedManagers() string {
 	var text strings.Builder
 	for _, p := range cp.managers {

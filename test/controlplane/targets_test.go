@@ -24,7 +24,7 @@ var gangLayers = []string{"", "volcano.yaml", "coscheduling.yaml"}
 // expectedRefusals lists the combinations of an example and a gang layer that `trainyard generate` must refuse. Each
 // entry contains a part of the expected error message, and a layer that fixes the error. The examples acme and vanilla
 // contain runtimes with initializers. The PodGroups of Volcano and of the coscheduling plugin do not support
-// initializers, so the command must refuse these examples.
+// initializers. Therefore the command must refuse acme and vanilla with the gang layers of these two schedulers.
 var expectedRefusals = map[string]struct{ message, fix string }{
 	"vanilla/volcano.yaml":      {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang volcano", noInitializers("mpi-horovod-cpu")},
 	"vanilla/coscheduling.yaml": {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang coscheduling", noInitializers("mpi-horovod-cpu")},

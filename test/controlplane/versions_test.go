@@ -32,10 +32,10 @@ type version struct {
 	// refusesReserved is true if this release of Trainer reserves some environment variables, and
 	// refuses TrainJobs that set them.
 	refusesReserved bool
-	// finalizer is the finalizer that Trainer 2.1 sets on a runtime while TrainJobs use the runtime. To add the
-	// finalizer, Trainer 2.1 writes the whole runtime, which can change other fields (see expectInUse). The field
-	// finalizer is empty for Trainer 2.3, which sets no finalizer, and for Trainer 2.2, because the tests run no
-	// controllers of Trainer 2.2.
+	// The field "finalizer" contains the finalizer that Trainer 2.1 sets on a runtime while TrainJobs use the runtime.
+	// To add the finalizer, Trainer 2.1 writes the whole runtime, which can change other fields (see expectInUse). For
+	// Trainer 2.3, this field is empty, because Trainer 2.3 sets no finalizer. For Trainer 2.2, this field is also
+	// empty, because the tests run no controllers of Trainer 2.2.
 	finalizer string
 }
 

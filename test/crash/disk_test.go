@@ -260,8 +260,9 @@ func TestMounts(t *testing.T) {
 	}
 }
 
-// TestOverlay writes to an overlay file system, such as the file system of a container. The replacement of a
-// folder from the lower layer (the image of a container) must fail, but writes to a new folder must succeed.
+// TestOverlay writes to an overlay file system, such as the file system of a container. In a container, the lower layer
+// of this file system is the image. A write that replaces a folder of the lower layer must fail. A write to a new
+// folder must succeed.
 func TestOverlay(t *testing.T) {
 	skipUnlessRequested(t)
 	base := t.TempDir()

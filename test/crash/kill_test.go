@@ -23,9 +23,9 @@ import (
 const manyFiles = 3000
 
 // swapMethods contains the two methods by which a writer replaces the old folder by the new folder. With "exchange",
-// the writer exchanges the folders in one atomic step. With "rename", the writer cannot exchange the folders, and
-// renames one after the other. The value of each entry is the value of order.Renaming that makes a child process use
-// the method.
+// the writer exchanges the folders in one atomic step. With "rename", atomic exchanges fail, so the writer renames the
+// old folder first, and then the new folder. The value of each entry is the value of the field order.Renaming. If this
+// value is true, the child process forbids atomic exchanges, and therefore uses the method "rename".
 var swapMethods = map[string]bool{"exchange": false, "rename": true}
 
 // killCount is the number of processes that TestKill kills for each entry of swapMethods.
@@ -109,7 +109,8 @@ var changingCalls = []string{
 	"fchmod", "fchmodat", "ftruncate", "close",
 }
 
-// fewFiles is the number of files in a bundle in tests that replace the whole bundle very often.
+// fewFiles is the number of generated files in a small bundle. With small bundles, tests that write very many bundles
+// take less time.
 const fewFiles = 6
 
 // startSituations contains functions that prepare the folder of a bundle before a process writes
@@ -202,9 +203,9 @@ func TestFailEachStep(t *testing.T) {
 }
 
 // eachStep tests each swap method with each start situation in "found". For each system call in changingCalls, eachStep
-// runs several processes one after the other. The first process gets the signal or error in "what" at its first such
-// call, the second process at its second such call, and so on. When a process makes too few such calls, eachStep
-// continues with the next system call. After each process, eachStep calls "check".
+// runs several processes one after the other. In the nth process, the nth occurrence of the system call gets the signal
+// or error in "what". If a process makes the system call fewer than n times, eachStep continues with the next system
+// call in changingCalls. After each process, eachStep calls the function "check".
 func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injectedOutcome)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {

@@ -13,9 +13,9 @@ import (
 
 const writesPerProcess = 200
 
-// TestConcurrentWriters lets two processes write the same folder at the same time. Meanwhile, the test reads the
-// folder, and must always find one of the two trees that the processes write. Without atomic exchanges, the
-// folder may be missing for a moment.
+// TestConcurrentWriters lets two processes write the same folder at the same time. Meanwhile, the test reads the folder
+// again and again, and must find one of the two trees that the processes write. If the processes cannot exchange
+// folders atomically, the folder may also be missing for a moment.
 func TestConcurrentWriters(t *testing.T) {
 	skipUnlessRequested(t)
 	for name, renaming := range swapMethods {

@@ -41,9 +41,9 @@ func TestPanelIsOneStruct(t *testing.T) {
 	}
 	for rule, check := range dashboardRules {
 		for _, f := range check("waste", waste) {
-			// The panel's query covers a whole day, so it violates the rule "target-rate-interval", as
-			// docs/dashboards.md explains. If the panel violates another rule, the file grafana/.lint must
-			// contain an exclusion.
+			// The rule "target-rate-interval" requires the interval $__rate_interval in queries. The panel violates
+			// this rule, because its query uses an interval of one day, as docs/dashboards.md explains. If the panel
+			// violates another rule, the file grafana/.lint must contain an exclusion.
 			excluded := rule == "target-rate-interval" || slices.ContainsFunc(readExclusions(t)[rule], func(e exclusion) bool { return e.covers("waste", f) })
 			if f.panel == title && !excluded {
 				t.Errorf("%s: %s", rule, f.message)

@@ -41,7 +41,9 @@ func checkLevels(p boardPanel, t target) string {
 	return ""
 }
 
-// expandLegends replaces each legend that contains a label by one legend for each value of the label.
+// expandLegends expands all legends that contain a placeholder for the given label, such as {{phase}}. From each of
+// these legends, expandLegends makes several legends: one for each value, with the value in place of the placeholder.
+// All other legends stay unchanged.
 func expandLegends(legends []string, label string, values []string) []string {
 	var expanded []string
 	for _, legend := range legends {
@@ -106,8 +108,8 @@ func checkJobNamed(b board, p boardPanel) string {
 	return ""
 }
 
-// shows reports whether a panel displays a label of a query. In a table, the label must be a column
-// with a title. In every other panel, the legend must contain the label.
+// shows returns true if a panel displays a label of a query. In a table, the label must be a column with a title. In
+// every other panel, the legend must contain the label.
 func (p boardPanel) shows(t target, label string) bool {
 	if p.Type != "table" {
 		return strings.Contains(t.LegendFormat, "{{"+label+"}}")

@@ -20,8 +20,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// elsewhere lists the pages whose steps need trainyard's controller and a Git server.
-// TestDocumentedCommandsWork skips these steps. The tests of package test/gitops/cmd/gitops run them.
+// The variable "elsewhere" contains the paths of the pages whose steps need trainyard's controller and a Git server.
+// TestDocumentedCommandsWork skips the steps of these pages. The tests of package test/gitops/cmd/gitops run these
+// steps.
 var elsewhere = []string{"docs/gitops.md", "examples/gitops/README.md"}
 
 func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }

@@ -33,7 +33,8 @@ const tenantName = "team"
 const (
 	// Three cluster nodes are enough to run several jobs at once while one cluster node is stopped.
 	nodeCount = 3
-	// No pods of other tests run on expendableNode, because a test stops this cluster node.
+	// expendableNode is the cluster node that some tests stop. Of all tests, only these tests run pods on this cluster
+	// node.
 	expendableNode = "node3"
 )
 

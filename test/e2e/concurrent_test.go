@@ -93,7 +93,8 @@ func TestEdgeCaseConcurrentSubmissions(t *testing.T) {
 	}
 }
 
-// createQueue creates the LocalQueue "small" in a namespace, and its ClusterQueue, which has the name of the namespace.
+// createQueue creates the LocalQueue "small" in a namespace. It also creates the ClusterQueue of this LocalQueue. The
+// ClusterQueue has the name of the namespace.
 func (s *sandbox) createQueue(t *testing.T, namespace string) {
 	t.Helper()
 	queue := fmt.Sprintf(smallQueue, namespace)

@@ -36,7 +36,7 @@ func useController(t *testing.T) *sandbox {
 	return s
 }
 
-// end stops the running controller. If no controller runs, the method "end" does nothing.
+// end is the method that stops trainyard's controller. If no test has started the controller, the method returns nil.
 func (c *runningController) end() error {
 	if c.stop == nil {
 		return nil

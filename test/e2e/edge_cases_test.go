@@ -36,7 +36,7 @@ type report struct {
 	reasons []string
 }
 
-// scheduled lists the reasons of the first two events that trainyard's controller writes about a
+// The variable "scheduled" contains the reasons of the first two events that trainyard's controller writes about a
 // TrainJob. The controller writes the second event when the pods of the TrainJob exist.
 var scheduled = []string{"JobSubmitted", "GangSchedulingStarted"}
 

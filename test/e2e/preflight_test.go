@@ -64,7 +64,8 @@ func TestPreflightNamesHostAndCause(t *testing.T) {
 			},
 			procs: ranksPerHost, hosts: everyNode, cause: "denied", detail: "Permission denied",
 		},
-		// The machine has enough CPUs, but the CPU limit of the containers is below two CPUs.
+		// Each node must run two ranks, but the CPU limit of its container is below two CPUs. Preflight must compare
+		// the number of ranks with this limit, and not with the CPUs of the machine.
 		"more ranks than the CPU limit": {
 			change: func(_ *testing.T, spec *trainer.TrainingRuntimeSpec) {
 				setEnv(findContainer(spec, jobs.Launcher, "preflight"), "PREFLIGHT_OVERSUBSCRIBE", "false")

@@ -150,9 +150,10 @@ func readBases(t *testing.T) map[string]string {
 	return bases
 }
 
-// TestSDKFailsWithoutOwnMpirun checks that jobs of the SDK fail with MPICH and Intel MPI if PATH does not start with the
-// folder of trainyard's mpirun. Without trainyard's mpirun, Hydra (the launcher of MPICH and Intel MPI) gets a hostfile
-// that it cannot read. docs/python.md and the rule unreadable-hostfile of `trainyard vet` state that such jobs fail.
+// TestSDKFailsWithoutOwnMpirun uses runtimes of MPICH and Intel MPI in which PATH does not start with the folder of
+// trainyard's mpirun. With these runtimes, jobs of the SDK must fail. The reason is that Hydra (the launcher of MPICH
+// and Intel MPI) gets a hostfile that it cannot read. docs/python.md describes this failure. The rule
+// unreadable-hostfile of `trainyard vet` reports such jobs.
 func TestSDKFailsWithoutOwnMpirun(t *testing.T) {
 	t.Parallel()
 	s := useSDK(t)

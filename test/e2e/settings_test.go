@@ -111,11 +111,12 @@ func TestLargeMessagesPrintNoErrors(t *testing.T) {
 	}
 }
 
-// TestOpenMPI5StartsAllHosts starts ranks on five hosts. By default, if a job of Open MPI 5 has more than 65 hosts,
-// daemons on some hosts start the daemons on other hosts. The job then fails, because the daemons that start others
-// call SSH with incorrect arguments. With PRTE_MCA_plm_ssh_no_tree_spawn=1, mpirun starts all daemons itself. For
-// comparison, the test also runs a job with PRTE_MCA_plm_ssh_no_tree_spawn=0, which must fail. The test reduces
-// PRTE_MCA_routed_radix from 64 to 2. With this value, five hosts are enough for the failure.
+// TestOpenMPI5StartsAllHosts starts ranks on five hosts. Open MPI 5 runs a daemon on each host. By default, mpirun
+// starts all daemons itself only if a job has at most 65 hosts. In a larger job, some daemons must start the daemons on
+// the remaining hosts. The daemons that start other daemons call SSH with incorrect arguments, so the job fails. With
+// PRTE_MCA_plm_ssh_no_tree_spawn=1, mpirun always starts all daemons itself. For comparison, the test also runs a job
+// with PRTE_MCA_plm_ssh_no_tree_spawn=0, which must fail. The test reduces PRTE_MCA_routed_radix from 64 to 2, so that
+// a job with five hosts is large enough to fail.
 func TestOpenMPI5StartsAllHosts(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

@@ -25,9 +25,9 @@ var speedProgram string
 // plainCommands contains, for each MPI implementation, two mpirun commands that do not use trainyard's settings. The
 // first command runs two ranks in one pod, and the second command runs ranks in two pods. The commands contain only the
 // number of ranks, options for hosts, and necessary settings. With the necessary settings, the ranks can start and
-// connect, and MPI does not bind ranks to one core. For some implementations, the settings also turn off CMA, which
-// reads the memory of another rank, because the seccomp profile forbids CMA. The commands for Horovod run Open MPI
-// alone, because Horovod uses Open MPI and is not installed in the image.
+// connect, and MPI does not bind ranks to one core. For some implementations, the necessary settings also turn off
+// cross-memory attach (CMA), because the seccomp profile forbids CMA. With CMA, a rank reads the memory of another
+// rank. The commands for Horovod run Open MPI alone, because Horovod uses Open MPI and is not installed in the image.
 var plainCommands = map[string][2]string{
 	"openmpi": {
 		"mpirun --bind-to none --mca btl_vader_single_copy_mechanism none --host localhost:2 -np 2",
@@ -51,8 +51,9 @@ var plainCommands = map[string][2]string{
 	},
 }
 
-// onlyImageVariables is the beginning of a shell command. The command keeps HOME and the environment variables
-// that the image sets. It gets no other environment variables, so it does not get the runtime's settings of MPI.
+// onlyImageVariables is the beginning of a shell command. The program that the command runs gets only the variable HOME
+// and the environment variables that the image sets. It does not get the environment variables that contain the
+// runtime's settings of MPI.
 const onlyImageVariables = `env -i PATH="$PATH" HOME="$HOME" LD_LIBRARY_PATH="$LD_LIBRARY_PATH" PYTHONPATH="$PYTHONPATH" I_MPI_ROOT="$I_MPI_ROOT"`
 
 // speedRounds is the number of times that measureMessages measures each mpirun command. pairRounds is the number

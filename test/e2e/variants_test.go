@@ -130,7 +130,8 @@ func (s *sandbox) claim(t testing.TB, namespace string) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// The folder must be writable for every user, because the kubelet does not change the owner of a hostPath.
+	// Containers can run as another user than this test, and the kubelet does not change the owner of a hostPath
+	// folder. Therefore, every user must be able to write to the folder.
 	if err := os.Chmod(folder, 0o777); err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,8 @@ type project struct {
 
 type kind struct{ Group, Kind string }
 
-// TestProjectsAllowTheirObjects checks that each AppProject allows the objects of its bundle. A mistake would
-// otherwise remain unnoticed, because Argo CD silently ignores objects that an AppProject forbids.
+// TestProjectsAllowTheirObjects checks that each AppProject allows the objects of its bundle. If the AppProject forbids
+// an object of the bundle, Argo CD refuses to sync the bundle.
 func TestProjectsAllowTheirObjects(t *testing.T) {
 	for name, file := range findExamples(t) {
 		for environment, bundle := range generateBundles(t, read(t, file)) {

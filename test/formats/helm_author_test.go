@@ -10,15 +10,16 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// decidedSettings contains the tenant settings that only the author of the document decides, and not the user of
-// a chart. Each key is the text that the description of values.schema.json must contain to name the setting.
-// Each value lists the fields of the document that belong to the setting.
+// decidedSettings contains those settings of tenants that only the author of the document decides. The user of a chart
+// cannot change these settings. Each key is the text that the description of values.schema.json must contain to name
+// the setting. Each value lists the fields of the document that belong to the setting.
 var decidedSettings = map[string][]string{
 	"namespaces": {"namespace"}, "isolation": {"isolation"}, "the runtimes of a tenant": {"runtimes"}, "quotas of GPUs and pods": {"nvidia.com/gpu", "pods"},
 }
 
-// TestSchemaNamesWhoDecides checks that the description of a chart's values schema names the settings that only the
-// author of the document decides. The chart must not have values for these settings.
+// TestSchemaNamesWhoDecides checks the description in a chart's values schema. The description must contain the text
+// "the author of the platform document", and name the settings in decidedSettings. The chart must not have values for
+// these settings.
 func TestSchemaNamesWhoDecides(t *testing.T) {
 	eachChart(t, func(t *testing.T, _, dir string, bundle bundles.Bundle) {
 		text, err := os.ReadFile(filepath.Join(dir, "values.schema.json"))

@@ -27,9 +27,9 @@ func keepsBounds(t *testing.T, file string, bundle bundles.Bundle, values map[st
 }
 
 // TestSchemaHasTheBoundsOfRuntimes checks that a chart's values schema and the rules for documents allow the same
-// values of the field numProcPerNode. The maximum of numProcPerNode is the runtime's field limits.maxProcPerNode.
-// Some runtimes with several GPUs must not set numProcPerNode to 1, because Trainer would replace the 1 by the
-// number of GPUs.
+// values of the field numProcPerNode. The maximum of numProcPerNode is the runtime's field limits.maxProcPerNode. If
+// the launcher of a runtime has several GPUs, the value 1 can be invalid: Trainer would replace 1 by the number of
+// GPUs.
 func TestSchemaHasTheBoundsOfRuntimes(t *testing.T) {
 	refused := 0
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {

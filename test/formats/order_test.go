@@ -107,8 +107,9 @@ func expectRightsLast(t *testing.T, all []unstructured.Unstructured) {
 }
 
 // TestRightsArePrunedFirst checks that Argo CD deletes the RoleBindings of a removed tenant before the tenant's other
-// objects. RoleBindings and ClusterRoleBindings must therefore have neither the sync option PruneLast nor the sync
-// option Prune=false. Every other object must have at least one of these two options.
+// objects. The sync option PruneLast delays the deletion of an object, and the sync option Prune=false prevents the
+// deletion. RoleBindings and ClusterRoleBindings must have neither option. Every other object must have at least one of
+// these two options.
 func TestRightsArePrunedFirst(t *testing.T) {
 	for name, file := range findExamples(t) {
 		for environment, bundle := range generateBundles(t, read(t, file)) {

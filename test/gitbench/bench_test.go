@@ -27,12 +27,12 @@ type result struct {
 	peak             float64         // the highest resident memory in bytes
 }
 
-// BenchmarkTrainJobsFromGit measures trainyard-controller and Flux with the workload "typical", and trainyard-controller
-// also with the workload "large". The benchmark creates Git repositories with TrainJobs, tells trainyard-controller or Flux
-// to apply the repositories, and waits until all TrainJobs exist. The benchmark then measures the steady state, in which
-// nothing changes in Git. At the end of the workload "typical", the benchmark pushes further TrainJobs, and measures the
-// time until they exist. After each push, the benchmark requests a fetch, as a webhook does. If GITBENCH_DOCS names a
-// Markdown file, the benchmark replaces the results in this file.
+// BenchmarkTrainJobsFromGit measures trainyard-controller with the workloads "typical" and "large", and measures Flux
+// with the workload "typical". The benchmark creates Git repositories with TrainJobs, tells trainyard-controller or
+// Flux to apply the repositories, and waits until all TrainJobs exist. The benchmark then measures the steady state, in
+// which nothing changes in Git. At the end of the workload "typical", the benchmark pushes further TrainJobs, and
+// measures the time until they exist. After each push, the benchmark requests a fetch, as a webhook does. If
+// GITBENCH_DOCS names a Markdown file, the benchmark replaces the results in this file.
 func BenchmarkTrainJobsFromGit(b *testing.B) {
 	c := newCluster(b)
 	c.installFluxCRDs(b)

@@ -263,7 +263,7 @@ func followedMarkdown(results []followed, times []time.Duration) string {
 		})
 	}
 	slices.Sort(times)
-	fmt.Fprintf(&text, "\nIn another measurement, %d of %d TrainJobs ended, at a rate of %d per second. After %s, half of these TrainJobs had the new phase in their annotations. After %s, 99%% had the new phase.\n\n",
+	fmt.Fprintf(&text, "\nIn another measurement, %d of %d TrainJobs ended, at a rate of %d per second. The measured time is the time from the end of a TrainJob until its annotation contains the new phase. The median of this time was %s, and the 99th percentile was %s.\n\n",
 		len(times), jobCounts[len(jobCounts)-1], changesInSecond, seconds(times[len(times)/2]), seconds(times[len(times)*99/100]))
 	return text.String()
 }

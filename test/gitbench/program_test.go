@@ -55,8 +55,8 @@ type usage struct {
 	peak     float64 // the highest resident memory in bytes
 }
 
-// since returns a usage with the CPU time and the numbers of requests since the usage "earlier" was read. The memory
-// values in the result are the values of u.
+// since returns the difference of two measurements: the CPU time and the numbers of requests in u, minus the values in
+// "earlier". The memory values in the result are the values of u.
 func (u usage) since(earlier usage) usage {
 	u.cpu -= earlier.cpu
 	u.requests -= earlier.requests

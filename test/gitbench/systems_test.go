@@ -35,9 +35,10 @@ type system struct {
 	syncAnnotation string
 }
 
-// All programs run with their default settings, except for their addresses and the settings that allow a Git server on
-// the loopback address. Leader election is off. The controller that reports the state of TrainJobs is also off, because
-// Flux has no such controller.
+// All programs run without leader election. trainyard-controller receives no webhooks of Git servers. It runs only its
+// controller of TrainJobSources, because Flux has no controller that reports the state of TrainJobs. The other settings
+// have their default values, except for addresses and paths, and the settings that allow a Git server on the loopback
+// address.
 var systems = []system{
 	{"trainyard-controller", startSources, declareTrainyard, v1alpha1.Group + "/sync"},
 	{"Flux", startFlux, declareFlux, "reconcile.fluxcd.io/requestedAt"},

@@ -1,7 +1,8 @@
 package gitserver
 
-// TB contains the methods of testing.TB that New needs. Programs that are not tests also use this package. Because New
-// takes a TB, this package does not import the package "testing" into these programs.
+// TB contains the methods of testing.TB that New needs. New takes a TB instead of a testing.TB, so that this package
+// does not import the package "testing". Otherwise, programs that use this package, such as the command gitserver,
+// would contain the package "testing".
 type TB interface {
 	Helper()
 	Cleanup(f func())

@@ -32,7 +32,7 @@ const User = "robot"
 // Server is a running Git server.
 type Server struct {
 	// Password is the password of the user over HTTP and HTTPS. If Password and Token are empty, everyone can read the
-	// repositories. Tests may change Password before the first request.
+	// repositories over HTTP and HTTPS. Tests may change Password before the first request.
 	Password string
 	// Token is a bearer token that HTTP and HTTPS accept instead of the password.
 	Token string
@@ -143,8 +143,8 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 	})
 }
 
-// maxPush is the maximum size, in bytes, of a push without a Content-Length. The server refuses such a push if it is
-// larger.
+// maxPush is the maximum size, in bytes, of a push without the header Content-Length. The server refuses larger pushes
+// without this header.
 const maxPush = 64 << 20
 
 // withLength sets the length of requests that lack the header Content-Length, such as Git's pushes of more than 1 MiB.

@@ -89,9 +89,9 @@ func Objects(t testing.TB, layers ...string) []map[string]any {
 	return objects
 }
 
-// Rules evaluates the admission rules with the package "guard", and returns the names of the rules that the TrainJob of a
-// case breaks. Each name is returned only once. If a value in the TrainJob has a wrong type, the test fails: the API
-// server refuses such a TrainJob before it evaluates any rule.
+// Rules evaluates the admission rules with the package "guard", and returns the names of the rules that the TrainJob of
+// a case breaks. Each name is returned only once. If a value in the TrainJob has a wrong type, the test fails. The API
+// server refuses such a TrainJob before it evaluates any rule, so a case with this TrainJob cannot test the rules.
 func Rules(t testing.TB, reader guard.Reader, parameters guard.Parameters, c cases.Case) []string {
 	t.Helper()
 	denials, typeErrors := reader.Check(guard.Request{User: c.User, TrainJob: c.TrainJob, Before: c.Before, NamespaceLabels: c.NamespaceLabels}, parameters)

@@ -66,8 +66,8 @@ var Slow = map[string]Image{
 // root file system, because both use exactly these packages.
 var torchPackages = withCommon("openmpi-bin", "python3-mpi4py", "python3-torch")
 
-// withCommon returns the given packages, and the packages of SSH, python and pip, which every image contains. Training
-// functions of the Kubeflow SDK need the programs python and pip.
+// withCommon returns the given packages together with the packages of SSH, python and pip. Every image contains these
+// common packages. Training functions of the Kubeflow SDK need the programs python and pip.
 func withCommon(packages ...string) []string {
 	return append(packages, "openssh-client", "openssh-server", "python-is-python3", "python3-pip")
 }

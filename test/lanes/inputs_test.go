@@ -20,15 +20,15 @@ import (
 const module = "github.com/trainyard/trainyard"
 
 // excuse is the reason why some lanes do not need a certain package as an input. Lanes are make targets that run tests.
-// The field "pkg" names a package, and the field "lanes" lists lanes whose programs or tests import the package. A
-// package that is imported only by excused packages needs no excuse.
+// The field "pkg" names a package, and the field "lanes" lists lanes whose programs or tests import the package. If
+// only excused packages import a package, this package needs no excuse.
 type excuse struct {
 	pkg    string // the folder of the package, relative to the repository; packages below it are excused too
 	lanes  []string
 	reason string
 }
 
-// e2eLanes lists the lanes that run tests of test/e2e, and no benchmarks.
+// e2eLanes lists the lanes that run tests in test/e2e. Lanes that run benchmarks are not in the list.
 var e2eLanes = []string{"smoke", "e2e", "hosts", "sdk", "e2e-horovod"}
 
 // excuses lists packages that some lanes import, but do not need as inputs. For lanes with the input bundles/rendered,

@@ -48,9 +48,9 @@ func (l Lane) ignores(path string) bool {
 	return neverRuns || slices.ContainsFunc(l.Except, isIn)
 }
 
-// readsComments reports whether comments in a file are an input of a lane. Comments in Go files are inputs only of lanes
-// that test the whole repository. Comments in CUE files are also inputs of the lanes in productLanes: the product copies
-// comments from schemas/platform into messages and into the descriptions of fields, and tests of the product compare
+// readsComments reports whether comments in a file are an input of a lane. Comments in Go files are inputs only of
+// lanes that test the whole repository. Comments in CUE files are also inputs of the lanes in productLanes. The product
+// copies comments from schemas/platform into messages and into the descriptions of fields. Tests of the product compare
 // these texts with expected texts.
 func (l Lane) readsComments(path string) bool {
 	return slices.Contains(l.Inputs, ".") || strings.HasSuffix(path, ".cue") && slices.Contains(productLanes, l.Name)

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// moduleFile is the path of the module file. If the list of a lane's inputs contains go.mod, the lane depends on the
-// versions in go.mod, and not on other content of go.mod.
+// moduleFile is the path of the module file. If go.mod is in the list of a lane's inputs, the lane depends on the
+// versions in go.mod. Other changes of go.mod do not make the lane stale.
 const moduleFile = "go.mod"
 
-// usesModules reports whether a lane depends on the versions in go.mod, but not on other content of go.mod. For a lane
-// that tests the whole repository, usesModules returns false, because such a lane depends on the whole file go.mod.
+// usesModules reports whether a lane depends only on the versions in go.mod. For a lane that tests the whole
+// repository, usesModules returns false, because such a lane depends on the whole file go.mod.
 func (l Lane) usesModules() bool { return slices.Contains(l.Inputs, moduleFile) }
 
 // keepsModules compares the go.mod files of two commits. It reports whether the commit "after" keeps the versions of

@@ -61,8 +61,9 @@ var (
 )
 
 // TestLanesSelectExistingTests checks the patterns with which lanes select tests (-run) and benchmarks (-bench) in the
-// Makefile. Each alternative of a pattern must match a test or benchmark. `go test` also succeeds if no test matches
-// the pattern. Without this check, a lane could therefore be recorded as passed although a renamed test did not run.
+// Makefile. Each alternative of a pattern must match a test or benchmark. If a pattern matches no test, `go test`
+// succeeds without running a test. Without this check, a lane could therefore pass although a test was renamed and no
+// longer runs.
 func TestLanesSelectExistingTests(t *testing.T) {
 	makefile := read(t, "Makefile")
 	names := map[string][]string{} // by folder

@@ -49,9 +49,9 @@ func (r Repository) Records() (map[string]Record, error) {
 }
 
 // keepsInputs reports whether two commits contain the same inputs of a lane, and the same recipe for the lane in the
-// Makefile. Comments in Go and CUE files do not count if readsComments returns false for the file. The files that
-// contain the records do not count either, because each recorded run changes them. If usesModules returns true for the
-// lane, only the module versions in the two go.mod files are compared.
+// Makefile. If readsComments returns false for a Go or CUE file, keepsInputs ignores changed comments in this file.
+// keepsInputs also ignores the files with the records of lanes, because each recorded run changes these files. If
+// usesModules returns true for the lane, only the module versions in the two go.mod files are compared.
 func (r Repository) keepsInputs(ctx context.Context, lane Lane, before, after string) (bool, error) {
 	withCode, others, err := r.changedInputs(ctx, lane, before, after)
 	if err != nil || len(others) > 0 {

@@ -22,8 +22,8 @@ func runWithPrograms(t *testing.T, dir string, programs map[string]string, comma
 		}
 	}
 	cmd := exec.Command(command[0], command[1:]...)
-	// The command must not inherit the variables MAKEFLAGS and TRAINYARD_TRAINERS. MAKEFLAGS contains the options of the
-	// `make test` that runs this test, and CI sets TRAINYARD_TRAINERS for `make test`.
+	// MAKEFLAGS contains the options of the `make test` that runs this test. CI can set TRAINYARD_TRAINERS for this
+	// `make test`. Clear both variables, so that they do not change what the command does.
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "MAKEFLAGS=", "TRAINYARD_TRAINERS=")
 	out, err := cmd.Output()
 	return string(out), err

@@ -23,10 +23,10 @@ type suite struct {
 	runs      bool     // whether a test runs without these variables
 }
 
-// inspect describes the package that consists of the given files. inspect looks for functions that read an environment
-// variable TRAINYARD_... and contain a call of Skip or Exit. A test counts as skipped if the test or TestMain is such a
-// function, or calls such a function directly or indirectly. inspect knows functions only by their names, so it does
-// not distinguish functions with the same name.
+// inspect describes the package that consists of the given files. inspect looks for skipping functions: functions that
+// read an environment variable TRAINYARD_..., and contain a call of Skip or Exit. A test counts as skipped if the test
+// or TestMain is a skipping function, or calls a skipping function directly or indirectly. inspect knows functions only
+// by their names, so it does not distinguish functions with the same name.
 func inspect(t *testing.T, files map[string]string) suite {
 	t.Helper()
 	var s suite
@@ -127,10 +127,10 @@ func readLaneSuites(t *testing.T, makefile string) map[string][]string {
 	return found
 }
 
-// TestSkippedSuitesAreListed checks that LANE_SUITES lists each suite in which no test runs without certain environment
-// variables. Without these variables, all tests of the suite skip, but `go test` prints "ok". For each environment
-// variable that the tests of a package need, TestSkippedSuitesAreListed also checks that a command of the Makefile sets
-// the variable and tests the package.
+// TestSkippedSuitesAreListed checks that LANE_SUITES lists each suite whose tests all need environment variables such
+// as TRAINYARD_E2E. If these variables are not set, `go test` skips all tests of the suite, and nevertheless prints
+// "ok". For each environment variable that the tests of a package need, TestSkippedSuitesAreListed also checks that a
+// command of the Makefile sets the variable and tests the package.
 func TestSkippedSuitesAreListed(t *testing.T) {
 	makefile, suites := read(t, "Makefile"), readSuites(t)
 	listed := readLaneSuites(t, makefile)
@@ -156,8 +156,7 @@ func TestSkippedSuitesAreListed(t *testing.T) {
 	}
 }
 
-// runs reports whether a single command of the Makefile sets the given environment variable and
-// tests the given folder.
+// runs returns true if a single command of the Makefile sets the given environment variable and tests the given folder.
 func runs(makefile, folder, variable string) bool {
 	isAssignment := func(word string) bool { return strings.HasPrefix(word, variable+"=") }
 	for line := range strings.Lines(makefile) {

@@ -17,8 +17,8 @@ import (
 
 const module = "github.com/trainyard/trainyard"
 
-// ban is one row of the first table of docs/design/architecture.md. Packages that match "from" must
-// not import packages that match "targets", unless the imported package also matches "exceptions".
+// ban is one row of the first table of docs/design/architecture.md. Packages that match "from" must not import packages
+// that match "targets". Packages that match "exceptions" may be imported nevertheless.
 type ban struct {
 	from, targets, exceptions []pattern
 	reason                    string
@@ -98,11 +98,12 @@ func (b ban) listViolations(all []pkg) []string {
 	return found
 }
 
-// bannedImports returns the imports of the package p that must not match the pattern "target". If the pattern matches
-// packages of this repository, all direct and indirect imports count. If the pattern matches packages of CUE, all
-// direct and indirect imports count, unless p is a command. Commands may import CUE indirectly, through the generator,
-// so only their direct imports count. For all other patterns, only direct imports count, because this project cannot
-// change the imports of other modules.
+// bannedImports returns the imports of the package p that listViolations must compare with the pattern "target". If
+// "target" matches packages of this repository, bannedImports returns all direct and indirect imports. If "target"
+// matches packages of CUE, the result depends on the pattern "from". If "from" matches packages in cmd/, bannedImports
+// returns only direct imports, because commands may import CUE through the generator. If "from" matches other packages,
+// bannedImports returns all direct and indirect imports. For all other targets, bannedImports returns only direct
+// imports, because this project cannot change the imports of other modules.
 func (target pattern) bannedImports(from pattern, p pkg) []string {
 	isCommand := strings.HasPrefix(from.path, module+"/cmd")
 	if strings.HasPrefix(target.path, module) || strings.HasPrefix(target.path, "cuelang.org") && !isCommand {

@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// CanConnect checks a TCP connection between two pods of a namespace. It returns an error if the network policies of
-// the namespace prevent the connection to the given port. In a policy, an empty pod selector selects all pods. A peer
-// with an IP block or a namespace selector counts as a peer that selects no pod. Source: the documentation of
-// Kubernetes about network policies.
+// CanConnect checks whether network policies allow a TCP connection from one pod to another pod in the same namespace.
+// It reads only the policies, and opens no connection. It returns an error if the policies prevent the connection to
+// the given port. In a policy, an empty pod selector selects all pods. A peer with an IP block or a namespace selector
+// counts as a peer that selects no pod. Source: the documentation of Kubernetes about network policies.
 func CanConnect(policies []networkingv1.NetworkPolicy, from, to *corev1.Pod, port int32) error {
 	for _, side := range []struct {
 		direction networkingv1.PolicyType

@@ -18,8 +18,9 @@ import (
 // and 3 seconds, so the connection takes a few seconds.
 const connectTimeout = 5 * time.Second
 
-// listenPorts lists the ports on which all hosts in testHosts listen: port 2222 for SSH, port 40000 as an
-// example of a port that ranks use, and ports to which the platform document anyPort allows connections.
+// listenPorts lists the ports on which all hosts in testHosts listen. Port 2222 is the port of sshd, and port 40000 is
+// an example of a port that ranks use. The other ports are ports to which the platform document anyPort allows
+// connections.
 var listenPorts = []string{"53/udp", "53/tcp", "443/tcp", "2222/tcp", "5000/tcp", "6443/tcp", "9400/tcp", "40000/tcp", "40000/udp"}
 
 func (n *network) listen(t *testing.T, ports []string) {

@@ -33,7 +33,8 @@ const (
 	otherInMLflow     = "database"
 )
 
-// TestOnlyDocumentedConnectionsPass has subtests that depend on their order.
+// TestOnlyDocumentedConnectionsPass has subtests whose order matters, because the test starts the policy agent and
+// applies policies between the subtests.
 func TestOnlyDocumentedConnectionsPass(t *testing.T) {
 	w := newTestbed(t)
 	t.Run("no connection passes without the policy agent", func(t *testing.T) {

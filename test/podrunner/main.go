@@ -38,8 +38,8 @@ const advice = `These tests start pods and need Linux with user namespaces for e
   sysctl kernel.apparmor_restrict_unprivileged_userns        must be 0, if it exists
   inside a container: no seccomp filter and no masked /proc (docker run --privileged)`
 
-// Main runs the tests of a package in new Linux namespaces, and returns the exit code for os.Exit. When the
-// tests end, even by a panic or a timeout, all processes that they started end too.
+// Main runs the tests of a package in new Linux namespaces, and returns the exit code for os.Exit. When the tests end,
+// the kernel kills all processes that the tests started. This is also true if a panic or a timeout ends the tests.
 func Main(m *testing.M) int { return Around(m.Run) }
 
 // Around is a variant of Main that calls the function "run" instead of m.Run. For example, the function "run" can call

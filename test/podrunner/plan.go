@@ -43,8 +43,8 @@ var machinePaths = []string{
 
 var devices = []string{"/dev/full", "/dev/null", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"}
 
-// imageFiles contains files that an image would contain in addition to programs. imageFiles maps each path to the
-// content of the file.
+// imageFiles maps the paths of files to their contents. In a cluster, the image of a container would contain these
+// files, and also the programs that the container runs.
 var imageFiles = map[string]string{
 	"/etc/group":         "root:x:0:\nmpiuser:x:1000:\n",
 	"/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
@@ -56,8 +56,8 @@ var imageFiles = map[string]string{
 	"/home/mpiuser/notes": "# Part of the image.\n",
 }
 
-// newPlan returns the plan of a container. The argument "dir" is a folder of the machine. It contains the mount
-// point of the container's root, and the container's termination message.
+// newPlan returns the plan of a container. The argument "dir" is the path of a folder on the machine. This folder
+// contains the mount point of the container's root, and the file with the container's termination message.
 func (p *Pod) newPlan(container corev1.Container, dir string) plan {
 	p.t.Helper()
 	env := containerEnvironment(p.hostname, container.Env)
@@ -97,7 +97,8 @@ func (p *plan) addMachine() {
 	}
 }
 
-// addMounts adds mounts for the pod's hosts file, for the files in Replace, and for the container's volumes.
+// addMounts adds mounts for the pod's hosts file, for the files in the field Pod.Replace, and for the container's
+// volumes.
 func (p *plan) addMounts(pod *Pod, container corev1.Container) {
 	pod.t.Helper()
 	p.Mounts = append(p.Mounts, mount{From: pod.hosts, To: "/etc/hosts"})

@@ -14,8 +14,8 @@ import (
 
 // Pod holds the state that a pod's containers share, such as volumes and the hosts file.
 type Pod struct {
-	// Replace maps paths in the containers to files of the machine. Each file is mounted at its
-	// path in all containers of the pod.
+	// The field "Replace" maps paths in the containers to files of the machine. Each file is mounted at its path in all
+	// containers of the pod.
 	Replace map[string]string
 
 	t        testing.TB

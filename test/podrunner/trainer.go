@@ -16,9 +16,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// SSHKeys generates an SSH key pair. The result maps the names of three files to their content: the private key in PEM
-// format, and the public key twice. In a cluster, the pods of a TrainJob find their SSH keys in files with the same
-// names.
+// SSHKeys generates an SSH key pair. The result maps the names of three files to their contents. The file id_rsa
+// contains the private key in PEM format, and the files id_rsa.pub and authorized_keys contain the public key. In a
+// cluster, the pods of a TrainJob find their SSH keys in files with these names.
 func SSHKeys(t testing.TB) map[string]string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)

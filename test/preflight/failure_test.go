@@ -23,8 +23,8 @@ import (
 // hostileText is text that could corrupt a JSON string or a terminal, or make a verdict too long.
 var hostileText = "a\"b\\c\r\n\x1b[31m\t$(reboot); `date` \"," + strings.Repeat(`"`, 5000) + strings.Repeat("é", 5000)
 
-// soonLimit is the maximum duration of operations that must end soon, and not only after a long timeout. The limit is
-// long, because the machine can be busy.
+// soonLimit is the maximum duration of an operation that must end without waiting for a long timeout. The limit leaves
+// enough time for a busy machine.
 const soonLimit = 30 * time.Second
 
 // TestPreflightReportsWhyAHostIsUnreachable makes only the second of two nodes unreachable.

@@ -94,8 +94,8 @@ func (j *job) newHost(role string, index int, on testPlatform) *host {
 	return h
 }
 
-// replaceShell returns a value for podrunner.Pod.Replace that replaces /bin/sh by the shell with the
-// given name.
+// replaceShell returns a value for the field Replace of podrunner.Pod. With this value, /bin/sh in the pod's containers
+// is the shell with the given name.
 func replaceShell(t testing.TB, name string) map[string]string {
 	t.Helper()
 	sh, err := filepath.EvalSymlinks("/bin/sh")

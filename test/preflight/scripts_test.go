@@ -69,8 +69,8 @@ func TestIdentityAddsThePasswdEntry(t *testing.T) {
 	}
 }
 
-// TestHomeFolderIsWritable checks that programs can write to the home folder of a container, and that this folder
-// contains the files of the home folder in the image.
+// TestHomeFolderIsWritable checks the home folder of a container. Programs must be able to write to this folder. The
+// folder must contain the files that the image has in the home folder.
 func TestHomeFolderIsWritable(t *testing.T) {
 	t.Parallel()
 	for name, on := range platforms {

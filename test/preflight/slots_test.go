@@ -72,7 +72,7 @@ func TestPreflightCountsSlots(t *testing.T) {
 	}
 }
 
-// TestSlotConfigurationMismatch checks a job with 4 slots for each host, although each node has only 2 GPUs.
+// TestSlotConfigurationMismatch checks a job whose hostfile gives each host 4 slots, while each node has only 2 GPUs.
 // Preflight must fail before training starts, and report the number of slots and the number of GPUs.
 func TestSlotConfigurationMismatch(t *testing.T) {
 	t.Parallel()

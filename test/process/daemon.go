@@ -20,7 +20,7 @@ import (
 type Daemon struct {
 	// Name is the name of the server, for error messages.
 	Name string
-	// Record is the path of the file that contains the process id and start time of the server.
+	// The field "Record" is the path of the file that contains the process id and start time of the server.
 	Record string
 	// Log is the path of the file with the server's output. Each start of the server appends to the log file.
 	Log string

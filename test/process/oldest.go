@@ -8,10 +8,10 @@ import (
 	"strconv"
 )
 
-// Oldest searches the processes whose control groups have the argument "group" in their paths, and returns the id of
-// the oldest process. For example, if "group" contains the UID of a pod, Oldest returns the pod's first process. The
-// first process holds the pod's namespaces open, and therefore lives as long as the pod. All other processes of the pod
-// can end at any time. Oldest works only on Linux, because it reads /proc.
+// Oldest returns the id of the oldest process in a set of control groups. The set consists of all control groups whose
+// path contains the argument "group". For example, if "group" contains the UID of a pod, Oldest returns the pod's first
+// process. The first process holds the pod's namespaces open, and therefore lives as long as the pod. All other
+// processes of the pod can end at any time. Oldest works only on Linux, because it reads /proc.
 func Oldest(group string) (int, error) { return oldestBelow("/proc", group) }
 
 // oldestBelow implements the function Oldest. The argument "proc" is the path of /proc.

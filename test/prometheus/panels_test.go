@@ -43,9 +43,9 @@ func TestPanelsQueryKnownMetrics(t *testing.T) {
 	expectKnown(t, grafana(t), panelQueries(t))
 }
 
-// waitingPanels maps the panel queries that need a waiting TrainJob to the name of such a TrainJob. In all other
-// queries about one TrainJob, the test uses the TrainJob "bert". This TrainJob is running, so it has no queue position
-// and no unscheduled pods.
+// waitingPanels contains the keys of the panel queries that need a waiting TrainJob (see panelQueries). The value of
+// each entry is the name of the waiting TrainJob. In all other queries about one TrainJob, the test uses the TrainJob
+// "bert". The TrainJob "bert" is running, so it has no queue position and no unscheduled pods.
 var waitingPanels = map[string]string{"trainjob/now/queue/0": "resnet", "trainjob/pods/list/0": "llama"}
 
 // expectPanels compares the results of the panels' queries with the golden file testdata/panels.txt, which contains

@@ -12,8 +12,8 @@ import (
 )
 
 // Scrape starts Prometheus, which stores its files in the folder "dir". Prometheus scrapes the program at the given
-// address every second, and evaluates all rules. The target has the labels that prometheus-operator adds for a pod of
-// trainyard-controller.
+// address every second, and evaluates all rules. The series of the program get the labels that prometheus-operator
+// would add for a pod of trainyard-controller.
 func Scrape(ctx context.Context, dir string, g grafanadata.Grafana, address string) (*Server, error) {
 	s := &Server{dir: dir}
 	target := map[string]any{

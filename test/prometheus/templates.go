@@ -3,7 +3,8 @@ package prometheus
 import "strings"
 
 // Templates holds recorded series from which a larger cluster can be simulated. The text {tenant} in a label stands for
-// the number of a tenant, and {job} for the number of a TrainJob.
+// the number of a tenant. The text {job} stands for the number of a tenant and the number of its TrainJob, such as
+// 003-0012.
 type Templates struct {
 	PerJob    []string // series of a TrainJob, whose launcher and node have one GPU each
 	PerTenant []string // series of a tenant's namespace and ClusterQueue

@@ -33,8 +33,8 @@ import (
 )
 
 // TestExamplesRun applies the objects of two examples. An editor of each tenant then submits one TrainJob for each
-// combination of runtime and queue. Kueue must admit each TrainJob, all pods must run on simulated cluster nodes,
-// and network policies must let the launcher and the nodes connect.
+// combination of runtime and queue. Kueue must admit each TrainJob. All pods must run on simulated cluster nodes.
+// Network policies must let the launcher and the nodes connect to each other.
 func TestExamplesRun(t *testing.T) {
 	if os.Getenv("TRAINYARD_KUEUE") == "" {
 		t.Skip("needs Kueue and a cluster of simulated nodes: run `make kueue`")
@@ -344,8 +344,8 @@ func kueueObject(kind string) *unstructured.Unstructured {
 // mpiPort is a port of MPI traffic in all examples.
 const mpiPort = 20000
 
-// canConnect checks two things: network policies must let the launcher connect to a node by SSH, and
-// let both pods connect to each other at a port of MPI.
+// canConnect returns an error if network policies prevent connections that MPI needs. The launcher must be able to
+// connect to the node by SSH. The launcher and the node must be able to connect to each other at a port of MPI.
 func (e exampleCluster) canConnect(ctx context.Context, launcher, node *corev1.Pod) error {
 	var policies networkingv1.NetworkPolicyList
 	if err := e.client.List(ctx, &policies, client.InNamespace(launcher.Namespace)); err != nil {

@@ -27,7 +27,7 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// waitTimeout limits each wait, which takes only seconds on an idle machine.
+// waitTimeout is the maximum time of each wait in these tests. On an idle machine, a wait takes only seconds.
 const waitTimeout = 2 * time.Minute
 
 func TestMain(m *testing.M) {

@@ -36,8 +36,8 @@ func (w *world) runtimeWith(annotations map[string]string) string {
 	return runtime.Name
 }
 
-// TestGangTimeout checks that a TrainJob whose pods fit on no cluster node is suspended after the timeout of its runtime,
-// and that it can be resumed.
+// TestGangTimeout checks a TrainJob whose pods fit on no cluster node. The controller must suspend the TrainJob after
+// the timeout of the runtime. A user must be able to resume the suspended TrainJob.
 func TestGangTimeout(t *testing.T) {
 	w := newWorld(t, nil)
 	runtime := w.runtimeWith(map[string]string{v1alpha1.GangAnnotation: `{"timeoutSeconds":3}`})

@@ -150,9 +150,10 @@ func (l *live) watchCreations(nodes int) <-chan struct{} {
 }
 
 // waitForMoment returns at the moment at which the test must kill the program. If no TrainJob was created since the
-// last call, waitForMoment returns when the next TrainJob is created, but after one second at the latest. If TrainJobs
-// were created, waitForMoment returns after a random time. Because of the random times, the test also kills the program
-// while it starts, and while it confirms created TrainJobs in the record.
+// last call, waitForMoment waits for the next creation, but at most one second. Otherwise, waitForMoment waits for a
+// random time of less than a second. The test calls waitForMoment when it has started the program. After a short random
+// time, the program may still be starting. After a longer time, the program may be confirming created TrainJobs in the
+// record.
 func waitForMoment(random *rand.Rand, created <-chan struct{}) {
 	if len(created) == 0 {
 		select {

@@ -207,8 +207,8 @@ const (
 	restartTimeout = 3 * time.Minute
 )
 
-// eventually calls the function "check" until "check" returns nil. Before each call, it completes the deletion of
-// TrainJobs.
+// eventually is a method that calls the function "check" until "check" returns nil. Before each call, the method
+// removes the finalizers of TrainJobs that are being deleted.
 func (l *live) eventually(check func(*v1alpha1.TrainJobSource) error) {
 	l.t.Helper()
 	var last error

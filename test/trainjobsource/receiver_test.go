@@ -30,7 +30,7 @@ func newReceiver(l *live) func(method, path, token string, body io.Reader) *http
 
 const hookToken = "0123456789abcdef0123"
 
-// broken is the body of a request whose connection breaks.
+// broken simulates a request body that cannot be read, because the connection was closed.
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("the connection was closed") }

@@ -73,8 +73,8 @@ func TestRefusedJobsDoNotStopOthers(t *testing.T) {
 	w.expect("the job is mended", plan.Running, "bad/2 nodes=4", "bert/1 nodes=2")
 }
 
-// TestWarnedJobsRun checks that the controller runs a job that breaks an admission rule, if the platform only warns
-// about violations.
+// TestWarnedJobsRun checks a job that breaks an admission rule. If the admission policy only warns about violations,
+// the controller must run the job.
 func TestWarnedJobsRun(t *testing.T) {
 	l := newLive(t)
 	editor := l.asEditor()

@@ -361,8 +361,9 @@ func TestRunDeletedDuringARound(t *testing.T) {
 	w.expect("the next round", plan.Ended)
 }
 
-// TestUnreadableFilesStopNothing: if the file of a job cannot be read, the runs of the job must stay. The policy Always
-// deletes the runs of removed jobs, but must not delete these runs.
+// TestUnreadableFilesStopNothing: if the file of a job cannot be read, the runs of the job must stay. With the policy
+// Always, the controller deletes the runs of a job when the job's file is removed from Git. An unreadable file does not
+// count as removed.
 func TestUnreadableFilesStopNothing(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Queue, Prune: plan.Always})
 	w.commit("bert", "numNodes: 2")

@@ -41,12 +41,12 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// tenants lists the names of the document's tenants, each of which has a namespace with the same
-// name.
+// The variable "tenants" contains the names of the tenants in the platform document. Each tenant has a namespace with
+// the same name.
 var tenants = []string{"team-a", "team-b"}
 
-// document is the platform document from which the tests generate the rights of the controller and of two tenants, and the
-// admission policy.
+// document is a platform document with two tenants. From this document, the tests generate the admission policy, and
+// the rights of the controller and the tenants.
 const document = `apiVersion: trainyard.dev/v1alpha1
 kind: Platform
 metadata: {name: acme}
@@ -210,7 +210,7 @@ func (w *world) completeDeletions() {
 	}
 }
 
-// end sets the given condition, as Trainer does when a TrainJob ends.
+// end sets the given condition of a TrainJob to the status "True", as Trainer does when the TrainJob ends.
 func (w *world) end(name, condition string) {
 	w.t.Helper()
 	t := w.list()[name]

@@ -110,9 +110,9 @@ func TestContainersAreRestricted(t *testing.T) {
 	}
 }
 
-// TestEnvironmentReachesBothRoles: a runtime must set its variables both in the launcher and in the nodes. The runtime
-// cannot rely on Trainer for the nodes. Trainer gives the variables of a TrainJob to the nodes only if
-// runLauncherAsNode is true, but always to the launcher.
+// TestEnvironmentReachesBothRoles: a runtime must set its variables both in the launcher and in the nodes. Trainer
+// always gives the variables of a TrainJob to the launcher. Trainer gives these variables to the nodes only if
+// runLauncherAsNode is true. The runtime therefore cannot rely on Trainer to set variables in the nodes.
 func TestEnvironmentReachesBothRoles(t *testing.T) {
 	for role, j := range roleJobs(t, generateRuntime(t, "", `env: {NCCL_DEBUG: INFO, HOME: /workspace}`)) {
 		got := map[string]string{}
@@ -124,8 +124,7 @@ func TestEnvironmentReachesBothRoles(t *testing.T) {
 		}
 		want := map[string]string{"NCCL_DEBUG": "INFO", "HOME": "/workspace"}
 		if role == "launcher" {
-			// Without the variables for the default hostfile, host names and SSH arguments, Open
-			// MPI 5 would run every rank in the launcher.
+			// Without the next three variables, Open MPI 5 would run every rank in the launcher.
 			want["PRTE_MCA_prte_default_hostfile"] = "/etc/mpi/hostfile"
 			want["PRTE_MCA_prte_keep_fqdn_hostnames"] = "false"
 			want["PRTE_MCA_plm_ssh_args"] = "-o ConnectionAttempts=10"

@@ -58,10 +58,10 @@ func TestGangHasItsScheduler(t *testing.T) {
 }
 
 // TestRolesDoNotWaitForEachOther: the launcher and the nodes wait for initializers, but not for each other. A gang
-// scheduler starts no pod of the launcher and the nodes before all of these pods exist. If JobSet created the pods of
-// one job only after the other job has started, a deadlock would occur. The two jobs must therefore not depend on each
-// other with dependsOn, and must have no startup order. If the launcher waited for the nodes, its preflight check could
-// not report a node that never becomes ready.
+// scheduler starts the pods of the launcher and the nodes only when all of these pods exist. A deadlock would occur if
+// JobSet created the launcher only after the nodes have started, or the nodes only after the launcher has started. The
+// jobs "launcher" and "node" must therefore not depend on each other with dependsOn, and must have no startup order. If
+// the launcher waited for the nodes, its preflight check could not report a node that never becomes ready.
 func TestRolesDoNotWaitForEachOther(t *testing.T) {
 	for _, target := range []string{"", "gang: none", "gang: kueue", "gang: coscheduling", "gang: volcano"} {
 		spec := generateRuntime(t, target, "").Spec.Template.Spec
@@ -188,10 +188,9 @@ func expectResources(t *testing.T, j jobset.ReplicatedJob, want map[corev1.Resou
 	}
 }
 
-// TestQuantitiesAreCanonical: the runtime must contain quantities in canonical form. Up to version 2.1,
-// Trainer's controller converts all other quantities when a TrainJob uses the runtime. The controller then
-// becomes the owner of the changed fields, so a second server-side apply of the same file fails with a
-// conflict.
+// TestQuantitiesAreCanonical: the runtime must contain quantities in canonical form. Up to version 2.1, Trainer's
+// controller converts quantities in other forms to the canonical form when a TrainJob uses the runtime. The controller
+// then becomes the owner of the changed fields, so a second server-side apply of the same file fails with a conflict.
 func TestQuantitiesAreCanonical(t *testing.T) {
 	cases := map[string]struct {
 		settings                string

@@ -16,9 +16,10 @@ const storage = `storage: {
       home: {nfs: {server: nfs.acme.example, path: /export}},
       results: {s3: results, prefix: OUT_}, models: {s3: models}}`
 
-// TestStorageIsInBothRoles: the runtime must mount its volumes in all containers that run ranks, and in no other
-// containers. If the runtime did not mount a volume, each TrainJob that needs the volume would have to change the pods
-// of its runtime. TrainJobs change pods with overrides up to Trainer 2.1, and with patches from Trainer 2.2.
+// TestStorageIsInBothRoles: the runtime must mount the storage in the main containers of the launcher and the nodes,
+// but not in their init containers. If the runtime did not mount a volume, each TrainJob that needs the volume would
+// have to change the pods of its runtime. TrainJobs change pods with overrides up to Trainer 2.1, and with patches from
+// Trainer 2.2.
 func TestStorageIsInBothRoles(t *testing.T) {
 	for role, j := range roleJobs(t, generateRuntime(t, "", storage)) {
 		want := map[string]corev1.VolumeSource{

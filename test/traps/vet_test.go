@@ -16,8 +16,8 @@ import (
 	"github.com/trainyard/trainyard/test/upstream"
 )
 
-// launcherNode is the path of the container "node" of the launcher. The other constants are notes that the function Vet
-// reports for runtimes that Kubeflow Trainer ships, and some of these notes contain launcherNode.
+// launcherNode is the path of the container "node" of the launcher. Each of the other constants is a note that the
+// function Vet reports for some runtimes of Kubeflow Trainer. Some of these notes contain the path launcherNode.
 const (
 	noFramework   = `missing-framework-label at metadata.labels."trainer.kubeflow.org/framework"`
 	launcherNode  = "spec.template.spec.replicatedJobs.launcher.template.spec.template.spec.containers.node"
@@ -27,9 +27,9 @@ const (
 	oldTorch = "unknown-field at spec.mlPolicy.torch.numProcPerNode"
 )
 
-// TestVetUpstreamRuntimes: for the runtimes that Kubeflow Trainer ships, the function Vet must report no problems, and
-// only the listed notes. The test reads the runtimes of each version of Trainer from the Go module that
-// tools/trainer-VERSION pins.
+// TestVetUpstreamRuntimes: for each runtime that Kubeflow Trainer ships, the function Vet must report exactly the notes
+// that this test lists. Vet must report no problems. The test reads the runtimes of each version of Trainer from the Go
+// module that tools/trainer-VERSION pins.
 func TestVetUpstreamRuntimes(t *testing.T) {
 	latest := map[string][]string{
 		"data-cache/torch_distributed_with_cache.yaml": nil,

@@ -66,8 +66,8 @@ type ManagerOptions struct {
 	Program string
 	// Dir is an existing folder for the files of the manager.
 	Dir string
-	// Config connects to the API server as an administrator, and is used to install webhooks. Kubeconfig is the path of
-	// the manager's own kubeconfig.
+	// Config is the configuration of a client with the rights of an administrator. The method Prepare uses Config to
+	// install webhooks. Kubeconfig is the path of the manager's own kubeconfig.
 	Config     *rest.Config
 	Kubeconfig string
 }

@@ -28,7 +28,7 @@ func webhookURLs(hooks *envtest.WebhookInstallOptions) []string {
 	return urls
 }
 
-// OK returns a function that succeeds if a GET request to the given URL returns status 200. The function OK
+// OK returns a function that succeeds if a GET request to the given URL returns status 200. The returned function
 // accepts any TLS certificate of the server.
 func OK(url string) func(context.Context) error {
 	c := &http.Client{Transport: &http.Transport{

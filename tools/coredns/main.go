@@ -13,8 +13,9 @@ import (
 )
 
 func main() {
-	// CoreDNS runs the plugins in the order of this list. The plugin "template" comes last, because it returns
-	// NXDOMAIN for all names that the plugin "kubernetes" does not know.
+	// CoreDNS passes a query to the plugins in the order of this list. The plugin "template" comes last, because it
+	// answers NXDOMAIN to every query that it gets. The plugin "template" gets only queries for names outside of the
+	// zones of the plugin "kubernetes".
 	dnsserver.Directives = []string{"bind", "ready", "errors", "kubernetes", "template"}
 	coremain.Run()
 }

@@ -3,8 +3,8 @@
 // kubeconfig, so it can also run outside of a cluster.
 //
 // The command reads packets from a netfilter queue. The engine adds nftables rules that send packets to the netfilter
-// queue. If the kernel does not support these rules, the engine continues without them. The caller must then send the
-// packets to the queue with iptables.
+// queue. If the kernel does not support these rules, the engine continues without them. On such a kernel, the program
+// that starts this command must add iptables rules that send the packets to the queue.
 package main
 
 import (

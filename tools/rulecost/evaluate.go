@@ -42,9 +42,9 @@ func (in input) open() (*tsdb.DB, error) {
 	return db, nil
 }
 
-// prepare gives the recording rules a history, as in a Prometheus that has run for a while. prepare evaluates each
-// recording rule only once. The blocks that it writes contain copies of each result for the whole time range that other
-// rules read.
+// prepare writes a history of each recording rule to the storage, as if Prometheus had already run for a while. prepare
+// evaluates each recording rule only once, at endTime, and writes copies of the results for earlier times. The history
+// is long enough for all rules that read the recorded series.
 func (in input) prepare(ctx context.Context, windows map[string]time.Duration) error {
 	left := map[string]string{} // the expressions of the recording rules that have no results yet, by name
 	for _, g := range in.Groups {
@@ -74,8 +74,9 @@ func (in input) prepare(ctx context.Context, windows map[string]time.Duration) e
 	return nil
 }
 
-// writeRecorded evaluates the named recording rules once. It writes a block with copies of each result for the whole
-// time range that other rules read.
+// writeRecorded evaluates the named recording rules once, at endTime, and writes the results into a block. The block
+// also contains copies of each result for earlier times. The copies go back as far as other rules read the recorded
+// series.
 func (in input) writeRecorded(ctx context.Context, names []string, expressions map[string]string, windows map[string]time.Duration) error {
 	db, err := in.open()
 	if err != nil {
@@ -156,7 +157,8 @@ func (in input) measure(ctx context.Context, out *output) error {
 	return nil
 }
 
-// loadGroups returns the groups as Prometheus loads them from a rule file.
+// loadGroups converts the rule groups of the input to Prometheus' own rule groups. Prometheus would create the same
+// groups from a rule file.
 func (in input) loadGroups(ctx context.Context, db *tsdb.DB) ([]*rules.Group, error) {
 	options := &rules.ManagerOptions{
 		NameValidationScheme: model.UTF8Validation, ExternalURL: &url.URL{}, Context: ctx, Appendable: db, Queryable: db,

@@ -19,7 +19,8 @@ type input struct {
 	Dir     string `json:"dir"` // an empty folder for the storage of Prometheus
 
 	// PerJob, PerTenant and Once contain series in the notation of promtool, with one value for each scrape. In a
-	// label, the text {tenant} stands for the number of a tenant, and {job} for the number of a TrainJob.
+	// label, the text {tenant} stands for the number of a tenant. The text {job} stands for the number of a tenant and
+	// the number of one of its TrainJobs, such as 003-0012.
 	PerJob    []string `json:"perJob"`
 	PerTenant []string `json:"perTenant"`
 	Once      []string `json:"once"`

@@ -21,7 +21,8 @@ const (
 // endTime is the time at which the series end.
 var endTime = time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 
-// lookBackByMetric returns how far back the rules look for each metric.
+// lookBackByMetric returns a duration for each metric that the rules read. The duration is the largest sum of ranges
+// and offsets with which a rule reads the metric. The duration does not include the constant "lookback".
 func (in input) lookBackByMetric() (map[string]time.Duration, error) {
 	all := map[string]time.Duration{}
 	for _, g := range in.Groups {
@@ -75,7 +76,7 @@ func (in input) writeSeries(ctx context.Context, windows map[string]time.Duratio
 	return len(all), writeBlock(ctx, in.Dir, all)
 }
 
-// multiply reads a line in promtool's notation, and returns one series for each tenant and job. All returned series
+// multiply reads a line in promtool's notation, and returns one series for each job of each tenant. All returned series
 // have the same values. If no rule reads the metric in the line, multiply returns no series.
 func multiply(line string, tenants, jobs int, windows map[string]time.Duration) ([]series, error) {
 	name, _, _ := strings.Cut(line, "{")
@@ -105,8 +106,8 @@ func multiply(line string, tenants, jobs int, windows map[string]time.Duration) 
 }
 
 // extend returns the requested number of values. If more values are given, extend returns the last values. If fewer
-// values are given, extend adds copies of the first value at the beginning. If only one value is given, extend adds
-// zeros at the beginning instead.
+// values are given, extend adds values at the beginning. The added values are copies of the first value, or zeros if
+// only one value is given.
 func extend(values []parser.SequenceValue, number int) []float64 {
 	all := make([]float64, number)
 	for i := range all {

@@ -45,9 +45,9 @@ type Failure struct {
 	// Code is a short, stable name, such as OutOfMemory.
 	Code  string `yaml:"code"`
 	Level Level  `yaml:"level"`
-	// Origin is the part of the system where the failure begins. Diagnose orders causes by the times of
-	// their texts, and orders general failures in the same way. If the times of two texts are equal, Diagnose
-	// compares the origins.
+	// Origin is the part of the system where the failure begins. Diagnose sorts failures of the level Cause by the
+	// times of their texts, and failures of the level General in the same way. If two texts have the same time,
+	// Diagnose compares the origins of the failures in these texts.
 	Origin Origin `yaml:"origin"`
 	Retry  Retry  `yaml:"retry"`
 	// Cause is a sentence that explains the failure, and Remedy says what to do about it.

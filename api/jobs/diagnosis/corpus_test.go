@@ -24,8 +24,8 @@ type report struct {
 	Text   string   `yaml:"text"`
 }
 
-// TestCorpus says little about other reports, because the authors of the catalogue know the reports in
-// testdata/corpus.yaml.
+// TestCorpus checks the answers of Diagnose for the reports in testdata/corpus.yaml. The authors of the catalogue know
+// these reports, so the result says little about reports that they do not know.
 func TestCorpus(t *testing.T) {
 	all := readReports(t, "testdata/corpus.yaml")
 	for _, r := range measure(t, all, 0.95, 0.03) {
@@ -33,7 +33,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// TestSealedCorpus measures reports that the authors of the catalogue have not read.
+// TestSealedCorpus checks the answers of Diagnose for reports that the authors of the catalogue have not read.
 func TestSealedCorpus(t *testing.T) {
 	const digest = "55f0954041c4e516f278abb3f04a5466351010cb4999018f414d4ae7cc81b2db"
 	text, err := os.ReadFile("testdata/sealed.yaml")
@@ -47,8 +47,8 @@ func TestSealedCorpus(t *testing.T) {
 }
 
 // measure fails the test if too few answers of Diagnose are right, or if too many answers are wrong. measure returns
-// the reports for which Diagnose gives no right answer. Only the first failure that Diagnose returns for a report
-// counts as its answer:
+// the reports for which Diagnose gives no right answer. Diagnose can return several failures for a report, but only the
+// first failure counts as the answer:
 //   - The answer is right if it is the failure of the report.
 //   - Another cause or general failure is wrong.
 //   - Another symptom, or no failure at all, means that the cause is unknown. `trainyard why` then says so, and prints

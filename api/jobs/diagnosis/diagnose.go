@@ -9,9 +9,9 @@ import (
 // Diagnosis is a failure that was recognized in a text.
 type Diagnosis struct {
 	Failure
-	// Text is the text in which the failure was recognized. If several texts show the failure, Text is the text whose
-	// diagnosis the function "compare" puts first. However, if that text is a message of Kubernetes about a pod, and
-	// the log of the pod shows the same failure, Text is the log.
+	// Text is the text in which the failure was recognized. If several texts show the failure, Diagnose sorts their
+	// diagnoses with the function "compare", and Text is the text of the first diagnosis. This text can be a message of
+	// Kubernetes about a pod. If the log of the same pod also shows the failure, Text is the log instead.
 	Text Text
 	// Line is the number of the line in Text that shows the failure, counted from 1. Evidence is the text of this line
 	// or, if the line is long, the part around the match. Evidence has at most 300 characters, plus an ellipsis if it
@@ -77,10 +77,11 @@ func rank(text int, found []Diagnosis) []ranked {
 
 // compare orders diagnoses so that the most probable cause comes first. Diagnoses are compared first by their levels.
 // Causes and general failures are then compared by the times of their texts, then by the field ranked.origin, and then
-// by the positions of their texts in the argument of Diagnose. Causes in the same text are in the order of their
-// lines, and general failures in the same text are in the order of the catalogue. For symptoms, the position in the
-// catalogue counts more than the time, because symptoms that explain more come earlier in the catalogue. A Python
-// exception that is not in the catalogue comes before all other symptoms.
+// by the positions of their texts in the argument of Diagnose. Causes in the same text are in the order of their lines,
+// and general failures in the same text are in the order of the catalogue. In the catalogue, symptoms that explain more
+// come before symptoms that explain less. Symptoms are therefore compared first by their positions in the catalogue,
+// and only then by the times of their texts. A Python exception that is not in the catalogue comes before all other
+// symptoms.
 func compare(a, b ranked) int {
 	inText := cmp.Compare(a.Line, b.Line)
 	if a.Level != Cause {

@@ -11,8 +11,9 @@ import (
 // pattern is a regular expression, together with required words. A quick search for these words excludes most texts
 // that the expression does not match.
 type pattern struct {
-	// expression returns the compiled expression. The expression is compiled at the first call, because most texts are
-	// matched against only a few expressions.
+	// The field "expression" is a function that compiles the regular expression at the first call, and returns the
+	// compiled expression. Most texts are matched against only a few expressions, so most expressions need not be
+	// compiled.
 	expression func() *regexp.Regexp
 	// required is a list of clauses, and a clause is a list of lower-case words. The expression can match a text only if
 	// the text, converted to lower case, contains at least one word of each clause. A search for these words is many

@@ -8,8 +8,8 @@ import (
 	"github.com/trainyard/trainyard/api/sanitize"
 )
 
-// search returns the failures in a text, each with one line that shows the failure. This is usually
-// the first such line. search finds at most one failure in each line of the text.
+// search returns the failures in a text, each with one line as evidence. If several lines show the same failure, the
+// evidence is usually the first of these lines. search finds at most one failure in each line of the text.
 func search(text Text) []Diagnosis {
 	if text.Source != Log {
 		text.Message = strings.Join(strings.Fields(text.Message), " ") // line breaks in a message of Kubernetes have no meaning
@@ -26,8 +26,8 @@ func search(text Text) []Diagnosis {
 			s.readLine(i)
 		}
 	}
-	// An incomplete traceback or a warning is reported only if the text shows no other failure, because an incomplete
-	// traceback does not name the exception, and a warning does not end the program.
+	// An incomplete traceback does not name the exception, and a warning does not end the program. The function
+	// "search" therefore reports an incomplete traceback or a warning only if the text shows no other failure.
 	for _, weak := range [][]Diagnosis{s.incomplete, s.warnings} {
 		if len(s.found) == 0 && len(weak) > 0 {
 			return weak[:1]
@@ -69,13 +69,16 @@ func (s *scan) readLine(i int) {
 }
 
 // addTraceback adds the failure f to the results. If lines[start] begins a traceback, the evidence is the last line of
-// the traceback. Otherwise the evidence is lines[start]. A complete traceback shows that the program continued after
-// earlier general failures and Python exceptions. Before addTraceback adds such a traceback, it removes these earlier
-// results, except warnings of NCCL. addTraceback adds nothing if another failure matches the last line of the traceback,
-// because readLine adds the other failure when it reads this line. It also adds nothing if the results are not empty and
-// Python reports the traceback as the consequence of an earlier exception. Finally, it adds nothing if lines[start]
-// begins no complete traceback, and the results already contain a Python exception. The line of the earlier exception
-// then remains the evidence.
+// the traceback. Otherwise the evidence is lines[start]. A traceback shows that the general failures and Python
+// exceptions in earlier lines did not end the program. addTraceback therefore removes these failures from the results
+// before it adds a traceback, but keeps warnings of NCCL.
+//
+// In three cases, addTraceback adds nothing:
+//   - Another failure matches the last line of the traceback. The method readLine adds this failure when it reads the
+//     line.
+//   - The results are not empty, and Python reports the traceback as the consequence of an earlier exception.
+//   - lines[start] does not begin a traceback, and the results already contain a Python exception. The line of the
+//     earlier exception remains the evidence.
 func (s *scan) addTraceback(f Failure, start int) {
 	end := start + endOfTraceback(s.lines[start:])
 	if end > start {

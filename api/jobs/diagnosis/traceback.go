@@ -19,16 +19,17 @@ var digits = regexp.MustCompile(`\d+`)
 // message if it has one.
 var exception = regexp.MustCompile(`^[A-Za-z_][\w.]*(:|\s*$)`)
 
-// frame is a regular expression for a traceback line that names a source file. In most cases, the next line of
-// the traceback is source code. codeLines uses frame to find source code even if the first line of the
-// traceback is missing. This line can be missing, because only the end of a log is read.
+// frame is a regular expression for a traceback line that names a source file. In most cases, the next line of the
+// traceback is source code. Only the end of a log is read, so the first line of a traceback can be missing. The
+// function codeLines uses frame to find the source code even in such a traceback.
 var frame = regexp.MustCompile(`File "[^"]+", line \d+, in `)
 
 // endOfTraceback returns the index of the last line of a traceback, which names the exception. The first line of the
-// traceback is lines[0]. mpirun, torchrun and loggers can write a prefix before each line, such as the number of the rank.
-// After lines[0], endOfTraceback searches for the first line with the same prefix and the name of an exception after the
-// prefix. Prefixes count as the same if they differ only in numbers (see cutPrefix). Lines with another prefix are
-// skipped, because other ranks can have written them. endOfTraceback returns 0 if the end of the traceback is missing.
+// traceback is lines[0]. mpirun, torchrun and loggers can write a prefix before each line, such as the number of the
+// rank. The last line has the same prefix as lines[0], and the name of the exception follows the prefix. endOfTraceback
+// searches for the first line of this form after lines[0]. Prefixes count as the same if they differ only in numbers
+// (see cutPrefix). Lines with another prefix are skipped, because other ranks can have written them. endOfTraceback
+// returns 0 if the end of the traceback is missing.
 func endOfTraceback(lines []string) int {
 	prefix, _, found := strings.Cut(lines[0], tracebackStart)
 	if !found {
@@ -77,9 +78,9 @@ func codeLines(lines []string) map[int]bool {
 	return code
 }
 
-// markTraceback marks lines of the traceback that begins in lines[start]: it sets code[i] to true for each
-// indented or empty line i, because these lines contain file names and source code. If Python ignores the
-// exception, markTraceback marks all lines of the traceback.
+// markTraceback marks lines of the traceback that begins in lines[start]. To mark lines[i], markTraceback sets code[i]
+// to true. It marks the empty lines and the indented lines. The indented lines contain file names and source code. If
+// Python ignores the exception, markTraceback marks all lines of the traceback.
 func markTraceback(code map[int]bool, lines []string, start int) {
 	prefix, _, _ := strings.Cut(lines[start], tracebackStart)
 	isIgnored := start > 0 && strings.Contains(lines[start-1], ignored)

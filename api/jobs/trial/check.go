@@ -24,12 +24,14 @@ type Check struct {
 	Name string `json:"name"`
 	// Title describes the condition under which the check passes, for example "mpirun starts".
 	Title string `json:"title"`
-	// Status is Open while the check waits, and Passed, Failed or NotReached at the end of the trial.
+	// Status is Open while the check waits, and changes to Passed or Failed when the check is decided. At the end of
+	// the trial, the status of each check that is still open changes to NotReached.
 	Status Status `json:"status"`
-	// Seconds is the time from the start of the trial until the check passed or failed.
+	// Seconds is the time from the start of the trial until the check passed or failed. In a report about a waiting
+	// check, Seconds is the time from the start of the trial until the report.
 	Seconds float64 `json:"seconds,omitempty"`
-	// Detail describes the result of the check, for example "3 hosts", or the problem that the
-	// check found.
+	// Detail describes the result of the check, for example "3 hosts", or the problem that the check found. In a report
+	// about a waiting check, Detail says why the check waits.
 	Detail string `json:"detail,omitempty"`
 	// Pod is the name of the pod that caused the failure of the check.
 	Pod string `json:"pod,omitempty"`
@@ -63,9 +65,9 @@ func failedFinding(pod jobs.Pod, detail, evidence string) finding {
 type check struct {
 	Check
 	run func(*observation) finding
-	// needsLog is true if the check can pass only after the launcher's log was read. All other
-	// checks also pass when the TrainJob has reached a later check. This does not suffice for a
-	// check with needsLog, because a TrainJob can be Complete although some ranks have not run.
+	// needsLog is true if the check can pass only after the launcher's log was read. If needsLog is false, the check
+	// also passes when the TrainJob has reached a later check. needsLog is true for the checks about ranks. These
+	// checks must not pass in this way, because a TrainJob can be Complete although some ranks have not run.
 	needsLog bool
 }
 

@@ -65,10 +65,10 @@ func checkSlots(o *observation) finding {
 	})
 }
 
-// checkVerdict fails if the verdict reports a cause that the function "concerns" selects. If some pods have
-// not started yet, the check stays open instead, because preflight cannot reach these pods. checkVerdict
-// also fails if preflight did not reach all hosts, but the verdict lists no failed host. If the check
-// passes, the function "detail" returns the text for Check.Detail.
+// checkVerdict fails if the verdict reports a cause for which the function "concerns" returns true. However, preflight
+// cannot reach a pod that has not started. If some pods have not started yet, such a cause therefore leaves the check
+// open. checkVerdict also fails if the verdict lists no failed host, but preflight reached fewer hosts than it should
+// reach. If the check passes, the function "detail" returns the text for Check.Detail.
 func (o *observation) checkVerdict(concerns func(cause string) bool, detail func(jobs.Verdict) string) finding {
 	launcher := o.launcherPod()
 	verdict, err := o.readVerdict()

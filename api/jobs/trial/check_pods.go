@@ -129,9 +129,9 @@ func checkImage(o *observation) finding {
 	return open("")
 }
 
-// hasImage reports whether the main container's image is present on the cluster node of a pod. The kubelet pulls an
-// image before it creates a container, so the image is present if the kubelet created a container with this image,
-// or tried to create one and failed.
+// hasImage reports whether the main container's image is present on the cluster node of a pod. The kubelet pulls the
+// image of a container before it tries to create the container. Therefore the image is present if the kubelet has tried
+// to create a container with this image, even if the creation failed.
 func hasImage(pod jobs.Pod) bool {
 	return slices.ContainsFunc(allStatuses(pod), func(c corev1.ContainerStatus) bool {
 		wait := c.State.Waiting

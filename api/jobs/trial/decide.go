@@ -88,9 +88,9 @@ func (o *observation) waitReason(detail string) string {
 	return detail
 }
 
-// failWithoutFinding sets the check c to Failed and returns true if the TrainJob has failed, and
-// its pods no longer change. The argument "c" is the first open check. Neither this check nor an
-// earlier check has found the failure.
+// failWithoutFinding handles a failure of the TrainJob that neither the check c nor an earlier check has found. The
+// argument "c" is the first open check. If the TrainJob has failed, and its pods no longer change, failWithoutFinding
+// sets the check c to Failed, and returns true.
 func (t *trial) failWithoutFinding(o *observation, c *check) bool {
 	outcome := o.snapshot.Outcome()
 	if outcome.Condition == "" || outcome.Condition == completeCondition || !o.isFinal() {

@@ -29,17 +29,17 @@ const (
 	// rankPrefix is the start of the line that each rank prints.
 	rankPrefix = "trainyard rank on "
 	// verdictMargin is the minimum difference between the timeout of the trial and the timeout of the launcher's
-	// preflight. If preflight begins less than verdictMargin after the start of the trial, it ends before the
-	// trial times out, so the trial can still read the verdict. If preflight begins later, for example after a
-	// slow pull of the image, the trial can time out first. If the timeout of the trial is shorter than 40 s, the
-	// minimum difference is half of this timeout.
+	// preflight. If preflight begins less than verdictMargin after the start of the trial, preflight ends before the
+	// trial times out. The trial can then still read the verdict. If preflight begins later, for example after a slow
+	// pull of the image, the trial can time out first. If the timeout of the trial is shorter than 40 s, the minimum
+	// difference is only half of the trial's timeout.
 	verdictMargin = 20 * time.Second
 )
 
 // rankCommand is the shell command that each rank runs. rankCommand prints the name of the host and the value of the
-// environment variable TRAINYARD_RUNTIME_TEST. rankCommand needs no MPI library, because a trial tests only how
-// ranks start. rankCommand sleeps for a second, because mpirun of Open MPI 5 may wait forever for a rank that ends
-// before the daemon on its host has registered the rank (docs/sandbox.md).
+// environment variable TRAINYARD_RUNTIME_TEST. rankCommand needs no MPI library, because a trial tests only how ranks
+// start. With Open MPI 5, mpirun may wait forever if a rank ends before the daemon on its host has registered the rank
+// (docs/sandbox.md). Therefore rankCommand sleeps for a second.
 const rankCommand = `echo "` + rankPrefix + `$(uname -n) with $` + testVariable + `"; sleep 1`
 
 // newTrialJob returns the TrainJob for a trial with the given options.

@@ -112,8 +112,9 @@ func (o *observation) runningMpirun(ctx context.Context) finding {
 }
 
 // needsLog reports whether the trial reads the log of a container. The trial reads the log of mpirun after mpirun has
-// ended, and the logs of containers that failed before mpirun ended. Containers that fail later are ignored:
-// Kubernetes stops the nodes after mpirun has ended, so the containers of the nodes can end with an error.
+// ended, and the logs of containers that failed before mpirun ended. The trial does not read the logs of containers
+// that fail after mpirun has ended. At that time, Kubernetes stops the nodes, and a stopped container can end with an
+// error.
 func (o *observation) needsLog(pod jobs.Pod, c corev1.ContainerStatus) bool {
 	if pod.Role == jobs.Launcher && c.Name == jobs.MainContainer {
 		return c.State.Terminated != nil

@@ -57,8 +57,8 @@ func jobsIn(t *testing.T, cp *controlplane.ControlPlane, namespace string) []str
 	return names
 }
 
-// run runs a trial. If Trainer's webhook does not know the new runtime yet, the function "run" retries
-// for up to 10 s.
+// run calls trial.Run. If Trainer's webhook does not know the new runtime yet, the function "run" calls trial.Run
+// again, for up to 10 s.
 func run(ctx context.Context, t *testing.T, all jobs.Jobs, o trial.Options, report func(trial.Check)) (trial.Result, error) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; {

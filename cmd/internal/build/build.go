@@ -1,5 +1,5 @@
-// Package build returns the version of the running program. It also returns the commands that install trainyard's
-// other programs, if possible in the same version.
+// Package build returns the version of the running program. It also returns commands that install other programs of
+// trainyard. If Go can install the version of the running program, these commands install this version.
 package build
 
 import (

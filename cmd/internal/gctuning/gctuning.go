@@ -22,13 +22,15 @@ const nonHeap = 24 << 20 // bytes
 // than 4 MiB x GOGC/100. If GOGC is maxPercent, 4 MiB x GOGC/100 is minHeap.
 const maxPercent = 100 * minHeap / (4 << 20)
 
-// setsLimit reports whether Tune also sets a memory limit. After a collection, the old GC percentage applies until the
-// function "adjust" sets a new percentage. During this time, only the memory limit keeps the heap from growing too large.
-// On a machine with one CPU, the function "adjust" runs late. On such a machine, the workload W of docs/benchmarks.md
-// took 50 % more memory without the memory limit. If the environment sets GOMEMLIMIT, Tune sets no memory limit.
+// setsLimit reports whether Tune sets a memory limit in addition to the GC percentage. If the environment sets
+// GOMEMLIMIT, Tune sets no memory limit. After a garbage collection, the old GC percentage applies until the function
+// "adjust" sets a new one. Until then, only the memory limit keeps the heap from growing too large. On a machine with
+// one CPU, "adjust" runs late. On such a machine, the workload W of docs/benchmarks.md took 50 % more memory without
+// the memory limit.
 var setsLimit = os.Getenv("GOMEMLIMIT") == ""
 
-// Tune tunes the garbage collector until the program ends, unless the environment sets GOGC.
+// Tune makes the garbage collector run less often until the program ends. If the environment sets GOGC, Tune changes
+// nothing.
 func Tune() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(maxPercent)

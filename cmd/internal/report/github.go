@@ -10,9 +10,9 @@ import (
 )
 
 // github writes a report as workflow commands of GitHub Actions. GitHub Actions turns each workflow command into an
-// annotation. Each message repeats the position of the problem, because the log of GitHub Actions does not show the
-// properties of a workflow command, such as its file and line. Source: docs.github.com, Workflow commands for GitHub
-// Actions.
+// annotation. The file and the line of a problem are properties of the workflow command. The log of GitHub Actions does
+// not show these properties, so each message repeats the position of the problem. Source: docs.github.com, Workflow
+// commands for GitHub Actions.
 var github = Format{
 	Name: "github",
 	Doc:  "annotations that GitHub Actions shows next to the changed lines",

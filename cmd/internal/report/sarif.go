@@ -34,8 +34,8 @@ func sarifText(text string) properties { return properties{"text": text} }
 const project = "https://github.com/trainyard/trainyard"
 
 func sarifRun(r Report) properties {
-	// executionSuccessful is false if the run has failures. If the run found problems but has no failures,
-	// executionSuccessful is true.
+	// executionSuccessful is false if the report contains failures, such as a missing file. If the report contains
+	// problems in the input, but no failures, executionSuccessful is true.
 	invocation := properties{"executionSuccessful": len(r.Failures) == 0, "exitCode": r.ExitCode}
 	var notifications []properties
 	for _, failure := range r.Failures {

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// maxProblems is the maximum number of problems in a text report. More problems would not help users, because
-// users fix only some problems before they run the command again. The first problems can also be the cause of
-// later problems.
+// maxProblems is the maximum number of problems in a text report. More problems would not help users, because users fix
+// only some problems before they run the command again. In addition, later problems can disappear when users fix the
+// first problems.
 const maxProblems = 100
 
 // Text is the format for people. A text report contains one line for each note, need and failure, and for each of
 // the first 100 problems. A run can write its notes and needs early, in separate reports.
 var Text = Format{
 	Name: "text",
-	Doc:  "for people: one line per problem on standard error, at most 100",
+	Doc:  "for people: one line for each problem, and at most 100 problems, on standard error",
 	Write: func(w io.Writer, r Report) error {
 		var b strings.Builder
 		for _, note := range r.Notes {

@@ -65,7 +65,7 @@ func describe(file string, line int, err error) Problem {
 	return Problem{file, line, err.Error()}
 }
 
-// decodeNode converts a YAML document to an object, and counts its values.
+// decodeNode converts a YAML document to an object. The result "values" is the number of values in the document.
 func decodeNode(node *yaml.Node) (object *unstructured.Unstructured, values int, err error) {
 	if node.Kind != yaml.MappingNode {
 		return nil, 0, errors.New("want a mapping with the fields of a TrainJob, such as apiVersion and kind")

@@ -174,9 +174,9 @@ func listFiles(tree fs.FS, folder string, limits Limits) ([]string, error) {
 
 // checkPath refuses everything except regular files and folders. For example, it refuses symbolic links, because they
 // could point to files outside the folder. checkPath also refuses names that a reviewer can mistake for another name:
-// names with invisible characters or invalid UTF-8, and names that differ only in upper and lower case. The argument
-// "folded" contains the paths that were already checked. The key is the path in lower case, and the value is the path
-// itself.
+// names with invisible characters or invalid UTF-8, and names that differ only in upper and lower case. The map
+// "folded" contains the paths that were already checked. Each key of this map is a path in lower case, and its value is
+// the original path.
 func checkPath(file string, entry fs.DirEntry, folded map[string]string) error {
 	if kind := entry.Type(); kind != 0 && kind != fs.ModeDir {
 		return fmt.Errorf("%q is a link or a special file: only regular files and folders are allowed", file)

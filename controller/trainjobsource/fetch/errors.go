@@ -101,8 +101,9 @@ func clean(text string, secrets []string) string {
 	return message.Shorten(strings.Join(strings.Fields(text), " "), maxMessage)
 }
 
-// listSecrets returns the texts that a message must not contain: passwords and tokens, also in the form in which HTTP
-// sends them. listSecrets omits very short passwords, because replacing them would make all messages unreadable.
+// listSecrets returns the texts that a message must not contain: each password and token, as plain text and in
+// encodings such as Base64. Very short passwords and tokens are omitted, because messages would become unreadable if
+// such short texts were replaced everywhere.
 func listSecrets(secret map[string][]byte) []string {
 	var texts []string
 	for _, key := range []string{"password", "bearerToken"} {

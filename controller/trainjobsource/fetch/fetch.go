@@ -50,7 +50,7 @@ type Options struct {
 	// Folder holds temporary files, which contain only public keys of SSH servers. The default is the system's folder for
 	// temporary files.
 	Folder string
-	// Limits bounds each fetch. If a limit is zero, the default of this limit applies.
+	// Limits contains the limits for each fetch. If a limit is zero, the default of this limit applies.
 	Limits Limits
 	// Network restricts the servers to which the Fetcher connects.
 	Network Network

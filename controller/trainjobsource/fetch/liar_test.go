@@ -56,7 +56,7 @@ func treeEntry(mode, name string, hash plumbing.Hash) string {
 	return mode + " " + name + "\x00" + string(hash[:])
 }
 
-// start returns the bytes of the pack before the checksum.
+// start returns the pack without the checksum at its end.
 func (p *pack) start() []byte {
 	head := binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), p.count)
 	return append(head, p.body.Bytes()...)

@@ -64,7 +64,7 @@ func (c limitedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// limitedReader reads from r. After more than "left" bytes, it fails with the error "err".
+// limitedReader reads from r. If r contains more than "left" bytes, reading fails with the error "err".
 type limitedReader struct {
 	r    io.Reader
 	left int64

@@ -77,7 +77,7 @@ func TestA6URLs(t *testing.T) {
 	}
 }
 
-// TestA7OwnAddresses checks that the controller connects to no address of its own machine, unless the configuration
+// TestA7OwnAddresses checks that the controller connects to an address of its own machine only if the configuration
 // allows the address.
 func TestA7OwnAddresses(t *testing.T) {
 	own, err := net.InterfaceAddrs()

@@ -25,7 +25,7 @@ type header struct{ key, value, raw string }
 
 var errMalformed = errors.New("the commit or tag is malformed")
 
-// splitHeaders splits a commit or tag into its header and its message.
+// splitHeaders splits a commit or tag into its headers and its message.
 func splitHeaders(data []byte) (headers []header, message string, err error) {
 	head, message, found := strings.Cut(string(data), "\n\n")
 	if !found || bytes.IndexByte(data, 0) >= 0 {
@@ -47,11 +47,12 @@ func splitHeaders(data []byte) (headers []header, message string, err error) {
 	return headers, message, nil
 }
 
-// commitOrder matches the header keys of a commit, written one after the other with a space after each key. The pattern
-// matches only if the first keys are in Git's order.
+// commitOrder is a pattern for a text that consists of the header keys of a commit, each followed by a space. The
+// pattern matches only if the text begins with the keys "tree", "author" and "committer", in this order. Any number of
+// keys "parent" can stand between "tree" and "author".
 var commitOrder = regexp.MustCompile(`^tree (parent )*author committer `)
 
-// unique lists the keys that can occur only once in the headers of a commit.
+// unique contains the header keys that may occur at most once in a commit.
 var unique = []string{"tree", "author", "committer", "encoding", "gpgsig", "gpgsig-sha256"}
 
 // checkOrder checks that a commit begins with the headers that Git always writes, in Git's order. The headers in the

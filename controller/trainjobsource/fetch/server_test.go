@@ -16,7 +16,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// small is a set of low limits for the tests with servers that send too much.
+// The variable "small" contains low limits for the tests in which a server sends too much.
 var small = Limits{Received: 1 << 20, Refs: 64 << 10, Objects: 100, Object: 256 << 10, Inflated: 512 << 10, Answer: 2 * time.Second, Time: 20 * time.Second}
 
 // maxAllocated is the maximum number of bytes that a fetch with the limits "small" may allocate in total, including
@@ -109,7 +109,7 @@ const (
 
 var sidebandRefs = line(oneHash+" HEAD"+capabilities+" side-band-64k\n") + "0000"
 
-// backwards encodes the distance from a delta to its base in the format of a pack.
+// backwards returns the distance from a delta to its base, encoded as in a Git pack.
 func backwards(distance int) []byte {
 	encoded := []byte{byte(distance & 0x7f)}
 	for distance >>= 7; distance > 0; distance >>= 7 {

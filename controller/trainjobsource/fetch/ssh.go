@@ -178,8 +178,8 @@ func (s *sshRemote) close() {
 	_ = s.client.Close() // the answers were read as far as they are needed
 }
 
-// explainingReader reads the output of git-upload-pack on the server. If git-upload-pack fails, the error contains the
-// end of its output to stderr.
+// explainingReader reads the output of git-upload-pack on the server. If git-upload-pack fails, the method Read returns
+// an error with the last bytes that git-upload-pack wrote to stderr.
 type explainingReader struct{ session *sshSession }
 
 func (r explainingReader) Read(p []byte) (int, error) {

@@ -35,8 +35,8 @@ func verifySignature(keys openpgp.EntityList, d download) error {
 	return verifyErrorf("commit %s %v", d.selected.commit, err)
 }
 
-// checkSignature checks that a signature was made with one of the given keys. The caller writes "commit HASH" before
-// the text of an error, as in "commit HASH has no OpenPGP signature".
+// checkSignature checks that a signature was made with one of the given keys. The text of an error begins with a verb,
+// because verifySignature writes "commit HASH" before it, as in "commit HASH has no OpenPGP signature".
 func checkSignature(keys openpgp.EntityList, signed []byte, signature string) error {
 	if !strings.HasPrefix(signature, beginSignature) {
 		return errors.New("has no OpenPGP signature")
@@ -59,8 +59,8 @@ func checkSignature(keys openpgp.EntityList, signed []byte, signature string) er
 
 // descends reports whether the commit "newest" descends from the commit "ancestor". The argument "all" contains the
 // objects that the server sent for requestHistory. The search starts at "newest", and follows the parents of each
-// commit until it finds the hash of "ancestor". The commit "ancestor" itself need not be in "all". At any other commit
-// that is not in "all", the search cannot continue.
+// commit until it finds the hash of "ancestor". The commit "ancestor" itself need not be in "all". If another commit is
+// not in "all", the search cannot follow the parents of this commit.
 func descends(all objects, newest, ancestor plumbing.Hash) (bool, error) {
 	seen := map[plumbing.Hash]bool{}
 	for open := []plumbing.Hash{newest}; len(open) > 0; {

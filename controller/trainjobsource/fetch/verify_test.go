@@ -315,8 +315,8 @@ func TestHistoryWithoutFiles(t *testing.T) {
 }
 
 // TestHistoryBeforeFiles checks that the files of a commit are not downloaded if the commit does not descend from the
-// commit that was fetched last. It also checks that the error for a large history says that the history is too large,
-// and not the commit.
+// commit that was fetched last. It also checks the error for a history that is too large. This error must name the
+// history, and must not say that the commit is too large.
 func TestHistoryBeforeFiles(t *testing.T) {
 	s := gitserver.New(t)
 	r, first := newRepository(t, s)

@@ -8,10 +8,10 @@ import (
 // added counts the values of patches without a target. Such a patch contains the name of the object that it changes.
 // added maps each of these names to the number of values that the patches can add to an object with this name.
 //
-// Several of these names can belong to the same object. For example, if namePrefix changes the name "a" to "dev-a",
+// Several names in the map can belong to the same object. For example, if namePrefix changes the name "a" to "dev-a",
 // earlier patches contain "a", and later patches contain "dev-a". With namePrefix and with nameSuffix, the new name
-// always contains the former name. If one name contains another, the method "largest" therefore assumes that both
-// belong to the same object, and adds their numbers.
+// always contains the former name. The method "largest" therefore assumes that two names belong to the same object if
+// one name contains the other. For such names, it adds the numbers of values.
 type added map[string]int64
 
 // plus returns a map that contains, for each name, the sum of the numbers of the two maps.

@@ -27,8 +27,9 @@ type Object struct {
 // Limits contains limits for the size of a kustomization and for the work of its build. A file that is used several
 // times counts each time, because kustomize reads it each time.
 //
-// A transformation changes objects of a folder. A transformation is a patch, an item of "images" or "labels", or a field
-// such as namePrefix. Work estimates the time of a build as the sum of T × (V + N × E) + M × N² / 80 over all folders:
+// A transformation changes objects of a folder. A transformation is a patch, an item of "images" or "labels", or a
+// field such as namePrefix. The field Work limits the estimated time of a build. The estimate is the sum of T × (V + N
+// × E) + M × N² / 80 over all folders:
 //   - T is the number of transformations. An item of "images" counts at least twice.
 //   - V is the number of values. A long value counts as several values.
 //   - N is the number of objects.

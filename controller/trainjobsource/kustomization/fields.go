@@ -144,8 +144,8 @@ func (k *parsed) countTransformations(root *yaml.Node) {
 	}
 	if list := valueOf(root, "images"); list != nil {
 		for _, image := range list.Content {
-			// kustomize compiles the name as a regular expression for each image of each object, so a long name counts
-			// more
+			// For each image of each object, kustomize compiles the name in this item of "images" as a regular
+			// expression. An item with a long name therefore counts as more transformations.
 			k.own.transformations += 2 + int64(len(textOf(image, "name")))/12
 		}
 	}
@@ -292,7 +292,7 @@ func checkCount(file string, line int, patches content, single bool) error {
 	return nil
 }
 
-// names is a regular expression for paths that contain only characters which kustomize's file system in memory accepts.
+// The regular expression "names" allows only those characters in a path that kustomize's file system in memory accepts.
 var names = regexp.MustCompile(`^[A-Za-z0-9/._-]+$`)
 
 // resolve returns the path of a file or folder, relative to the root of the tree. The argument "from" is the file that

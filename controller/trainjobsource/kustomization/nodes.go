@@ -9,10 +9,10 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/safeyaml"
 )
 
-// reserved lists the annotations that a tenant must not use, as whole names or as prefixes that end with "/". kustomize
-// stores its own state in annotations. For example, if a tenant set the annotation previousNames, kustomize would search
-// all objects for references, which can take minutes. The annotation allowNameChange would let a patch change the name of
-// an object.
+// The variable "reserved" lists the annotations that a tenant must not use. Each item is a whole name, or a prefix that
+// ends with "/". kustomize stores its own state in annotations. For example, if a tenant set the annotation
+// previousNames, kustomize would search all objects for references, which can take minutes. The annotation
+// allowNameChange would let a patch change the name of an object.
 var reserved = []string{originAnnotation, "internal.config.kubernetes.io/", "config.kubernetes.io/", "kustomize.config.k8s.io/", "config.k8s.io/", "alpha.config.kubernetes.io/"}
 
 // isReserved reports whether a key is the name of a reserved annotation.

@@ -169,7 +169,7 @@ func checkResource(object *yaml.Node) error {
 }
 
 // objectFields lists the allowed fields of a TrainJob, and metadataFields lists the allowed fields of its metadata.
-// $patch is a directive for kustomize in patches.
+// Both lists contain $patch, because a patch can contain directives for kustomize in this field.
 var (
 	objectFields   = []string{"apiVersion", "kind", "metadata", "spec", "status", "$patch"}
 	metadataFields = []string{"name", "namespace", "labels", "annotations", "$patch"}
@@ -324,9 +324,9 @@ func checkOperation(operation *yaml.Node) error {
 	return nil
 }
 
-// checkPointer checks the field "path" or "from" of an operation. A patch may change only the spec, the status, labels and
-// annotations, so that an object keeps its kind, name and namespace. A patch must not move annotations, because
-// annotations contain the origin of the object.
+// checkPointer checks the field "path" or "from" of an operation. A patch may change only the spec, the status, labels
+// and annotations, so that an object keeps its kind, name and namespace. A patch must not move annotations, because
+// Build reads the origin of the object from one of the annotations.
 func checkPointer(field string, value *yaml.Node) error {
 	pointer := value.Value
 	switch part := parts(pointer); {

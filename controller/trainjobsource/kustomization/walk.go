@@ -36,8 +36,8 @@ type total struct {
 	own     own
 }
 
-// own holds totals of all transformations of a kustomization file, including those in its patch
-// files and in its components.
+// own is a struct with totals of all transformations of a kustomization file. The totals include the transformations in
+// its patch files and in its components.
 type own struct {
 	transformations int64 // the number of transformations
 	values, bytes   int64 // values and bytes that the transformations can add to each object of the folder
@@ -45,8 +45,8 @@ type own struct {
 	merges          int64 // how often kustomize compares the names of all objects (M in the comment of Limits)
 }
 
-// addPatches counts the patches in the text or file of one item of the list "patches". If the argument "single" is true,
-// each patch changes only one object.
+// addPatches adds the patches of one item of the list "patches" to the totals. An item contains patches as text, or the
+// path of a file with patches. If the argument "single" is true, each patch changes only one object.
 func (o *own) addPatches(c content, single bool) {
 	o.transformations += max(c.objects, 1)
 	if single {
@@ -67,8 +67,8 @@ func (o *own) addComponent(c own) {
 	o.merges += c.merges
 }
 
-// add adds the total of a file or folder that this folder uses. The sums cannot overflow, because the total
-// of each used folder was already checked against the limits.
+// add adds the total of a file or folder to the total of the folder that uses it. The sums cannot overflow, because the
+// total of each used folder was already checked against the limits.
 func (t *total) add(used total) {
 	t.bytes += used.bytes
 	t.objects += used.objects
@@ -132,8 +132,8 @@ func (t *total) check(limits Limits) error {
 	return nil
 }
 
-// folder copies the kustomization of a folder, and all files and folders that the kustomization
-// uses, into the file system that kustomize reads. The result is the total of the folder.
+// folder writes a copy of a folder's kustomization to the file system that kustomize reads. The method also copies all
+// files and folders that the kustomization uses. The result is the total of the folder.
 func (w *walk) folder(folder string) (total, error) {
 	if known, entered := w.folders[folder]; entered && known == nil {
 		return total{}, fmt.Errorf("%s: the kustomization includes itself", folder)
@@ -215,9 +215,9 @@ func (w *walk) readKustomization(folder string) (file string, text []byte, err e
 	return "", nil, fmt.Errorf("%s: no file kustomization.yaml", folder)
 }
 
-// resource copies a file with objects into the file system that kustomize reads. If the reference leads
-// to a folder, resource copies the kustomization of this folder. The argument "from" is the file that
-// contains the reference.
+// resource writes a copy of a file with objects to the file system that kustomize reads. If the reference leads to a
+// folder, the method copies the kustomization of this folder. The argument "from" is the file that contains the
+// reference.
 func (w *walk) resource(from string, r reference) (total, error) {
 	target, err := r.resolve(from)
 	if err != nil {
@@ -234,9 +234,8 @@ func (w *walk) resource(from string, r reference) (total, error) {
 	return total{bytes: size, objects: found.objects, values: found.values}, err
 }
 
-// file copies one file with objects or patches into the file system that kustomize reads. The
-// results are the size of the file in bytes, and its checked content. The arguments "check" and
-// "mark" are passed to checkText.
+// file writes a copy of one file with objects or patches to the file system that kustomize reads. The results are the
+// size of the file in bytes, and its checked content. The arguments "check" and "mark" are passed to checkText.
 func (w *walk) file(from string, r reference, check checkFunc, mark markFunc) (size int64, found content, err error) {
 	file, err := r.resolve(from)
 	if err != nil {

@@ -129,10 +129,10 @@ func (w *world) end(phase Phase) {
 	}
 }
 
-// deleteAsUser deletes a random TrainJob. It does not choose a TrainJob that a plan has created, but that the record
-// does not yet mark as created. After the deletion of such a TrainJob, the controller would create it a second time,
-// and the test would fail. This is a known limitation. It appears if the controller crashes right after the creation of
-// a TrainJob, and a user deletes the TrainJob before the controller restarts.
+// deleteAsUser deletes a random TrainJob. A TrainJob that a plan has created is not deleted before the record marks it
+// as created. After such an early deletion, the controller would create the TrainJob a second time, and the test would
+// fail. This second creation is a known limitation. It happens if the controller crashes right after the creation of a
+// TrainJob, and a user deletes the TrainJob before the controller restarts.
 func (w *world) deleteAsUser() {
 	name := w.pick(func(name string, _ TrainJob) bool { return w.byName[name] == nil || w.byName[name].recorded })
 	delete(w.cluster, name)

@@ -15,8 +15,8 @@ type Input struct {
 	Incomplete bool
 	Record     Record
 	// TrainJobs contains all TrainJobs of the namespace, by name. The caller must read the record before it reads the
-	// TrainJobs. If a run that the record marks as created is then missing in the field TrainJobs, the TrainJob of the
-	// run was deleted.
+	// TrainJobs. Make relies on this order: if the record marks a run as created, and the TrainJob of the run is
+	// missing in this field, the TrainJob was deleted.
 	TrainJobs map[string]TrainJob
 	// Taken contains the jobs that belong to other TrainJobSources in the namespace. The key is the name of the job,
 	// and the value is the name of its TrainJobSource.

@@ -80,8 +80,9 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed: if the TrainJob of a run is missing, a plan must create it, unless the
-// run is confirmed. A run is confirmed if the record says that its TrainJob was created.
+// TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed: a run is confirmed if the record says that its TrainJob was created.
+// If the TrainJob of an unconfirmed run is missing, a plan must create the TrainJob. A plan must not create the missing
+// TrainJob of a confirmed run.
 func TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed(t *testing.T) {
 	git := map[string]Job{"bert": {Name: "bert", Spec: "A"}}
 	first := Make(Input{Jobs: git})
@@ -107,8 +108,8 @@ func TestConfirmedKeepsTheNewest(t *testing.T) {
 	}
 }
 
-// TestRetryTexts checks that a job runs again only if its field Retry or Request gets a new value
-// that is not empty.
+// TestRetryTexts checks when wantsRetry returns true: the field Retry or Request must have a new value that is not
+// empty.
 func TestRetryTexts(t *testing.T) {
 	ran := Version{Generation: 1, Spec: "A", Retry: "g", Request: "r"}
 	for _, tc := range []struct {
@@ -240,8 +241,8 @@ func TestQueuedVersionsWaitForDeletions(t *testing.T) {
 	}
 }
 
-// TestHistoryLimitsKeepTheNewest: if a history limit keeps only one of two runs, the run that ended first must be
-// deleted, even if its version is the newer one.
+// TestHistoryLimitsKeepTheNewest: two runs have failed, and the history limit keeps only one of them. The run that
+// ended first must be deleted, although it has the newer version.
 func TestHistoryLimitsKeepTheNewest(t *testing.T) {
 	early, late := run(Failed, 2, "B"), run(Failed, 1, "A")
 	early.Ended, late.Ended = 1, 2

@@ -37,7 +37,7 @@ func (j *job) limit(phase Phase, most int) {
 
 // removedJobs is the maximum number of removed jobs in the record. A removed job is neither in Git nor in the cluster.
 // Somebody may add a removed job to Git again. If the job is still in the record, its last version does not run again.
-// An exception is a version whose run a plan deleted while the run was active.
+// There is one exception: if a plan deleted the run of this version while the run was active, the version runs again.
 const removedJobs = 2000
 
 // forget limits the number of removed jobs in the record to removedJobs, so that the record fits

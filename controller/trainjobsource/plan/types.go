@@ -13,7 +13,7 @@ type OnChange string
 const (
 	Queue        OnChange = "Queue"        // the new version waits until all runs of the job have ended
 	RunAlongside OnChange = "RunAlongside" // the new version runs at once, beside the runs of earlier versions
-	Replace      OnChange = "Replace"      // runs of earlier versions are deleted, and then the new version runs
+	Replace      OnChange = "Replace"      // active runs of earlier versions are deleted, and then the new version runs
 	Ignore       OnChange = "Ignore"       // only the first version runs
 )
 
@@ -31,8 +31,8 @@ const (
 type Policy struct {
 	OnChange OnChange
 	Prune    Prune
-	// Succeeded and Failed are the history limits: the numbers of succeeded and of failed runs of each job that stay
-	// in the cluster.
+	// Succeeded and Failed are the history limits. They state how many succeeded runs and how many failed runs of each
+	// job stay in the cluster.
 	Succeeded, Failed int
 }
 

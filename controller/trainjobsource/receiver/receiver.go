@@ -69,8 +69,8 @@ func (r *Receiver) Server(address string) manager.Runnable {
 	}
 }
 
-// ServeHTTP handles a request. An unknown TrainJobSource, a TrainJobSource without a secret and a wrong signature get the
-// same answer, so that nobody can find out which TrainJobSources exist.
+// ServeHTTP handles a request. The answer is the same in three cases: the TrainJobSource is unknown, it has no secret,
+// or the signature is wrong. Nobody can therefore find out which TrainJobSources exist.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.once.Do(func() {
 		r.limiter, r.slots = rate.NewLimiter(allRate, allBurst), make(chan struct{}, maxHandled)

@@ -18,8 +18,8 @@ const (
 // minSecret is the minimum length of a secret in bytes. Shorter secrets can be guessed.
 const minSecret = 16
 
-// unknown is the secret that isAuthentic uses if the real secret is missing or too short. isAuthentic then takes as
-// much time as for a wrong signature, so the time does not reveal whether a secret exists.
+// The variable "unknown" contains the secret that isAuthentic uses if the real secret is missing or too short.
+// isAuthentic then takes as much time as for a wrong signature, so the time does not reveal whether a secret exists.
 var unknown = []byte("the secret of a TrainJobSource that does not exist")
 
 // isAuthentic reports whether a request carries a signature that was made with the secret. If a request carries several

@@ -44,8 +44,7 @@ func newJobError(job string, err error) error {
 // fieldManager is the name of the field manager for all fields that the controller writes to TrainJobs.
 const fieldManager = "trainyard-controller"
 
-// changes holds the state of one round. Its methods read the TrainJobs of a namespace, and carry
-// out a plan.
+// changes is a struct with the state of one round. Its methods read the TrainJobs of a namespace, and carry out a plan.
 type changes struct {
 	client client.Client
 	source Source
@@ -129,8 +128,8 @@ func IsOverQuota(err error) bool {
 }
 
 // expectRun checks an existing TrainJob that has the name of a new run. If the TrainJob belongs to another job or
-// version, expectRun returns an error. The TrainJob of the new run itself can already exist: the client repeats a
-// create request after some errors of the API server, although the first request may have created the TrainJob.
+// version, expectRun returns an error. The existing TrainJob can also be the TrainJob of the new run itself. The client
+// repeats a create request after some errors of the API server, and the first request may have created the TrainJob.
 func (c *changes) expectRun(ctx context.Context, create plan.Create) error {
 	var found trainer.TrainJob
 	if err := c.client.Get(ctx, client.ObjectKey{Namespace: c.source.Namespace, Name: create.Run.Name}, &found); err != nil {
@@ -191,7 +190,8 @@ func describe(run, job string) string {
 	return "TrainJob " + run + " of job " + job
 }
 
-// delete deletes a TrainJob, but not a TrainJob with the same name that somebody created after the plan was made.
+// delete deletes the TrainJob that has the name and the UID of the argument "live". If another TrainJob with this name
+// was created after the plan was made, its UID differs, and the method returns an error.
 func (c *changes) delete(ctx context.Context, live *trainer.TrainJob) error {
 	err := c.client.Delete(ctx, live, client.Preconditions{UID: &live.UID}, client.PropagationPolicy("Foreground"))
 	if client.IgnoreNotFound(err) != nil {

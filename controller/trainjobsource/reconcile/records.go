@@ -41,10 +41,11 @@ const (
 // runBytes is the largest size of a run in a record, in bytes.
 const runBytes = 500
 
-// checkRoom returns an error if a plan starts or replaces runs, and its new record would exceed a limit. The limits
-// apply to the record itself, and to all records of the namespace together. For each replaced job, checkRoom also
-// counts the bytes of the run that the next plan starts. After an error of checkRoom, the round neither starts nor
-// replaces runs. The round still deletes old runs, and the runs of removed jobs, so that the record can become smaller.
+// checkRoom checks plans that start or replace runs. It returns an error if the new record of such a plan would exceed
+// a limit. The limits apply to the record itself, and to all records of the namespace together. For each replaced job,
+// checkRoom also counts the bytes of the run that the next plan starts. After an error of checkRoom, the round neither
+// starts nor replaces runs. The round still deletes old runs, and the runs of removed jobs, so that the record can
+// become smaller.
 func (all records) checkRoom(namespace string, p plan.Plan) error {
 	if len(p.Create)+len(p.Replaced) == 0 {
 		return nil
@@ -95,10 +96,10 @@ func (r *Reconciler) readRecords(ctx context.Context, s Source) (records, error)
 	return all, nil
 }
 
-// findTaken returns the jobs that belong to other TrainJobSources. In the returned map, the key is the
-// name of a job, and the value is the name of its TrainJobSource. If a job in Git belongs to a deleted
-// TrainJobSource, findTaken first releases all jobs of the deleted TrainJobSource (see the method
-// "release"). The map contains a released job only while a run of the job is active.
+// findTaken returns the jobs that belong to other TrainJobSources. In the returned map, the key is the name of a job,
+// and the value is the name of its TrainJobSource. If a job in Git belongs to a deleted TrainJobSource, findTaken first
+// releases all jobs of the deleted TrainJobSource (see the method "release"). While a run of a released job is active,
+// the map still contains the job.
 func (r *Reconciler) findTaken(ctx context.Context, s Source, all records, in plan.Input) (map[string]string, error) {
 	active := func(name string) bool { return in.TrainJobs[name].Phase == plan.Active }
 	owners := map[string]bool{}
@@ -148,10 +149,10 @@ func (r *Reconciler) release(ctx context.Context, s Source, all records, owner s
 	return nil
 }
 
-// taken returns the jobs of other TrainJobSources. In the returned map, the value of a job is the name of
-// its TrainJobSource. A job belongs to the first TrainJobSource that had the job in Git. The job stays with
-// its TrainJobSource until this TrainJobSource no longer has the job in Git, and all runs of the job have
-// ended. The argument "active" is a function that returns true if a TrainJob has not ended.
+// taken finds the jobs of other TrainJobSources. In the returned map, the key is the name of a job, and the value is
+// the name of its TrainJobSource. A job belongs to the first TrainJobSource that had the job in Git. The job stays with
+// this TrainJobSource while the TrainJobSource has the job in Git, or while a run of the job is active. The argument
+// "active" is a function that returns true if a TrainJob has not ended.
 func (all records) taken(active func(name string) bool) map[string]string {
 	taken := map[string]string{}
 	for source, other := range all.others {
@@ -169,8 +170,8 @@ func (all records) taken(active func(name string) bool) map[string]string {
 }
 
 // writeRecord writes the record of the round's TrainJobSource if the record has changed. The result "wrote" reports
-// whether the record was written. writeRecord fails if somebody else has changed the ConfigMap of the record in the
-// meantime.
+// whether the record was written. writeRecord fails if somebody else has created or changed the ConfigMap of the record
+// since the round read it.
 func (r *Reconciler) writeRecord(ctx context.Context, s Source, before *records, after plan.Record) (wrote bool, err error) {
 	data, err := record.Encode(after)
 	if err != nil {

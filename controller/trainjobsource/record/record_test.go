@@ -17,8 +17,8 @@ func version(generation int) plan.Version {
 	return plan.Version{Generation: generation, Spec: strings.Repeat("x", 32)}
 }
 
-// full returns a record with the maximum number of jobs: as many jobs as a folder can contain, each with the given
-// number of runs, and as many removed jobs as a plan keeps.
+// full creates a record with the maximum number of jobs. The record contains as many jobs as a folder can contain, and
+// each of these jobs has the given number of runs. The record also contains as many removed jobs as a plan keeps.
 func full(runs int) plan.Record {
 	r := plan.Record{}
 	long := strings.Repeat("n", 58)

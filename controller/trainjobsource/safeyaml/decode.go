@@ -57,8 +57,8 @@ func decodeScalar(node *yaml.Node) (value any, err error) {
 	if integer.MatchString(node.Value) {
 		return strconv.ParseInt(node.Value, 10, 64)
 	}
-	// Before the scalar is parsed, the key "v" is added, because "---" and "..." have another meaning at the start of
-	// a document.
+	// The scalar is parsed as the value of a key "v". Without this key, "---" and "..." would be at the start of a
+	// document, where they have another meaning.
 	text, err := kubernetes.YAMLToJSON([]byte("v: " + node.Value))
 	var mapping map[string]any
 	if err == nil {
@@ -73,9 +73,9 @@ func decodeScalar(node *yaml.Node) (value any, err error) {
 	return mapping["v"], nil
 }
 
-// frequent maps scalars that occur often, such as true, to their values. The pattern "integer" matches decimal integers
-// with at most 18 digits. decodeScalar decodes these scalars without the YAML library of the API server, which would
-// need seconds for a text with many scalars.
+// The map "frequent" contains the values of scalars that occur often, such as true. The pattern "integer" matches
+// decimal integers with at most 18 digits. decodeScalar decodes these scalars without the YAML library of the API
+// server, which would need seconds for a text with many scalars.
 var (
 	frequent = map[string]any{"": nil, "~": nil, "null": nil, "true": true, "false": false}
 	integer  = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,17})$`)

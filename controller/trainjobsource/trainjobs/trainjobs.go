@@ -28,7 +28,7 @@ const (
 	// JobLabel holds metadata.name of the TrainJob in Git. If the name in Git is already in use in the
 	// cluster, the TrainJob in the cluster gets a different name.
 	JobLabel = v1alpha1.Group + "/job"
-	// VersionAnnotation holds the name of the TrainJob, and the plan.Version that the TrainJob runs, as JSON.
+	// VersionAnnotation holds a JSON object: the name of the TrainJob, and the plan.Version that this TrainJob runs.
 	VersionAnnotation = v1alpha1.Group + "/version"
 	// MetadataAnnotation holds the digest of the labels and annotations in Git. The digest does not cover
 	// RetryAnnotation.

@@ -141,9 +141,9 @@ func (j Job) sizeInFlavor(f Flavor, withLauncher bool) Size {
 	})
 }
 
-// describeShortage returns a Shortage for the first resource of the flavor, in alphabetical order, whose
-// amount is smaller than the request. If the flavor has enough of each of its resources, the second result
-// is false.
+// describeShortage compares requests with the amounts of the flavor, in alphabetical order of the resources. It returns
+// a Shortage for the first resource whose requested amount is larger than the amount of the flavor. If the flavor has
+// enough of each of its resources, the second result is false.
 func (f Flavor) describeShortage(requests Amounts) (Shortage, bool) {
 	for _, name := range slices.Sorted(maps.Keys(f.Available)) {
 		if requests[name] > f.Available[name] {

@@ -80,8 +80,8 @@ func (c *Components) find(by builder, input map[string]any) (*component, bool) {
 	return known.find(input)
 }
 
-// add adds a component to the cache. If another composer has already added the same component, the new component
-// replaces it.
+// add stores a component in the cache. If the cache already contains the same component from another composer, the new
+// component replaces it.
 func (c *Components) add(by builder, input map[string]any, built *component) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -130,9 +130,9 @@ func (c *component) include(path []any, inner *component) {
 	c.size += inner.size
 }
 
-// getComponent returns the component that a builder makes from an input. If the builder has a field mask,
-// getComponent uses the cache of components. Inputs share one cached component if they differ only in
-// parameters, or in fields that the builder does not read.
+// getComponent returns the component that a builder makes from an input. If the builder has a field mask, getComponent
+// uses the cache of components. The cache ignores two kinds of input fields: fields that affect only parameters, and
+// fields that the builder does not read. Inputs that are equal in all other fields share one cached component.
 func (c *Composer) getComponent(by builder, input map[string]any) (*component, error) {
 	m, err := maskOf(c.evaluator, by)
 	if err != nil {

@@ -8,8 +8,8 @@
 //
 // A component is a part of an object, such as a container. CUE builds each component separately. Go then inserts the
 // component into a slot of the object. The field mask of a component lists the fields of the input that the component
-// reads. Two inputs share the component if they differ only in parameters, and in fields that the field mask does not
-// list.
+// reads. The cache of components ignores all other fields. It also ignores fields that affect only parameters. Two
+// inputs share the component if they are equal in the remaining fields.
 //
 //	request ──► shape cache ──hit──► values of the parameters ──► object
 //	                │ miss

@@ -37,9 +37,9 @@ func parameterOf(v cue.Value, path []any) (p parameter, ok bool) {
 	return parameter{}, false
 }
 
-// mirroredParameter is a scalar with the mark @mirror(SECTION) and a key of the form NAME.KEY. The scalar is a copy of
-// the field SECTION.NAME.KEY of the document, such as spec.runtimes.mpi.image. A parameter of another object is a copy
-// of the same field, so the two scalars are always equal.
+// mirroredParameter is a scalar with the mark @mirror(SECTION). In the object, the key of the scalar has the form
+// NAME.KEY. The scalar is a copy of the field SECTION.NAME.KEY of the document, such as spec.runtimes.mpi.image. A
+// parameter of another object is a copy of the same field, so the two scalars are always equal.
 type mirroredParameter struct {
 	path []any
 	from []string

@@ -14,9 +14,8 @@ func Compose(first, second *Node) *Node {
 		return mergeLists(first, second, Compose)
 	}
 	replacement := *second
-	// A null that follows another null has no effect. Therefore, if both values are null, the field
-	// "replaces" keeps its value from the first null. In all other cases, the second value replaces
-	// the first value, and the field "replaces" is true.
+	// If both values are null, the second null has no effect, and the field "replaces" gets its value from the first
+	// null. In all other cases, the second value replaces the first value, so the field "replaces" is true.
 	replacement.replaces = first.replaces || !first.Empty() || !second.Empty()
 	return &replacement
 }

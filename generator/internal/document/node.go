@@ -22,12 +22,13 @@ type Node struct {
 	removed map[string]problem.Position // keys that a null in a later layer removed, and the positions of the nulls
 	idle    []Field                     // nulls of later layers that removed nothing
 
-	// replaces is a flag that Compose sets when it makes one patch from two patches. The flag is true if the node comes
-	// from the second patch, and replaces a value or a null of the first patch. However, a null that replaces another
-	// null keeps the flag of the other null. Merge does not merge a mapping or list with this flag into the value of
-	// the base. Instead, the mapping or list replaces this value. The reason is that the first patch would already have
-	// replaced or removed the value of the base. Merge reports no note for a null with this flag, even if the base does
-	// not contain the key. Such a null removes a value of the first patch.
+	// The field "replaces" is a flag that Compose sets when it makes one patch from two patches. If a node of the
+	// second patch replaces a node of the first patch, Compose sets the flag of this node in the new patch. If both
+	// nodes are null, the null in the new patch instead keeps the flag of the first null. When Merge applies the new
+	// patch, a mapping or list with this flag replaces the value of the base. Merge must not merge the two values,
+	// because the first patch alone would already replace or remove the value of the base. A null with this flag
+	// removes a value of the first patch. Therefore Merge reports no note for this null, even if the base does not
+	// contain the key.
 	replaces bool
 }
 
@@ -191,15 +192,15 @@ func (n *Node) find(path []string) (key problem.Position, value *Node) {
 	return key, n
 }
 
-// Without returns a copy of the mapping in which the given key is missing.
+// Without copies the mapping, omits the given key from the copy, and returns the copy.
 func (n *Node) Without(key string) *Node {
 	changed := *n
 	changed.Fields = slices.DeleteFunc(slices.Clone(n.Fields), func(f Field) bool { return f.Key == key })
 	return &changed
 }
 
-// With returns a copy of the mapping in which a key has the given value. With does not add a key that the mapping does
-// not have.
+// With copies the mapping, sets the given key to the given value in the copy, and returns the copy. If the mapping does
+// not have the key, With does not add the key.
 func (n *Node) With(key string, value *Node) *Node {
 	changed := *n
 	changed.Fields = slices.Clone(n.Fields)
@@ -209,7 +210,7 @@ func (n *Node) With(key string, value *Node) *Node {
 	return &changed
 }
 
-// Renamed returns a copy of a mapping in which the field at the given index has the given key.
+// Renamed copies the mapping, changes the key of the field at the given index in the copy, and returns the copy.
 func (n *Node) Renamed(index int, key string) *Node {
 	changed := *n
 	changed.Fields = slices.Clone(n.Fields)

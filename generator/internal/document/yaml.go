@@ -47,8 +47,8 @@ func checkLineBreaks(name string, text []byte) error {
 }
 
 // version12 matches the directive %YAML 1.2 at the positions where YAML allows directives. The parser refuses this
-// directive, so parseYAML changes the version in it to 1.1. The change is safe, because every document that
-// trainyard accepts has the same meaning in both versions.
+// directive, so parseYAML changes the version in it to 1.1. The change is safe, because the version has no effect on
+// how the parser reads the rest of the text.
 var version12 = regexp.MustCompile(`(?m)((?:\A\x{FEFF}?|^\.\.\..*\n)(?:(?:%|[ \t\r]*#).*\n|[ \t\r]*\n)*%YAML[ \t]+)1\.2\b`)
 
 func parseYAML(name string, text []byte, single bool) ([]*Node, error) {

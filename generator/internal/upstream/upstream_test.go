@@ -10,9 +10,9 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/upstream"
 )
 
-// openshiftDocument describes a platform that Argo CD delivers to OpenShift. The test in this file compares all kinds
-// that trainyard generates with the kinds that Argo CD may apply. Argo CD may apply the kinds of OpenShift, such as
-// SecurityContextConstraints, only on OpenShift, so the document sets target.openshift.
+// openshiftDocument describes a platform that Argo CD delivers to OpenShift. The test in this file compares two sets:
+// all kinds that trainyard can generate, and the kinds that Argo CD is allowed to apply. The document sets
+// target.openshift, because otherwise the second set lacks the kinds of OpenShift, such as SecurityContextConstraints.
 const openshiftDocument = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform

@@ -32,7 +32,7 @@ func Texts(from map[string]any, keys ...string) map[string]string {
 	return texts
 }
 
-// Pick returns a copy of a mapping with only the given keys.
+// Pick copies the given keys and their values from a mapping to a new mapping, and returns the new mapping.
 func Pick(from map[string]any, keys []string) map[string]any {
 	picked := map[string]any{}
 	for _, key := range keys {

@@ -42,7 +42,8 @@ func Similar(word string, allowed []string) []string {
 	})
 }
 
-// Nearest returns the only word that Similar returns, or "" if there are several words or none.
+// Nearest returns the allowed word that is most similar to a forbidden word. If Similar returns several words or none,
+// Nearest returns "".
 func Nearest(word string, allowed []string) string {
 	if similar := Similar(word, allowed); len(similar) == 1 {
 		return similar[0]
@@ -102,8 +103,8 @@ func Describe(n *document.Node, want cue.Kind) string {
 }
 
 // RemovedSection returns the message about a null that removes a whole mapping. The null is a mistake, because the
-// document still uses an entry of the removed mapping. The argument "noun" is the word for an entry of the mapping, such
-// as runtime.
+// document still uses an entry of the removed mapping. The argument "noun" is the word for an entry of the mapping,
+// such as "runtime".
 func RemovedSection(noun string) string {
 	return fmt.Sprintf("this null removes every %[1]s, but the document still uses one: remove the null", noun)
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// manyLaunchers refuses mlPolicy.numNodes above 1. Trainer applies mlPolicy.numNodes to the ReplicatedJob with the
-// label trainjob-ancestor-step: trainer, which is the launcher. If mlPolicy.numNodes is 2, Trainer therefore starts
-// two launchers, and each launcher runs mpirun.
+// manyLaunchers refuses mlPolicy.numNodes above 1. Trainer applies mlPolicy.numNodes to the launcher, which is the
+// ReplicatedJob whose label trainjob-ancestor-step has the value "trainer". If mlPolicy.numNodes is 2, Trainer
+// therefore starts two launchers, and each launcher runs mpirun.
 func manyLaunchers(p *pass) {
 	v := p.root.get("spec", "mlPolicy", "numNodes")
 	if number, ok := v.readInteger(); ok && number > 1 && p.launcher.isSet() {
@@ -33,8 +33,8 @@ func unsupportedMPI(p *pass) {
 }
 
 // launcherNotANode finds runtimes in which the variables and resources of a TrainJob do not reach the nodes. Trainer
-// adds these variables and resources to the ReplicatedJob with the label trainjob-ancestor-step: trainer, which is
-// the launcher. Trainer adds them to the ReplicatedJob "node" only if the launcher is also a node.
+// adds these variables and resources to the launcher, which is the ReplicatedJob whose label trainjob-ancestor-step has
+// the value "trainer". Trainer adds them to the ReplicatedJob "node" only if the launcher is also a node.
 func launcherNotANode(p *pass) {
 	v := p.mpi.get("runLauncherAsNode")
 	if v.isSet() && !v.isFalse() || !p.launcher.isSet() || !p.node.isSet() || p.isGenerated() {
@@ -44,9 +44,9 @@ func launcherNotANode(p *pass) {
 		"write true, or put everything that nodes need into the runtime")
 }
 
-// rootSSHKeys finds runtimes in which root runs ssh, or in which the SSH keys are in the home folder of root. If root
-// runs ssh, ssh refuses the private key, because the file mode of the key lets the group read it. Trainer sets this
-// file mode at every mount path.
+// rootSSHKeys finds runtimes in which root runs ssh, or in which the SSH keys are in the home folder of root. At every
+// mount path, Trainer mounts the private key as a file that root owns and that a group can read. If root runs ssh, ssh
+// refuses such a key.
 func rootSSHKeys(p *pass) {
 	v := p.mpi.get("sshAuthMountPath")
 	shown := message.Quote(v.text())
@@ -80,8 +80,8 @@ func processCountIgnored(p *pass) {
 }
 
 // gpusPerNode counts the GPUs of a node in the same way as Trainer. Trainer reads the main container of the first
-// ReplicatedJob that is called "node" or has the label trainjob-ancestor-step: trainer.
-// Source: ExtractResourcePerNodeFromRuntime in pkg/runtime/runtime.go of Trainer 2.1 to 2.3.
+// ReplicatedJob that has the name "node", or whose label trainjob-ancestor-step has the value "trainer". Source:
+// ExtractResourcePerNodeFromRuntime in pkg/runtime/runtime.go of Trainer 2.1 to 2.3.
 func gpusPerNode(r runtime) int {
 	for _, job := range r.jobs.listItems() {
 		if c := mainContainer(job); c.isSet() && (job.name() == nodeName || isTrainer(job)) {

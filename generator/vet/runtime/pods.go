@@ -31,8 +31,8 @@ func reservedVolume(p *pass) {
 }
 
 // reservedVariables lists environment variables that always get their value from Trainer. Trainer also sets
-// OMPI_MCA_orte_set_default_slots, but runtimes may list this variable. Variables that follow it in the list can then
-// refer to it. If a runtime does not list the variable, Trainer adds it after all variables of the runtime.
+// OMPI_MCA_orte_set_default_slots, but a runtime is allowed to contain this variable. Later variables of the runtime
+// can then refer to it. If a runtime does not contain the variable, Trainer adds it after all variables of the runtime.
 var reservedVariables = []string{"OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_plm_rsh_args"}
 
 func reservedVariable(p *pass) {
@@ -64,9 +64,9 @@ func inheritedLauncherArgs(p *pass) {
 	}
 }
 
-// openMPI5Hostfile finds launchers that pass no host file to PRRTE, which starts the ranks of Open MPI 5. PRRTE
-// ignores the variables with which Trainer passes the path of the host file. Launchers that set the variable
-// for the host file of MPICH or Intel MPI are left out, because they do not use PRRTE.
+// openMPI5Hostfile finds launchers that pass no host file to PRRTE, which starts the ranks of Open MPI 5. Trainer
+// passes the path of the host file in variables that PRRTE ignores. MPICH and Intel MPI do not use PRRTE, so
+// openMPI5Hostfile ignores launchers that set HYDRA_HOST_FILE or I_MPI_HYDRA_HOST_FILE.
 func openMPI5Hostfile(p *pass) {
 	c := mainContainer(p.launcher)
 	variables := []string{"PRTE_MCA_prte_default_hostfile", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE"}

@@ -101,8 +101,8 @@ func (c Case) TypeErrors(p Platform) problem.List {
 func (c Case) Position(field string) problem.Position { return c.node.Locate(field) }
 
 // Mismatch compares an outcome with the result that the case expects, and returns the difference as a problem. The
-// position of the problem is the position of the case's field that the outcome contradicts, such as the field
-// "admitted". The result "ok" is false if there is no difference.
+// problem has the position of the field that the outcome contradicts, such as the field "admitted" of the case. The
+// result "ok" is false if there is no difference.
 func (c Case) Mismatch(o cases.Outcome) (p problem.Problem, ok bool) {
 	located := o
 	located.Messages = nil

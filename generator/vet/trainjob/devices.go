@@ -60,9 +60,9 @@ func findFraction(job guard.Job, name string) (field string, amount resource.Qua
 	return "", amount
 }
 
-// findLostDevices reports each device that only the launcher would get, although ranks run only on the nodes.
-// findLostDevices ignores a device that the runtime already gives to the launcher, because the TrainJob changes only
-// the amount of this device. Source: Trainer, jobset/builder.go.
+// findLostDevices reports each device that a TrainJob adds to a launcher in which no ranks run. Trainer adds such a
+// device only to the launcher, and not to the nodes. If the launcher of the runtime already has the device, the
+// TrainJob changes only the amount, and findLostDevices does not report the device. Source: Trainer, jobset/builder.go.
 func findLostDevices(job guard.Job, r runtimeObject) []violation {
 	var found []violation
 	for _, name := range devicesOf(job) {
@@ -107,8 +107,8 @@ func devicePath(job guard.Job, name string) string {
 	return resourcePath("requests", name)
 }
 
-// resourcePath returns the path of an amount in limits or requests. resourcePath puts an unusual resource name in
-// quotes, because the name can contain line breaks.
+// resourcePath returns the path of the amount of a resource. The argument "field" is "limits" or "requests".
+// resourcePath puts an unusual resource name in quotes, because the name can contain line breaks.
 func resourcePath(field, name string) string {
 	if !message.Plain(strings.ReplaceAll(name, ".", "-")) {
 		name = message.Quote(name)

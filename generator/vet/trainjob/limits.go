@@ -18,9 +18,9 @@ var overCapacity = problem.Rule{Name: "trainjob-over-capacity", Doc: "A TrainJob
 // defaultQueue is the LocalQueue of TrainJobs that name no queue. Source: Kueue, LocalQueue defaulting.
 const defaultQueue = "default"
 
-// describeShortage describes the first limit of the tenant that a TrainJob would exceed even if no other job ran. The
-// result is empty if the TrainJob exceeds no limit, or if demandOf cannot determine its requests. The argument "unlimited"
-// is true if the cluster does not enforce the maximum number of nodes.
+// describeShortage describes the first limit of the tenant that a TrainJob would exceed if it were the only job. The
+// result is empty if the TrainJob exceeds no limit, or if demandOf cannot determine its requests. The argument
+// "unlimited" is true if the cluster does not enforce the maximum number of nodes.
 func describeShortage(tenant string, c *capacity.Result, job guard.Job, unlimited bool) string {
 	demand, nodes, known := demandOf(c, job, unlimited)
 	if !known {
@@ -84,10 +84,11 @@ func demandOf(c *capacity.Result, job guard.Job, unlimited bool) (demand sizing.
 }
 
 // applyRequests returns the requests of a pod of a TrainJob. The argument "of" contains the requests that the runtime
-// sets for the pod, including the argument "sidecars", which contains the requests of the pod's sidecar. A TrainJob
-// changes only the requests of the main container. The init containers keep the runtime's requests for CPU, memory and
-// ephemeral storage. The request of the pod is the larger of two values: the sum of the main container and the
-// sidecar, and the request of an init container. Source: Kubernetes, resource sharing within containers.
+// sets for the whole pod. The argument "sidecars" contains the part of these requests that belongs to the pod's
+// sidecar. A TrainJob changes only the requests of the main container. The init containers keep the runtime's requests
+// for CPU, memory and ephemeral storage. The request of the pod is the larger of two values: the sum of the main
+// container and the sidecar, and the request of an init container. Source: Kubernetes, resource sharing within
+// containers.
 func applyRequests(of, sidecars sizing.Amounts, job guard.Job) sizing.Amounts {
 	runtime := maps.Clone(of)
 	for name, amount := range sidecars {
@@ -107,8 +108,9 @@ func applyRequests(of, sidecars sizing.Amounts, job guard.Job) sizing.Amounts {
 
 // requestsOfMain returns the requests of a main container. The argument "runtime" contains the requests that the
 // runtime sets. If job.Replaces is set, the resources of the TrainJob replace all requests of the runtime. Otherwise,
-// each request of the TrainJob replaces only the runtime's request for the same resource. In both cases, if no request
-// for a resource exists, a limit that the TrainJob sets also becomes the request, as in Kubernetes.
+// each request of the TrainJob replaces only the runtime's request for the same resource. In both cases, a resource can
+// then have a limit in the TrainJob, but no request. The limit of such a resource becomes its request, as in
+// Kubernetes.
 func requestsOfMain(runtime sizing.Amounts, job guard.Job) sizing.Amounts {
 	amounts := maps.Clone(runtime)
 	if job.Replaces != "" {

@@ -54,8 +54,8 @@ func listObjects(n *document.Node) []*document.Node {
 	return found
 }
 
-// findUnrecognized reports documents that vet would skip, although they are probably mistakes. These documents
-// are not objects, have no kind, or have a misspelled kind or apiVersion of a TrainJob.
+// findUnrecognized reports documents in which the user has probably made a mistake, because vet would otherwise skip
+// them silently. Such a document is not an object, has no kind, or has a misspelled kind or apiVersion of a TrainJob.
 func findUnrecognized(n *document.Node) problem.List {
 	var found problem.List
 	for _, object := range listObjects(n) {
@@ -95,10 +95,10 @@ func describeMisspellings(object *document.Node, kind string) (found problem.Lis
 	return found
 }
 
-// names holds the position of each TrainJob of a file, by namespace and name.
+// names contains the positions of the TrainJobs in a file. A key consists of the namespace and the name of a TrainJob.
 type names map[[2]string]problem.Position
 
-// add records a TrainJob. If an earlier TrainJob of the file has the same name and namespace, add
+// add stores the position of a TrainJob. If an earlier TrainJob of the file has the same name and namespace, add
 // returns a problem. The argument "tenant" is the namespace of TrainJobs that set no namespace.
 func (n names) add(job *document.Node, tenant string) problem.List {
 	metadata := job.Get("metadata")

@@ -40,8 +40,9 @@ func Platforms(ctx context.Context, p *generator.Pipeline, r generator.Request) 
 	return WithRules(ctx, p, r, generated)
 }
 
-// WithRules reads the rules of each generated platform. A platform has no rules if spec.admission.enforce is none.
-// For such a platform, WithRules generates the rules as if spec.admission.enforce were audit.
+// WithRules reads the rules of each generated platform. If the field spec.admission.enforce has the value "none", the
+// generated platform contains no rules. For such a platform, WithRules generates the rules as if the field had the
+// value "audit".
 func WithRules(ctx context.Context, p *generator.Pipeline, r generator.Request, generated []generator.Platform) ([]Platform, error) {
 	platforms, err := readAll(generated)
 	if err != nil || !slices.ContainsFunc(platforms, Platform.hasNoRules) {
@@ -81,8 +82,8 @@ func readAll(generated []generator.Platform) ([]Platform, error) {
 
 func (p Platform) hasNoRules() bool { return len(p.tenants) == 0 }
 
-// auditLayer returns a layer that sets spec.admission.enforce to audit for each platform without rules. With this
-// layer, trainyard also generates rules for these platforms.
+// auditLayer returns a layer in which spec.admission.enforce has the value "audit" for each platform without rules.
+// With this layer, trainyard also generates rules for these platforms.
 func auditLayer(platforms []Platform) generator.Input {
 	admission := map[string]any{"enforce": "audit"}
 	spec, environments := map[string]any{}, map[string]any{}
@@ -170,7 +171,7 @@ func (e *TenantError) Error() string {
 	return fmt.Sprintf("%s: want --tenant, one of %s", text, strings.Join(e.Known, ", "))
 }
 
-// describeNoRules returns the message for a namespace that has no rules, because it is not a tenant.
+// describeNoRules returns the message for a namespace that is not a tenant and therefore has no rules.
 func describeNoRules(namespace, environment string) string {
 	text := "namespace " + message.Quote(namespace) + " has no rules for TrainJobs"
 	if environment != "" {

@@ -24,9 +24,9 @@ const processesPath = "spec.trainer.numProcPerNode"
 
 // findResourceProblems checks the devices, the amounts of resources and the number of processes of a TrainJob.
 // findResourceProblems reports values with which the TrainJob would not run as intended. The result "devices" lists the
-// problems of devices, and "others" lists all other problems. If a device is wrong, the number of GPUs can be wrong
-// too. In this case, findResourceProblems does not check the number of processes. findResourceProblems also omits this
-// check if the platform does not contain the runtime.
+// problems of devices, and "others" lists all other problems. findResourceProblems does not check the number of
+// processes in two cases: the platform does not contain the runtime, or a device is wrong. With a wrong device, the
+// number of GPUs can be wrong as well.
 func (p Platform) findResourceProblems(job guard.Job, runtime guard.Runtime) (devices, others []violation) {
 	object, known := p.runtimes[job.Runtime.Name]
 	known = known && object.kind == job.Runtime.Kind && runtime.Kind == job.Runtime.Kind
@@ -81,9 +81,9 @@ func findTooManyProcesses(job guard.Job, runtime guard.Runtime, r runtimeObject)
 	return nil
 }
 
-// processesOf returns the number of processes on each host, or 0 if the number is unknown. The result is also
-// 0 if numProcPerNode is 1. In this case, Trainer starts one process on each host, or one process for each GPU
-// of the host. Therefore no host gets too many processes.
+// processesOf returns the number of processes on each host, or 0 if the number is unknown. If numProcPerNode is 1,
+// Trainer starts one process on each host, or one process for each GPU of the host. In both cases, no host gets too
+// many processes, so processesOf returns 0.
 func processesOf(job guard.Job, runtime guard.Runtime) int64 {
 	n := runtime.NumProcPerNode
 	if job.Processes != nil {

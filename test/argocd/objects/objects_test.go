@@ -105,7 +105,8 @@ func settingsFolders(t *testing.T) []string {
 }
 
 // TestArgoCD2RejectsFieldsOfLaterVersions checks that an API server with the CRDs of Argo CD 2.14 rejects fields of
-// later versions. Thus TestArgoCDTakesAllObjects would notice such fields in a bundle.
+// later versions. TestArgoCDTakesAllObjects applies Applications and other Argo CD objects to an API server with the
+// same CRDs. Therefore TestArgoCDTakesAllObjects fails if one of these objects contains such a field.
 func TestArgoCD2RejectsFieldsOfLaterVersions(t *testing.T) {
 	cp := startWithCRDs(t, "argocd-2.14")
 	for name, text := range map[string]string{

@@ -25,8 +25,8 @@ func (s Size) Resolved(environment, tenants int) ([]byte, error) {
 }
 
 // merge applies a patch to a spec according to RFC 7386. trainyard merges the patch of an environment in the same way,
-// except for lists whose items have names. The environments of a workload change no such list, so the function merge
-// returns the same spec as trainyard.
+// but has different rules for lists whose items have names. In a workload, no environment changes a list whose items
+// have names, so the function merge returns the same spec as trainyard.
 func merge(below, patch spec) (spec, error) {
 	a, err := json.Marshal(below)
 	if err != nil {

@@ -20,8 +20,9 @@ func imageName(registry string, i, version int) string {
 	return fmt.Sprintf("%s:%d.%d", name, 1+i%5, version)
 }
 
-// runtimeSettings returns the settings of runtime i. Different settings repeat after different numbers of runtimes, for
-// example after 4, 5 or 7 runtimes. Therefore few runtimes have equal settings.
+// runtimeSettings returns the settings of runtime i. The values of most settings repeat after a few runtimes. For
+// example, the values of one setting repeat after 4 runtimes, and the values of another setting after 7 runtimes.
+// Because of these different cycles, few runtimes have equal values for all settings.
 func runtimeSettings(i int) mapping {
 	base := catalogueNames[i%len(catalogueNames)]
 	all := mapping{

@@ -36,8 +36,8 @@ func generateFrom(t *testing.T, text []byte) []generator.Platform {
 }
 
 // expectedNotes lists the rules that the workload breaks on purpose. For example, the workload has no queues and no
-// quota for GPUs. If the workload were changed to follow the rules, its objects would change too, and new
-// measurements could not be compared with earlier measurements.
+// quota for GPUs. If the workload followed the rules, trainyard would generate different objects. It would then be
+// impossible to compare new measurements with earlier measurements.
 var expectedNotes = []string{"kueue-without-queues", "unlimited-device", "setting-without-effect"}
 
 func TestWorkloadDocument(t *testing.T) {
@@ -104,8 +104,8 @@ func TestTypicalDocument(t *testing.T) {
 			t.Errorf("the document has no %s", kind)
 		}
 	}
-	// Dashboards are ConfigMaps, and so are the parameters of admission rules. Therefore the test looks for dashboards
-	// by name.
+	// Some ConfigMaps are dashboards, and others contain the parameters of admission rules. Therefore the test looks
+	// for the names of the dashboards.
 	for _, dashboard := range []string{"trainyard-overview", "trainyard-tenant"} {
 		if !configMaps[dashboard] {
 			t.Errorf("the document has no Grafana dashboard %s, only the ConfigMaps %v", dashboard, slices.Sorted(maps.Keys(configMaps)))

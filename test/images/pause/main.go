@@ -19,7 +19,7 @@ func main() {
 	}
 }
 
-// reap waits for all children that have ended.
+// reap calls wait4 for child processes that have ended, so that the kernel removes them from the process table.
 func reap() {
 	for {
 		if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 && err != syscall.EINTR {

@@ -164,7 +164,7 @@ packets to the node get no reply. "up" brings it back.`,
 	})
 }
 
-// withDir makes the command use the default folder of the cluster, unless the flag --dir sets another folder.
+// withDir makes the command use the default folder of the cluster if the flag --dir is not set.
 func withDir(o *cluster.Options, cmd *cobra.Command) *cobra.Command {
 	cmd.PreRunE = func(*cobra.Command, []string) (err error) {
 		if o.Dir == "" {

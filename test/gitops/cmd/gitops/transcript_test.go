@@ -25,8 +25,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestMain runs the command "gitops" instead of the tests if the test program is started under the name gitops. When
-// tests run the commands of documentation pages, they start the test program in place of the command "gitops".
+// TestMain runs the command "gitops" instead of the tests if the file name of the test program is gitops. Tests replace
+// `go run ./test/gitops/cmd/gitops` in documentation pages by the test program with this file name.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "gitops" {
 		main()
@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 // section "Push a TrainJob" of the readme ends.
 const readme, guide = "examples/gitops/README.md", "docs/gitops.md"
 
-// TestPagesOfGitOps starts a sandbox without pods. It runs the commands of the README that need no pods, and the commands
-// of the guide.
+// TestPagesOfGitOps starts a sandbox without pods. It runs the commands of the readme that come before the section
+// "Watch the run", because this section needs pods. The test then runs the commands of the guide.
 func TestPagesOfGitOps(t *testing.T) {
 	if os.Getenv("TRAINYARD_GITOPS") == "" {
 		t.Skip("takes a minute, most of which Kubernetes needs to find out about TrainJobs: run `make gitops`")

@@ -70,8 +70,8 @@ func serve(ctx context.Context, dir, name, address, passwordFile string) (err er
 	if err != nil {
 		return err
 	}
-	// Git's HTTP server refuses pushes by default. The server of this program accepts only requests with the
-	// password, so it can allow pushes.
+	// git-http-backend refuses pushes without this setting. Pushes are safe, because the server refuses HTTP requests
+	// without the password.
 	if err := repository.Configure("http.receivepack", "true"); err != nil {
 		return err
 	}
