@@ -133,7 +133,7 @@ var metadataText = regexp.MustCompile(`(?ms)^metadata:\n(?:^  annotations:\n(.*?
 func (c *helmChart) withMetadata(text, annotation string) (string, error) {
 	m := metadataText.FindStringSubmatch(text)
 	if m == nil {
-		return "", errors.New("metadata: want only the fields annotations and labels before the field name")
+		return "", errors.New("metadata: want only metadata.annotations and metadata.labels before metadata.name")
 	}
 	with := "metadata:\n" + c.metadataBlock("annotations", m[1]+annotation) + c.metadataBlock("labels", m[2]) + "  name:"
 	return strings.Replace(text, m[0], with, 1), nil

@@ -170,7 +170,7 @@ func (c *helmChart) readme() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s\n\n%s.\n\n", c.uniqueName(), c.description())
 	fmt.Fprintf(&b, "```shell\nhelm install %s . --namespace default\n```\n\n", c.uniqueName())
-	b.WriteString("First install Kubeflow Trainer and all other projects that define kinds of these objects, because the chart contains no CRDs. " +
+	b.WriteString("First install Kubeflow Trainer and all other projects whose CRDs the objects of this chart need, because the chart contains no CRDs. " +
 		"Install the release in a namespace that contains none of these objects.\n\n")
 	b.WriteString("| value | default | meaning |\n|---|---|---|\n")
 	c.values.walk(nil, func(keys []string, v *helmValue) {

@@ -129,6 +129,6 @@ func checkSize(files []File) error {
 	if size <= olmBundle-olmOperator {
 		return nil
 	}
-	return &MissingError{"spec", fmt.Sprintf("the objects need %d KiB, but an OLM bundle holds at most %d KiB, and its operator needs %d KiB of this space: "+
+	return &MissingError{"spec", fmt.Sprintf("the objects need %d KiB, but an OLM bundle holds at most %d KiB, of which %d KiB are reserved for the operator's own manifests: "+
 		"deliver the objects with Argo CD or Flux, or split the platform into several", size>>10, olmBundle>>10, olmOperator>>10)}
 }

@@ -34,7 +34,7 @@ func (w *Writer) note(format string, args ...any) {
 	}
 }
 
-// Plan is the comparison of a folder with the tree that Write writes to the folder.
+// Plan is the comparison of a folder with a tree of files. The method Write writes this tree to the folder.
 type Plan struct {
 	writer   *Writer
 	parent   *parentDir

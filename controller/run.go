@@ -44,9 +44,9 @@ const shutdownTimeout = 20 * time.Second
 type Options struct {
 	// Controllers are the names of the controllers that run. The function Names lists all controllers.
 	Controllers []string
-	// Shard selects the TrainJobSources whose label v1alpha1.ShardLabel has the value Shard. An empty Shard
-	// selects the TrainJobSources without the label v1alpha1.ShardLabel. All TrainJobSources of a namespace
-	// must have the same shard.
+	// Shard is a value of the label v1alpha1.ShardLabel, and selects the TrainJobSources whose label has this value. An
+	// empty Shard selects the TrainJobSources without this label. All TrainJobSources of a namespace must have the same
+	// shard.
 	Shard string
 	// Workers is the number of objects (TrainJobSources or TrainJobs) that each controller handles at the same time.
 	Workers int
@@ -89,7 +89,7 @@ func (o Options) running() []string {
 // Check returns an error if the settings exclude all controllers.
 func (o Options) Check() error {
 	if len(o.running()) == 0 {
-		return fmt.Errorf("no controller can run: --shard runs only the controller %s, and --read-only runs only the controller %s: change --controllers, --shard or --read-only", TrainJobSources, TrainJobs)
+		return fmt.Errorf("no controller is left to run: --read-only excludes the controller %s, --shard excludes the controller %s, and --controllers excludes each controller that the flag does not list: change --controllers, --shard or --read-only", TrainJobSources, TrainJobs)
 	}
 	return nil
 }
@@ -162,8 +162,9 @@ func describeConnection(err error) error {
 	return fmt.Errorf("connecting to the cluster: %w", err)
 }
 
-// leaseName returns the name of the lease for leader election. Programs that run the controller TrainJobSources with
-// the same Shard share a lease. Programs that run only the controller TrainJobs share another lease.
+// leaseName returns the name of the lease for leader election. Each shard of TrainJobSources has its own lease. A
+// program that runs the controller of TrainJobSources uses the lease of its shard. A program that runs only the
+// controller of TrainJobs uses a separate lease.
 func (o Options) leaseName() string {
 	switch {
 	case !o.runs(TrainJobSources):

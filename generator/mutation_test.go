@@ -39,8 +39,8 @@ type mutant struct {
 	removed []string // the keys after the end of a truncated document
 }
 
-// Kinds of changes for which isReported has stricter conditions, because the mistake can only be in the
-// changed line.
+// After a change of one of these two kinds, the author can correct the document only in the changed line. Therefore
+// isReported has stricter conditions for the positions of problems than after other changes.
 const (
 	replaceValue = "replace a value"
 	renameKey    = "rename a key"
@@ -155,10 +155,11 @@ func pick(random *rand.Rand, weights []int) int {
 // isReported reports whether one of the problems refers to the change. If a change replaces a value or renames a key,
 // the author can correct the mistake only in the changed line. After such a change, at least one problem must be in the
 // changed line, or in the line of the enclosing mapping or list. A problem at another position counts only if
-// isStopped, isCompared (for a replaced value) or isReference (for a renamed key) accepts the problem. After any other
-// change, isNamed also accepts a problem at another position if one of three conditions is met. First, the message of
-// the problem names the changed line. Second, lostValue accepts the problem. Third, one of m.words is in the path of
-// the problem, in its message or in the text of its line.
+// isStopped, isCompared (for a replaced value) or isReference (for a renamed key) accepts the problem. After a change
+// of any other kind, isReported returns the result of isNamed. isNamed accepts each problem in one of the lines m.at
+// (the changed lines and some nearby lines). isNamed also accepts a problem in another line if one of three conditions
+// is met. First, the message of the problem names the changed line. Second, lostValue accepts the problem. Third, one
+// of m.words is in the path of the problem, in its message or in the text of its line.
 func (m mutant) isReported(kind, file string, problems problem.List) bool {
 	isException := func(problem.Problem) bool { return false }
 	switch kind {

@@ -9,9 +9,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// mergeProblems merges the problems of all environments. If only some environments have a problem, its message names
-// these environments. If some errors have another type than problem.List, mergeProblems returns only the first of
-// these errors.
+// mergeProblems merges the problems of all environments. If a problem occurs only in some environments, mergeProblems
+// adds the names of these environments to the message of the problem. If some errors have another type than
+// problem.List, mergeProblems returns only the first of these errors.
 func mergeProblems(documents []*load.Document, errs []error) error {
 	var order []problem.Problem
 	where := map[problem.Problem][]string{}

@@ -186,9 +186,10 @@ func randomRuntime(random *rand.Rand, i int) string {
 	return "{" + strings.Join(settings, ", ") + "}"
 }
 
-// newDocument returns a document with two tenants that list all runtimes. The document disables admission rules,
-// because their parameters depend on all runtimes of the document. TestRuntimesShareShapes compares documents with
-// different runtimes, so the objects of admission rules would differ between these documents.
+// newDocument returns a document with two tenants that list all runtimes. TestRuntimesShareShapes compares the objects
+// of documents with different runtimes. The parameters of admission rules depend on all runtimes of a document, so
+// these parameters would differ between the documents. Therefore newDocument disables the admission rules in each
+// document.
 func newDocument(name string, runtimes map[string]string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: %s}\nspec:\n  admission: {enforce: none}\n  runtimes:\n", name)

@@ -52,8 +52,8 @@ func (s Snapshot) Phase() Phase {
 	case slices.ContainsFunc(pods, func(p Pod) bool { return !p.isScheduled() }):
 		return GangScheduling
 	case s.missingPods() > 0 && !slices.ContainsFunc(pods, Pod.hasFailed):
-		// Missing pods usually wait for cluster nodes. However, after a pod has failed, Job and JobSet delete the
-		// other pods. The TrainJob then has missing pods, but waits for no cluster nodes.
+		// A TrainJob that lacks pods usually waits for cluster nodes. However, after a pod has failed, Job and JobSet
+		// delete the other pods. The TrainJob then lacks pods, but waits for no cluster nodes.
 		return GangScheduling
 	}
 	return Initializing

@@ -254,11 +254,12 @@ const evictionDelay = 5 * time.Minute
 
 // hasRecovered reports whether the cluster node of a pod became ready again after an event NodeNotReady. There are
 // three signs, and one sign is sufficient. Sign 1: the pod is ready. Sign 2: Kubernetes cancelled the eviction of the
-// pod, and the conditions in the comment about cancelled evictions are met. Sign 3: a container ended more than
-// evictionDelay after the event, and the reported reason is not in unknownEnds. If the TrainJob has failed, sign 1
-// counts only if the pod became ready before the failure. Likewise, sign 2 counts only if Kubernetes cancelled the
-// eviction before the failure. Sign 3 does not count if the TrainJob failed within evictionDelay after the event. The
-// cluster node can have caused such a failure, and can have become ready only after the failure.
+// pod. The comment inside the function hasRecovered explains which cancellations count. Sign 3: a container ended for a
+// reason that is not in unknownEnds. The time between the event and this end must be longer than evictionDelay. If the
+// TrainJob has failed, sign 1 counts only if the pod became ready before the failure. Likewise, sign 2 counts only if
+// Kubernetes cancelled the eviction before the failure. Sign 3 does not count if the TrainJob failed within
+// evictionDelay after the event. The cluster node can have caused such a failure, and can have become ready only after
+// the failure.
 func (s Snapshot) hasRecovered(e corev1.Event, p progress) bool {
 	isInTime := func(at time.Time) bool { return p.failure.IsZero() || at.Before(p.failure) }
 	pod, exists := s.podOf(e)
@@ -280,7 +281,8 @@ func (s Snapshot) hasRecovered(e corev1.Event, p progress) bool {
 	return (p.failure.IsZero() || p.failure.After(evictedAt)) && pod.hasEndAfter(evictedAt)
 }
 
-// hasEndAfter reports whether a container ended after the given time, and the reported reason is not in unknownEnds.
+// hasEndAfter reports whether a container ended after the given time, and ended for a reason that is not in
+// unknownEnds.
 func (p Pod) hasEndAfter(at time.Time) bool {
 	return slices.ContainsFunc(p.containers(), func(c corev1.ContainerStatus) bool {
 		ended := c.State.Terminated

@@ -17,7 +17,8 @@ type Verdict struct {
 	// Hosts is the number of hosts in the hostfile, and Reached is the number of hosts that passed preflight.
 	Hosts   int `json:"hosts"`
 	Reached int `json:"reached"`
-	// Slots is the number of slots in the hostfile, and Available is the number of slots on the hosts that passed.
+	// Slots is the number of slots in the hostfile. Available is the number of slots on the hosts that passed
+	// preflight.
 	Slots     int `json:"slots"`
 	Available int `json:"available"`
 	// Milliseconds contains the times to reach the first hundred hosts, in the order of the hostfile. The time of

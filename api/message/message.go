@@ -25,7 +25,8 @@ func Shorten(text string, length int) string {
 	return text
 }
 
-// Number returns a number as the user wrote it, shortened to 60 characters.
+// Number takes the text of a number. If the text is longer than 60 characters, Number shortens the text to 60
+// characters. Otherwise Number returns the text unchanged.
 func Number(text string) string { return Shorten(text, maxLength) }
 
 // Plain reports whether a key can be written without quotes in the path of a field. Such a key consists of 1 to 60

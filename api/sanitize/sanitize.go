@@ -17,8 +17,9 @@ func Line(text string, length int) string {
 	return message.Shorten(message.PrintableLine(replaceSecrets(plain(text))), length)
 }
 
-// plain returns a text without its control sequences. Text and Line call plain before they replace secrets, because a
-// control sequence inside a secret would hide the secret.
+// plain returns a text without its control sequences. The functions Text and Line call the function "plain" first, and
+// then the function replaceSecrets. Without the call of "plain", replaceSecrets would not recognize a secret that
+// contains a control sequence.
 func plain(text string) string { return message.Printable(text) }
 
 // mark is the text that replaces a secret.

@@ -8,8 +8,8 @@ import (
 )
 
 // secret defines how to recognize one kind of secret. The replacement of a harmless word does little harm, so the
-// expressions in this package may also match some texts that are not secrets. Scanners for repositories, such as
-// gitleaks, differ: they report only texts that are very probably secrets.
+// expressions in this package may also match some texts that are not secrets. By contrast, scanners for repositories,
+// such as gitleaks, report only texts that are very probably secrets.
 type secret struct {
 	// The field "hints" lists texts in lower case. Each match of the expression must contain at least one of these
 	// texts, in any mix of upper and lower case. The function mayContain searches a text for the hints, because this

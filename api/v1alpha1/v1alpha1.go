@@ -34,8 +34,9 @@ const (
 	MPILabel = Group + "/mpi"
 	// KeepLabel is "true" on objects that several platforms share. When a platform is removed, its shared objects stay.
 	KeepLabel = Group + "/keep"
-	// IsolationLabel is "job" on a NetworkPolicy that isolates the TrainJobs of a namespace from each other. On a
-	// NetworkPolicy that trainyard-controller adds for one isolated TrainJob, IsolationLabel is "one-job".
+	// IsolationLabel is a label on NetworkPolicies. The value of the label is "job" on a NetworkPolicy that isolates
+	// the TrainJobs of a namespace from each other. The value is "one-job" on a NetworkPolicy that trainyard-controller
+	// adds for one isolated TrainJob.
 	IsolationLabel = Group + "/isolation"
 	// AccessLabel is "true" on RoleBindings and ClusterRoleBindings. Users can select these objects by the label, and
 	// can thus apply them last and delete them first.

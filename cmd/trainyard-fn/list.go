@@ -84,7 +84,7 @@ var documentMarker = regexp.MustCompile("[\n\r\u0085\u2028\u2029](---|\\.\\.\\.)
 // much data, and fields of a wrong type, for example in metadata.
 func parseHeader(text []byte) (head header, err error) {
 	if documentMarker.Match(bytes.TrimSpace(text)) {
-		return head, errors.New("want one YAML document, without the markers --- and ... after the first line")
+		return head, errors.New("want one YAML document, in which no line after the first begins with the marker \"---\" or \"...\"")
 	}
 	plain, err := kubernetes.YAMLToJSONStrict(text)
 	if err != nil {

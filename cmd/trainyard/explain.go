@@ -198,9 +198,9 @@ func nearestField(all []field, path []string) []string {
 }
 
 // containsValue reports whether the given steps can lead from the field to a value inside the field. If the field is a
-// list, the only step must be the index of an item. If the field is a mapping whose keys the author of the document
-// chooses, all steps together are one key. Such a key can contain dots. For any other field, containsValue returns
-// false.
+// list, there must be exactly one step, and this step must be the index of an item. If the field is a mapping whose
+// keys the author of the document chooses, all steps together are one key. Such a key can contain dots. For any other
+// field, containsValue returns false.
 func (f field) containsValue(steps []string) bool {
 	if strings.Contains(f.Want, ", each item ") {
 		return len(steps) == 1 && isItem(steps[0])

@@ -17,7 +17,7 @@ import (
 type trainJobFlags struct{ tenant string }
 
 func (j *trainJobFlags) add(cmd *cobra.Command, f *inputFlags) {
-	cmd.Flags().StringVar(&j.tenant, "tenant", "", "tenant for which TrainJobs are checked (default the namespace of each TrainJob)")
+	cmd.Flags().StringVar(&j.tenant, "tenant", "", "tenant for which TrainJobs are checked; without this flag, the namespace of each TrainJob names the tenant")
 	complete(cmd, "tenant", f.completeTenant)
 	cmd.ValidArgsFunction = cobra.FixedCompletions([]string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt)
 }
@@ -57,7 +57,7 @@ func (j *trainJobFlags) vet(ctx context.Context, s streams, f inputFlags, files 
 		return err
 	}
 	if slices.ContainsFunc(request.Layers, isRuntimes) {
-		return inputErrorf("-f names training runtimes: want the platform document that contains the rules for TrainJobs")
+		return inputErrorf("a file of the flag -f contains training runtimes: want the platform document that contains the rules for TrainJobs")
 	}
 	platforms, err := trainjob.Platforms(ctx, newPipeline(), request)
 	if err != nil {

@@ -139,9 +139,9 @@ func isEarly(phase jobs.Phase) bool {
 
 // waitsSince returns the time at which pods began to wait for cluster nodes, or zero if no pods wait. A TrainJob also
 // waits while pods are missing, for example because a quota prevents their creation. If the TrainJob waits only for
-// missing pods, waitsSince returns the time "waiting" of the state "before". If this time is zero, waitsSince returns
-// the current time. While old pods end, or while the TrainJob is being deleted, no new pods are expected. waitsSince
-// then ignores missing pods.
+// missing pods, waitsSince returns before.waiting, the time from the previous state. If before.waiting is zero,
+// waitsSince returns the current time. While old pods end, or while the TrainJob is being deleted, no new pods are
+// expected. waitsSince then ignores missing pods.
 func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time.Time) time.Time {
 	since := snapshot.GangWait()
 	if phase != jobs.GangScheduling || !since.IsZero() {
@@ -160,9 +160,10 @@ func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time
 // was created or resumed more than startTime ago, and its present phase also began more than startTime ago. JobSet can
 // restart all pods long after the creation of the TrainJob. Because of the second condition, the new pods get time to
 // start. An end takes too long if a container has kept the TrainJob from ending for more than startTime. In the phase
-// GangScheduling, isStuck returns true only if pods are missing. If all pods exist, the summary of the TrainJob already
-// quotes the scheduler, so the TrainJob needs no further explanation. If another cluster runs the TrainJob, isStuck
-// returns false.
+// GangScheduling, isStuck returns true only if pods are missing. If no pods are missing in this phase, some pods are
+// not assigned to cluster nodes yet. The summary of the TrainJob then already quotes the scheduler's message about one
+// of these pods, so the TrainJob needs no further explanation. If another cluster runs the TrainJob, isStuck returns
+// false.
 func (s state) isStuck(snapshot jobs.Snapshot, now time.Time) bool {
 	since := snapshot.Times().Resumed
 	if !since.IsZero() && s.since.After(since) {

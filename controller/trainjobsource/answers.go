@@ -65,8 +65,8 @@ const (
 // outdated. If there is no previous answer, or if the job in Git has changed since that answer, the job stays denied in
 // this round. After maxRefused refused dry runs in the current hour, dropWarnings removes a job only if the answer for
 // this job is not outdated. After a round in which a dry run got no answer, the controller sends no dry runs for some
-// time (see silentPause). After this pause, the controller continues with the job whose name comes next. The dry run
-// without an answer is repeated later.
+// time (see silentPause). After this pause, the controller continues with the job whose name comes next. A job whose
+// dry run got no answer gets another dry run later.
 func (r *round) dropWarnings(ctx context.Context) {
 	a := &r.state.answers
 	maps.DeleteFunc(a.jobs, func(name string, _ answer) bool { return r.denied[name] == "" })

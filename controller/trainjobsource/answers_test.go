@@ -33,8 +33,9 @@ func (d *dryRuns) Create(_ context.Context, object client.Object, _ ...client.Cr
 	return d.errors[object.GetName()]
 }
 
-// TestAnswersAboutDeniedJobs: if the dry run of a job fails with a permanent error, the controller must not repeat
-// the dry run for an hour. After an error that may be temporary, the controller must repeat the dry run.
+// TestAnswersAboutDeniedJobs: if the dry run of a job fails with a permanent error, the controller must wait at least
+// one hour before it repeats the dry run. If the error may be temporary, the controller must repeat the dry run after
+// the time silentPause.
 func TestAnswersAboutDeniedJobs(t *testing.T) {
 	trainJobs := schema.GroupResource{Group: trainer.SchemeGroupVersion.Group, Resource: "trainjobs"}
 	server := &dryRuns{errors: map[string]error{

@@ -64,8 +64,9 @@ func (r *round) isRequested() bool {
 }
 
 // fetchIsDue reports whether the round must fetch. A fetch is due if somebody has requested it, if the time of the next
-// fetch has come, or if the commit was dropped from memory. A fetch is also due if the time of the next fetch is
-// further away than the longest possible interval. This can happen only if the clock was set back.
+// fetch has come, or if the commit was dropped from memory. If the clock was set back, the time of the next fetch can
+// be too far in the future. Therefore a fetch is also due if the wait until this time exceeds the longest possible
+// interval.
 func (r *round) fetchIsDue() bool {
 	dropped := r.commit == nil && r.state.failure == nil
 	left := r.state.due.Sub(r.now)

@@ -102,7 +102,7 @@ func (m *memory) get(key types.NamespacedName, uid types.UID) *state {
 	return created
 }
 
-// keep stores a commit in a state. If all commits in memory together exceed the limit, keep drops the
+// keep stores a commit in a state. If all commits in memory together then exceed the limit, the method "keep" drops the
 // least recently used commits of other states.
 func (m *memory) keep(s *state, c *commit) {
 	m.Lock()

@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	// waitPerReading is a wait in seconds. For each second that the controller reads commits of a namespace, the next
-	// fetch of the namespace must wait this long. In the long run, the commits of a namespace can therefore occupy the
-	// controller for about 1/20 of the time.
+	// waitPerReading is the factor between reading time and waiting time. If the controller reads commits of a
+	// namespace for one second, the wait before the next fetch of the namespace grows by waitPerReading seconds. In the
+	// long run, the commits of a namespace can therefore occupy the controller for about 1/20 of the time.
 	waitPerReading = 20
 	// freeReading is the reading time that a namespace can use without a wait. If the controller reads no commits of the
 	// namespace for some time, the namespace can use freeReading again.

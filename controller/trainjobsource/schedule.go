@@ -64,7 +64,8 @@ func (r *round) timeToFetch() time.Duration {
 	return max(r.state.due.Sub(r.now), time.Millisecond)
 }
 
-// countFailure counts the failure of a round. The argument "failed" is true if the failure may be temporary. The number
+// countFailure counts the failure of a round. The argument "failed" is true only if the round has failed and the
+// failure may be temporary. If the failure is permanent, or the round has not failed, the argument is false. The number
 // of successive temporary failures determines the delay before the next attempt. The error metric includes temporary
 // failures. It includes permanent failures only in rounds with a fetch. A round without a fetch can repeat the failure
 // of an earlier fetch. countFailure does not count this repetition.

@@ -12,7 +12,7 @@ import (
 )
 
 // MisspelledDevice is the rule about the names of devices in documents and TrainJobs.
-var MisspelledDevice = problem.Rule{Name: "misspelled-device", Doc: "No device name is a misspelling of a common name or prefix, such as nvidia.com/gpu"}
+var MisspelledDevice = problem.Rule{Name: "misspelled-device", Doc: "A device name must not be a misspelling of a common name, such as nvidia.com/gpu, or of a common prefix, such as rdma/"}
 
 // Misspellings reports each misspelled name of a device in a document, and returns the paths of
 // these names. The document may lack required values.

@@ -23,8 +23,9 @@ func (r refusedPaths) decideAll() bool {
 	})
 }
 
-// filter removes each finding that could be a consequence of a refused value. Rules read the
-// document without the refused values, so the missing value could be the only cause of a finding.
+// filter removes each finding that could be a consequence of a refused value. The checker leaves refused values out of
+// the document that the rules read. A rule could therefore report a finding for the sole reason that a refused value is
+// missing from this document.
 func (r refusedPaths) filter(found []finding) []finding {
 	return slices.DeleteFunc(found, func(f finding) bool {
 		return slices.ContainsFunc(r, func(path []string) bool {
@@ -36,12 +37,14 @@ func (r refusedPaths) filter(found []finding) []finding {
 }
 
 // relatedPath returns the paths at which rules can report consequences of a refused value. The consequences can also be
-// below these paths. The first path is a prefix of the path of the refused value. It ends at a field of spec or
-// metadata, at a tenant, at an entry of a mapping in spec.queues, or at most two levels below a runtime. The other
-// paths lead to parts with which rules compare the refused value. For a value in spec.delivery or spec.controller, the
-// other path is spec.tenants. For the whole field "storage" of a runtime, the other path is the runtime's field
-// "initializers". For a value in the fields resources, launcher or preflight of a runtime, the other paths are the
-// runtime's fields numProcPerNode, resources and fabric.
+// below these paths. The first path is the path of the refused value, but relatedPath cuts off the end of a long path.
+// For a value in a runtime, the first path ends at most two keys below the runtime. For a value in spec.queues, the
+// first path ends at most two keys below spec.queues, for example at a flavor. For a value in a tenant, the first path
+// ends at the tenant. For any other value, the first path ends at the field of spec or metadata. The other paths lead
+// to parts with which rules compare the refused value. For a value in spec.delivery or spec.controller, the other path
+// is spec.tenants. For the whole field "storage" of a runtime, the other path is the runtime's field "initializers".
+// For a value in the fields resources, launcher or preflight of a runtime, the other paths are the runtime's fields
+// numProcPerNode, resources and fabric.
 func relatedPath(path []string) [][]string {
 	depth := map[string]int{"runtimes": 5, "tenants": 3, "queues": 4}[path[1]]
 	scope := path[:min(len(path), max(depth, 2))]

@@ -122,10 +122,11 @@ func (section) keptNames(base []string, changes *document.Node) []string {
 	})
 }
 
-// describeMistake returns a message if an entry is probably meant to change an existing entry with another name, and
-// otherwise "". There are two such cases. In the first case, the name of the entry is a misspelling of a name in the
-// list "similar". In the second case, the entry is a runtime that has no key "from" and is not in the list "known". The
-// argument "remedy" tells authors how to define a new entry whose name is similar to an existing name.
+// describeMistake returns a message if the author of an entry probably wanted to change an existing entry that has
+// another name. Otherwise describeMistake returns an empty string. describeMistake returns a message in two cases. In
+// the first case, the name of the entry is a misspelling of a name in the list "similar". In the second case, the entry
+// is a runtime that has no key "from" and is not in the list "known". The argument "remedy" tells authors how to define
+// a new entry whose name is similar to an existing name.
 func (s section) describeMistake(f document.Field, similar, known []string, remedy string) string {
 	if meant := misspelledName(f.Key, similar); meant != "" {
 		return fmt.Sprintf("unknown %[1]s %[2]s (to define a new %[1]s with this name, %[3]s): %[4]s",
@@ -145,8 +146,9 @@ func tooMany(base []string, changes *document.Node) bool {
 	return max(len(base), len(fieldsOf(changes))) > maxEntries
 }
 
-// replacement returns the new value of an entry that has a problem. The value nil means that the entry is removed. A
-// runtime that is a mapping is not removed, but is marked as incomplete. As a result, trainyard does not report missing
+// replacement returns the new value of an entry that has a problem. The value nil means that the entry is removed.
+// replacement removes a runtime only if the runtime has a wrong type, such as a string. If the runtime is a mapping,
+// replacement keeps the runtime and marks the runtime as incomplete. As a result, trainyard does not report missing
 // keys of the runtime, and accepts tenants that list the runtime. An environment with a problem is kept unchanged, so
 // that trainyard also reports other problems in its patch.
 func (s section) replacement(entry *document.Node) *document.Node {

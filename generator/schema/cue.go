@@ -22,8 +22,10 @@ const schemaFolder = "schemas/platform"
 // requirements matches sentences that begin with "Requirement:" in the comments of the CUE schema. These sentences
 // contain the numbers of trainyard's own requirements. The exported schema omits these sentences, because they are only
 // for developers. A matched sentence can extend over several comment lines. The first alternative of the regular
-// expression matches a sentence that fills whole lines, with the line breaks around it. The capture groups match the
-// text that stays in the exported schema: a line break, "//" or the full stop of the previous sentence.
+// expression is for a sentence that fills whole lines. It matches the sentence and the line breaks before and after the
+// sentence. writeCUE replaces each match by the content of the capture groups. For the first alternative, this content
+// is the line break after the sentence. For the second alternative, this content is the text before the sentence: "//",
+// or the full stop of the previous sentence.
 var requirements = regexp.MustCompile(`\n[ \t]*// ` + requirement + `(\n)|(//|\.) ` + requirement)
 
 const requirement = `Requirement:(?:[^.\n]|\n\s*//)*\.`

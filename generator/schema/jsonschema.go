@@ -110,9 +110,10 @@ func (x *exporter) define(name string, of cue.Value, complete bool) *jsonschema.
 	return describeSchema(x.mapping(of, complete), of)
 }
 
-// unlessLayered returns the schema of a mapping that has a field for layers of the mapping itself. For example, each
-// environment in the field "environments" of "spec" is a layer of "spec". If the field for layers is not empty, the
-// mapping may omit required keys, because the layers can set these keys.
+// unlessLayered returns the schema of a mapping in which one field contains layers. These layers can override the other
+// fields of the mapping. For example, the field "environments" of "spec" contains environments, and each environment is
+// a layer of "spec". If the field with the layers is not empty, the mapping may omit required keys, because the layers
+// can set these keys.
 func (x *exporter) unlessLayered(name string, of cue.Value) *jsonschema.Schema {
 	given, layers := &jsonschema.Properties{}, layersField(of)
 	given.Set(layers, &jsonschema.Schema{Type: "object", MinProperties: 1})

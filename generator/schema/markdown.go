@@ -15,9 +15,10 @@ One document in YAML, JSON or CUE describes a platform. Each of its [layers](doc
 [An editor](editors.md) shows many of these problems while you type. This page is the output of
 ` + "`trainyard schema --format markdown`" + `, and ` + "`make update`" + ` writes the page.
 
-In the column "field", NAME stands for a key that you choose, and [] stands for an item of a list. Fields in **bold** are
-required in their mapping. If another field changes a default, the column "meaning" explains how. Some limits of a
-field are based on a rule of another project. The column "source" names this rule.
+In the column "field", NAME stands for a key that you choose, and [] stands for an item of a list. If a document contains
+a mapping, the document must set the fields of this mapping that are in **bold**. If the default of a field depends on
+the value of another field, the column "meaning" explains the default. Some limits of a field are based on a rule of
+another project. The column "source" names this rule.
 
 | field | value | default | meaning | source |
 |---|---|---|---|---|

@@ -39,7 +39,7 @@ func Write(e *evaluate.Evaluator, format string, layers bool) ([]byte, error) {
 	case i < 0:
 		return nil, fmt.Errorf("unknown schema format %q", format)
 	case layers && !formats[i].Layers:
-		return nil, fmt.Errorf("the schema format %s has no schema of layers", format)
+		return nil, fmt.Errorf("a separate schema for the layers of a document is not available in the format %s", format)
 	}
 	return formats[i].write(e, !layers)
 }

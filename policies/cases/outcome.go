@@ -30,8 +30,9 @@ type Outcome struct {
 }
 
 // Mismatch compares an outcome with the expected result of a case. If the outcome differs from the expected result,
-// Mismatch returns two texts. The first text is the key of the case's field that does not match, such as "admitted".
-// The second text describes the difference. If the outcome is as expected, Mismatch returns two empty strings.
+// Mismatch returns two texts. The difference concerns one field of the case, such as the field "admitted". The first
+// text is the key of this field. The second text describes the difference. If the outcome is as expected, Mismatch
+// returns two empty strings.
 func (o Outcome) Mismatch(c Case) (key, how string) {
 	switch {
 	case o.Unbound:

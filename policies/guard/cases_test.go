@@ -123,7 +123,7 @@ var cases = map[string]ruleCase{
 			`{spec: {initContainers: [{name: identity, env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: 1e999}}}]}]}}`),
 	},
 	"a large job": {
-		rule: RuleOversizedJob, at: "spec", says: "want at most 131072 bytes, 1000 fields and 16 patches in the spec, labels, annotations and owners, got about ",
+		rule: RuleOversizedJob, at: "spec", says: "want at most 131072 bytes, 1000 fields and 16 patches (the spec, labels, annotations and owners together), got about ",
 		accepts: specs(`{trainer: {command: [sh, -c], args: ["` + strings.Repeat("x", 130000) + `"]}}`),
 		refuses: append(specs(`{trainer: {args: ["`+strings.Repeat("x", 131070)+`"]}}`, `{trainer: {args: ["`+strings.Repeat(`\"`, 65530)+`"]}}`,
 			`{trainer: {env: [{name: A, value: "`+strings.Repeat("x", 131070)+`"}]}}`,
@@ -198,7 +198,7 @@ var cases = map[string]ruleCase{
 		accepts: []submittedJob{{spec: `{runtimeRef: {name: ours, kind: TrainingRuntime}}`, pod: `{spec: {containers: [{name: sidecar}]}}`}},
 	},
 	"initializers": {
-		rule: RuleMissingInitializer, data: limitsWith("mpi.initializers", "dataset"), at: "spec.initializer.model", says: "leave it out",
+		rule: RuleMissingInitializer, data: limitsWith("mpi.initializers", "dataset"), at: "spec.initializer.model", says: "leave this field out",
 		accepts: specs(`{initializer: {dataset: {storageUri: "hf://a/b"}}}`), refuses: specs(`{initializer: {model: {storageUri: "hf://a/b"}}}`),
 	},
 	"initializers of a runtime of the tenant": {
@@ -281,7 +281,7 @@ var cases = map[string]ruleCase{
 		accepts: specs(`{managedBy: kueue.x-k8s.io/multikueue}`), refuses: specs(`{managedBy: acme.example/me}`),
 	},
 	"SSH keys of jobs": {
-		rule: RuleSSHKeyAccess, at: "spec", says: "leave it out, because Trainer mounts",
+		rule: RuleSSHKeyAccess, at: "spec", says: "leave this Secret out",
 		accepts: append(specs(`{initializer: {dataset: {secretRef: {name: mine}}}}`), pods(`{spec: {volumes: [{name: a, secret: {secretName: mine}}]}}`)...),
 		refuses: append(specs(`{initializer: {dataset: {secretRef: {name: other-mpi-ssh-auth}}}}`,
 			`{trainer: {env: [{name: A, valueFrom: {secretKeyRef: {name: other-mpi-ssh-auth, key: a}}}]}}`),
@@ -290,7 +290,7 @@ var cases = map[string]ruleCase{
 				`{spec: {initContainers: [{name: identity, env: [{name: A, valueFrom: {secretKeyRef: {name: other-mpi-ssh-auth, key: a}}}]}]}}`)...),
 	},
 	"allowed fields of patches": {
-		rule: RuleDisallowedPatchField, at: "spec.", says: "leave it out",
+		rule: RuleDisallowedPatchField, at: "spec.", says: "leave ",
 		accepts: pods(`{metadata: {}, spec: {initContainers: [{name: identity, env: [{name: A, value: b}], volumeMounts: [{name: a, mountPath: /a, subPath: b, readOnly: true}]}]}}`, `{spec: null}`),
 		refuses: pods(`{spec: {affinity: {}}}`, `{spec: {tolerations: []}}`, `{spec: {schedulingGates: [{name: a}]}}`, `{spec: {serviceAccountName: a}}`,
 			`{spec: {imagePullSecrets: [{name: a}]}}`, `{spec: {hostNetwork: true}}`, `{spec: {securityContext: {}}}`, `{spec: {terminationGracePeriodSeconds: 1}}`,

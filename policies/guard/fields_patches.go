@@ -4,15 +4,15 @@ import "maps"
 
 func patchObject(f fields) object { return object{rule: RuleDisallowedPatchField, fields: f} }
 
-const orOtherRuntime = ": leave it out, or use a runtime that has it"
+const orOtherRuntime = ": leave this field out, or use a runtime that sets it"
 
 // patchMetadata returns the schema of the metadata that a patch can set on pods, Jobs and the JobSet.
 func patchMetadata() fieldSchema {
 	return patchObject(fields{
 		"labels": mapping{text}, "annotations": mapping{text},
-		"name":       forbiddenField("Trainer chooses the names: leave it out"),
-		"namespace":  forbiddenField("pods run in the namespace of the TrainJob: leave it out"),
-		"finalizers": forbiddenField("only Trainer sets finalizers: leave it out"),
+		"name":       forbiddenField("the name of the TrainJob determines the names of pods, Jobs and the JobSet: leave this field out"),
+		"namespace":  forbiddenField("pods run in the namespace of the TrainJob: leave this field out"),
+		"finalizers": forbiddenField("only Trainer sets finalizers: leave this field out"),
 	})
 }
 
@@ -22,7 +22,7 @@ func podSpec(versionFields fields) fieldSchema {
 	spec := fields{
 		"volumes": list{of: volumeSchema(), key: "name", max: 128}, "containers": list{of: container(versionFields), key: "name", max: 64}, "initContainers": list{of: container(versionFields), key: "name", max: 64}, "nodeSelector": mapping{text},
 		"affinity":           forbiddenField("a patch would replace the whole affinity of the runtime" + orOtherRuntime),
-		"tolerations":        forbiddenField("a patch would replace all tolerations of the runtime, and taints reserve cluster nodes for others" + orOtherRuntime),
+		"tolerations":        forbiddenField("a patch would replace all tolerations of the runtime, and could let pods run on cluster nodes that taints reserve for other users" + orOtherRuntime),
 		"schedulingGates":    forbiddenField("only Kueue sets scheduling gates: leave it out"),
 		"serviceAccountName": forbiddenField("another ServiceAccount would give the job other rights" + orOtherRuntime),
 		"imagePullSecrets":   forbiddenField("the runtime decides the image and how to pull it" + orOtherRuntime),
@@ -42,9 +42,9 @@ func container(versionFields fields) fieldSchema {
 func volumeMount() fieldSchema {
 	return patchObject(fields{
 		"name": text, "mountPath": text, "subPath": text, "readOnly": boolean,
-		"mountPropagation":  forbiddenField("no training needs this field: leave it out"),
-		"subPathExpr":       forbiddenField("no training needs this field: write subPath, or leave it out"),
-		"recursiveReadOnly": forbiddenField("no training needs this field: leave it out"),
+		"mountPropagation":  forbiddenField("training programs do not need this field: leave it out"),
+		"subPathExpr":       forbiddenField("training programs do not need the field subPathExpr: write subPath instead, or leave subPathExpr out"),
+		"recursiveReadOnly": forbiddenField("training programs do not need this field: leave it out"),
 	}).withRequired("name", "mountPath")
 }
 

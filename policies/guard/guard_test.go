@@ -151,7 +151,7 @@ func (tc ruleCase) testRule(t *testing.T, version string, p Parameters) {
 }
 
 func givesAdvice(message string) bool {
-	return slices.ContainsFunc([]string{"leave", "write ", "want ", "name one of", "use a", "set ", "it has none"}, func(word string) bool {
+	return slices.ContainsFunc([]string{"leave", "write ", "want ", "name one of", "use a", "set ", "move data", "it has none"}, func(word string) bool {
 		return strings.Contains(message, word)
 	})
 }

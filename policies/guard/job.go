@@ -48,9 +48,9 @@ type Job struct {
 	// amount violates RuleInvalidQuantity. Limits and Requests contain 0 for such an amount.
 	UnknownAmounts bool
 	// Replaces tells whether Limits and Requests replace all resources of the runtime. If so, Replaces is the version
-	// of Trainer, which messages contain. If not, Replaces is empty. Before Trainer 2.3, a TrainJob that sets limits or
-	// requests replaces both the limits and the requests of the runtime. Since 2.3, Trainer merges Limits and Requests
-	// into the resources of the runtime.
+	// of Trainer, such as 2.2, so that messages can contain this version. If not, Replaces is empty. Before Trainer
+	// 2.3, a TrainJob that sets limits or requests replaces both the limits and the requests of the runtime. Since 2.3,
+	// Trainer merges Limits and Requests into the resources of the runtime.
 	Replaces string
 	// Size is the size of the spec, labels, annotations and owners of the TrainJob.
 	Size Size

@@ -46,7 +46,7 @@ func missingInitializer(job Job, runtime Runtime) field.ErrorList {
 	var errs field.ErrorList
 	for _, initializer := range job.Initializers {
 		if !slices.Contains(runtime.Initializers, initializer.Name) {
-			errs = append(errs, field.Forbidden(initializer.Path, fmt.Sprintf("%s has no %s initializer: leave it out", printableName(job.Runtime.Name), initializer.Name)))
+			errs = append(errs, field.Forbidden(initializer.Path, fmt.Sprintf("runtime %s has no %s initializer: leave this field out", printableName(job.Runtime.Name), initializer.Name)))
 		}
 	}
 	return errs
@@ -83,7 +83,7 @@ func unreadableHostfile(job Job, runtime Runtime) field.ErrorList {
 		return nil
 	}
 	return newViolation(trainerPath.Child("command"), "mpirun of runtime %s cannot read %s, which has the format of Open MPI: "+
-		"leave out the option with this file, or, if the Kubeflow SDK adds the option, set env.PATH of the runtime to %s followed by the PATH of the image", printableName(job.Runtime.Name), trainerHostfile, convertingPath)
+		"leave out the option that names this file, or, if the Kubeflow SDK adds the option, run the mpirun of trainyard, which drops the option: set env.PATH of the runtime to %s followed by the PATH of the image", printableName(job.Runtime.Name), trainerHostfile, convertingPath)
 }
 
 // reservedVariables lists environment variables that only Trainer and the runtime may set. If a TrainJob set one
@@ -126,5 +126,5 @@ func noDeletion(Job, Parameters) field.ErrorList { return nil }
 // all pods of the job.
 func sshKeyAccess(job Job, _ Parameters) field.ErrorList {
 	holdsKey := func(secret string) bool { return strings.HasSuffix(secret, "-mpi-ssh-auth") }
-	return forbidEach(job.Secrets, holdsKey, "Secret %s holds the SSH key of a job: leave it out, because Trainer mounts the key of this job itself")
+	return forbidEach(job.Secrets, holdsKey, "Secret %s holds the SSH key of a job, and Trainer itself mounts the SSH key of this TrainJob: leave this Secret out")
 }

@@ -50,7 +50,7 @@ func (r Request) removedQueuePatches() []Denial {
 		for _, patch := range (value{content: specOf(r.Before)}).get(list.key).listItems() {
 			stays := slices.ContainsFunc(now, func(n any) bool { return reflect.DeepEqual(n, patch.content) })
 			if list.byKueue(patch) && !stays {
-				denials = append(denials, Denial{RuleRemovedQueuePatch, "spec." + list.key, "a patch of Kueue may not be changed or removed: put it back"})
+				denials = append(denials, Denial{RuleRemovedQueuePatch, "spec." + list.key, "a patch that Kueue added to the TrainJob must not be changed or removed: put the patch back"})
 			}
 		}
 	}

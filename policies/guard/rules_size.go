@@ -28,7 +28,7 @@ func oversizedJob(job Job, _ Parameters) field.ErrorList {
 	if job.Size.Bytes <= maxBytes && job.Size.Fields <= maxFields && job.Overrides <= maxPatches {
 		return nil
 	}
-	return newViolation(specPath, "want at most %d bytes, %d fields and %d patches in the spec, labels, annotations and owners, got about %d bytes, %d fields and %d patches: move data from the TrainJob to a volume or to the image",
+	return newViolation(specPath, "want at most %d bytes, %d fields and %d patches (the spec, labels, annotations and owners together), got about %d bytes, %d fields and %d patches: move data from the TrainJob to a volume or to the image",
 		maxBytes, maxFields, maxPatches, job.Size.Bytes, job.Size.Fields, job.Overrides)
 }
 
@@ -74,11 +74,12 @@ func computeSize(content any) Size {
 	return Size{Bytes: len(fmt.Sprint(content))}
 }
 
-// textSize returns the size of a part of the text that CEL's function "format" would write. The API server stores each
-// <, > and &, and most control characters, as an escape sequence of six bytes, such as \u003c. In the text, the escape
-// sequence of a control character begins with a backslash, as in \n. Therefore, textSize also counts each backslash as
-// six bytes. Like the admission policy, textSize counts one field wherever a colon follows a quote, and one field for
-// each empty mapping.
+// textSize returns the size of a text. The text is a key with its colon, a string or an empty mapping. The text has the
+// form that CEL's function "format" would write. The API server stores each <, > and &, and most control characters, as
+// an escape sequence of six bytes, such as \u003c. In the text, the escape sequence of a control character begins with
+// a backslash, as in \n. Therefore, textSize also counts each backslash as six bytes. The returned Size also contains a
+// number of fields. To compute this number, textSize counts how often a colon follows a quote, and adds the number of
+// empty mappings. The admission policy counts fields in the same way.
 func textSize(text string) Size {
 	escaped := 0
 	for _, char := range []string{"<", ">", "&", `\`} {

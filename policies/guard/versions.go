@@ -1,7 +1,8 @@
 package guard
 
-// overridesKey and patchesKey are the names of the field of the spec that contains the patches of a TrainJob. Trainer
-// uses overridesKey up to version 2.1, and patchesKey since version 2.2.
+// overridesKey and patchesKey are names of fields in the spec of a TrainJob. Up to Trainer 2.1, the field with the name
+// overridesKey contains the patches of the TrainJob. Since Trainer 2.2, the field with the name patchesKey contains the
+// patches.
 const (
 	overridesKey = "podTemplateOverrides"
 	patchesKey   = "runtimePatches"

@@ -25,7 +25,9 @@ func (o *operator) removeQueueInUse(t *testing.T) {
 	o.expectRunning(t, "last")
 }
 
-// endLastJob deletes the last TrainJob in the removed ClusterQueue. The ClusterQueue must then disappear.
+// endLastJob deletes the TrainJob "last", which runs in the ClusterQueue "products". The function removeQueueInUse has
+// already removed this ClusterQueue from the document, but Kueue keeps the ClusterQueue while the TrainJob runs. After
+// the TrainJob is deleted, the ClusterQueue must disappear from the cluster.
 func (o *operator) endLastJob(t *testing.T) {
 	o.remove(t, "last")
 	o.expectSynced(t)
@@ -153,9 +155,9 @@ func (o *operator) changeImmutableField(t *testing.T) {
 }
 
 // expectRuntimeStays checks what Argo CD does if the removal of a runtime was confirmed, but TrainJobs still use the
-// runtime. Trainer's finalizer keeps the runtime, so Argo CD waits for another confirmation, and must not apply a newer
-// commit. expectRuntimeStays then terminates the waiting sync with kubectl. After that, Argo CD must apply the newer
-// commit.
+// runtime. Trainer's finalizer keeps the runtime, so Argo CD waits for another confirmation. expectRuntimeStays pushes
+// a newer commit. While Argo CD waits, Argo CD must not apply the newer commit. expectRuntimeStays then terminates the
+// waiting sync with kubectl. After that, Argo CD must apply the newer commit.
 func (o *operator) expectRuntimeStays(t *testing.T) {
 	t.Helper()
 	o.awaitCondition(t, "Argo CD waits for another confirmation", func(app *unstructured.Unstructured) error {

@@ -14,8 +14,9 @@ import (
 )
 
 // TestMain calls Start if the first command-line argument is StartArgument. Otherwise, it runs the tests. The function
-// "measure" starts each measured command through a separate process of a program that calls Start. In tests, this
-// program is the test binary, and outside of tests it is cmd/bench.
+// "measure" does not start the measured command itself. Instead, "measure" starts another process with the argument
+// StartArgument. This process calls Start, and Start runs the measured command. In tests, the program of this process
+// is the test binary. Outside of tests, the program is cmd/bench.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == StartArgument {
 		if err := Start(os.Stdin, os.Stdout, os.Stderr); err != nil {

@@ -76,7 +76,7 @@ func (r *Report) compareOverhead() section {
 	function, measured := r.findResult(caseFunction)
 	flat, ok := r.findResult(caseFlat)
 	if measured && ok {
-		s.lines = []string{fmt.Sprintf("With the function, `kustomize build` of W takes %s of CPU, including the function. With committed files, the build takes %s. The ratio is %s.",
+		s.lines = []string{fmt.Sprintf("If `kustomize build` runs `trainyard-fn`, the builds of the workload W use %s of CPU time. This CPU time includes the time of `trainyard-fn`. If `kustomize build` reads files that trainyard wrote before the measurement, the builds use %s of CPU time. The ratio of the two CPU times is %s.",
 			formatDuration(function.CPU.Median), formatDuration(flat.CPU.Median), times(float64(function.CPU.Median)/float64(flat.CPU.Median)))}
 	}
 	return s

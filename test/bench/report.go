@@ -62,8 +62,9 @@ type Exponent struct {
 	WithoutStart float64 `json:"withoutStart"` // the exponent after the CPU time of startup (examples/minimal) is subtracted
 }
 
-// Exponents returns an exponent for each series of cases with a growing number of objects, such as the series W/10, W
-// and 5W. Exponents skips a series if one of its cases was not measured, and skips all series if the startup time was
+// Exponents returns one Exponent for each series of cases. An example of a series is W/10, W and 5W. Each case of a
+// series has more objects than the case before. The Exponent describes how the CPU time grows with the number of
+// objects. Exponents skips a series if one of its cases was not measured, and skips all series if the startup time was
 // not measured. Exponents also skips a series whose exponent is not a number.
 func (r *Report) Exponents() []Exponent {
 	var found []Exponent
@@ -107,8 +108,8 @@ type Ratio struct {
 	Best  bool    `json:"best,omitempty"` // whether this is the ratio to kustomize with the faster of its two file layouts
 }
 
-// Ratios returns a ratio for each pair of cases: a case of another program, and the case of trainyard with the same
-// objects. Ratios leaves out a pair if one of its cases was not measured.
+// Ratios returns a ratio for each pair of cases. A pair consists of a case of another program, and the case of
+// trainyard with the same objects. If one of these two cases was not measured, Ratios leaves out the pair.
 func (r *Report) Ratios() []Ratio {
 	var found []Ratio
 	best := -1 // the index of kustomize's faster layout in the list "found"

@@ -34,7 +34,7 @@ func (r *Report) setting() section {
 		fmt.Sprintf("%s, %d rounds.", r.Date, r.Rounds),
 		fmt.Sprintf("%s, %d cores, %s, %s, %s.", m.CPU, m.Cores, m.Memory, m.System, m.FileSystem),
 		strings.Join(names, ", ") + ".",
-		fmt.Sprintf("Load before the first round and after each: %s.", strings.Join(r.Load, ", ")),
+		fmt.Sprintf("Load average of the machine, measured before the first round and after each round: %s.", strings.Join(r.Load, ", ")),
 	}}
 }
 

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// StartArgument is the first argument of each process that the function "measure" starts. A program
-// with this first argument must call Start.
+// StartArgument is the first command-line argument of each process that the function "measure" starts. If the first
+// command-line argument of a process is StartArgument, the process must call Start.
 const StartArgument = "start"
 
 // Command is one process to measure.

@@ -68,8 +68,8 @@ func (b *bench) typicalCases() ([]Case, error) {
 	}, nil
 }
 
-// printed returns a case for a command that writes objects to output.yaml. The case checks the number of objects in
-// this file.
+// printed creates a Case that runs a single command. The command must write objects to the file output.yaml. The
+// function in the field "verify" checks that this file contains the given number of objects.
 func (b *bench) printed(id, title string, objects int, command Command) Case {
 	return Case{ID: id, Title: title, Objects: objects, commands: []Command{command}, verify: func() error {
 		text, err := os.ReadFile(b.path("output.yaml"))

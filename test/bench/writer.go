@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// WriterResult holds the times of writing 3,000 files into a folder. These times do not include the
-// generation of the content of the files.
+// WriterResult contains the measured durations of writing 3,000 files into a folder. The durations do not include the
+// generation of the files' content.
 type WriterResult struct {
 	Title string                `json:"title"`
 	Wall  Spread[time.Duration] `json:"wall"`

@@ -59,8 +59,8 @@ type Options struct {
 }
 
 // DefaultDir returns the default folder of a cluster. For the user root, the folder is /var/lib/trainyard-sandbox. One
-// folder is enough: only clusters of the level Pods need root, and a machine can run only one such cluster. Each other
-// user has a separate default folder.
+// folder is enough for root. Only a cluster of the level "Pods" needs root, and a machine can run only one cluster of
+// this level. Each other user has a separate default folder.
 func DefaultDir() (string, error) {
 	if os.Geteuid() == 0 {
 		return "/var/lib/trainyard-sandbox", nil

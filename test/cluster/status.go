@@ -25,8 +25,9 @@ type Server struct {
 	Log string
 }
 
-// Status returns the servers of the cluster in the folder "dir", each after the servers on which it depends. If
-// the folder contains no cluster, the list is empty.
+// Status returns a list of the servers of a cluster. The argument "dir" is the folder that contains the state and the
+// logs of the cluster. In the list, each server is placed after the servers on which it depends. If the folder contains
+// no state of a cluster, the list is empty.
 func Status(dir string) ([]Server, error) {
 	saved, err := readState(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -126,7 +126,8 @@ func fieldSamples(schema apiextensionsv1.JSONSchemaProps) func(yield func(fieldS
 
 type fieldWalker struct{ yield func(fieldSample) bool }
 
-// placement returns a spec in which a certain field has the given value. Each field has its own placement.
+// placement is a function for one field of the spec. The function takes a value, and returns a spec in which the field
+// has this value. Each field has its own function of this type.
 type placement func(any) any
 
 func (w fieldWalker) put(path string, value any, place placement) {
@@ -181,9 +182,10 @@ func (w fieldWalker) value(path string, schema apiextensionsv1.JSONSchemaProps, 
 	default:
 		values := []any{rightValue(path, schema), strings.Repeat("x", 5000), "", "a", int64(0), int64(7), int64(-7), int64(1) << 40, true, map[string]any{"a": "b"}}
 		if schema.Format == "" {
-			// A field with a format, such as date-time, gets no list as a value, because the evaluators could disagree
-			// about the list. In a field of the format date-time, the API server accepts a list, and only Trainer's
-			// webhook refuses the list. The test runs some versions of Trainer without the webhook.
+			// The test does not set a field to a list if the field has a format, such as date-time. If the format is
+			// date-time, the API server accepts a list, and only Trainer's webhook refuses the list. The test runs some
+			// versions of Trainer without the webhook. With these versions, the API server could admit a TrainJob that
+			// the package "guard" refuses.
 			values = append(values, []any{"a"})
 		}
 		for _, v := range values {
@@ -192,8 +194,9 @@ func (w fieldWalker) value(path string, schema apiextensionsv1.JSONSchemaProps, 
 	}
 }
 
-// manyItems returns a list with more items than most lists in a TrainJob may contain. The items differ in the given
-// keys, because the API server refuses a list with two items that have equal keys.
+// manyItems returns a list with 200 items. This number is greater than most values of maxItems in the CRD of TrainJobs.
+// The returned items differ in the given keys, because the API server refuses a list with two items that have equal
+// keys.
 func manyItems(item any, keys []string) []any {
 	var items []any
 	for i := range 200 {

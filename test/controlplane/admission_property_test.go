@@ -25,9 +25,10 @@ const (
 )
 
 // TestPolicyEvaluatorsAgree submits random TrainJobs as an editor of a tenant, and compares three evaluators of the
-// admission rules. The API server with the generated policy, and the package "offline", must return exactly the same
-// message. For each random TrainJob, the package "guard" must find the same violated rules as the package "offline".
-// Each rule that a new TrainJob can violate must refuse at least one of the random TrainJobs.
+// admission rules. The first evaluator is the API server, which applies the generated policy. The second evaluator is
+// the package "offline". For each random TrainJob, these two evaluators must return exactly the same message. The third
+// evaluator is the package "guard". For each random TrainJob, the package "guard" must find the same violated rules as
+// the package "offline". Each rule that a new TrainJob can violate must refuse at least one of the random TrainJobs.
 func TestPolicyEvaluatorsAgree(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		seen := map[string]int{}

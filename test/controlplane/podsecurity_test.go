@@ -19,8 +19,9 @@ import (
 	"github.com/trainyard/trainyard/test/matrix"
 )
 
-// extraTeams is a layer over the example vanilla, which has every shipped runtime. The layer adds a team with the
-// strictest Pod Security level, and a team with a runtime that needs a less strict level.
+// extraTeams is a layer that the test merges into the document examples/vanilla/platform.yaml. The document in
+// examples/vanilla contains every shipped runtime. extraTeams adds a team with the strictest Pod Security level, and a
+// team with a runtime that needs a less strict level.
 const extraTeams = `
 spec:
   runtimes:

@@ -32,9 +32,9 @@ var (
 	}
 )
 
-// hangingSpelling is a quantity that makes the call of Trainer's defaulting webhook time out. Because of a bug, the
-// webhook parses this quantity for too long. The API server then refuses the TrainJob before the admission policy
-// receives it.
+// hangingSpelling is a quantity that Trainer's defaulting webhook parses for too long, because of a bug. When the API
+// server calls the webhook for a TrainJob with this quantity, the call times out. The API server then refuses the
+// TrainJob before the admission policy receives the TrainJob.
 const hangingSpelling = "1e999999999999"
 
 // maxCPU is the maximum CPU time in seconds that the API server may need for one TrainJob.

@@ -183,10 +183,11 @@ func expectQuotaExceeded(t *testing.T, cp *controlplane.ControlPlane, namespace 
 	expectMissingPods(t, cp, namespace, want-pods)
 }
 
-// expectMissingPods waits until all Jobs in a namespace have started, and together lack the given number of pods. The
-// number of pods that a Job lacks is its parallelism, minus its active pods and its succeeded pods. The alert
-// TrainyardPodsNotCreated counts the missing pods of each TrainJob in the same way. The alert uses the metrics of
-// kube-state-metrics for the same fields of Jobs.
+// expectMissingPods waits until two conditions are met. First, all Jobs in the namespace must have started. Second, the
+// number of missing pods of all these Jobs together must equal the argument "want". The number of missing pods of one
+// Job is its parallelism, minus its active pods and its succeeded pods. The alert TrainyardPodsNotCreated counts the
+// missing pods of each TrainJob in the same way. The alert uses the metrics of kube-state-metrics for the same fields
+// of Jobs.
 func expectMissingPods(t *testing.T, cp *controlplane.ControlPlane, namespace string, want int) {
 	t.Helper()
 	controlplane.Eventually(t, func(ctx context.Context) error {

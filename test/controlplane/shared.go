@@ -31,8 +31,8 @@ type options struct {
 // Option configures the control plane that the function Start returns.
 type Option func(*options)
 
-// Trainer returns the option that selects a folder below tools/, such as "trainer-2.3". The folder
-// pins the versions of Trainer and JobSet.
+// Trainer is a function that returns an Option. The Option selects the versions of Kubeflow Trainer and JobSet. The
+// argument is the folder below tools/ that pins these versions, such as "trainer-2.3".
 func Trainer(folder string) Option {
 	return func(o *options) { o.trainer = folder }
 }
@@ -76,7 +76,8 @@ var sharedPlanes struct {
 	started   map[options]*outcome
 }
 
-// outcome is a started control plane, or the error of its start.
+// outcome is the result of an attempt to start a control plane. After a success, cp is the started control plane. After
+// a failure, err is the error.
 type outcome struct {
 	once sync.Once
 	cp   *ControlPlane

@@ -94,7 +94,8 @@ func waitForOutcome(t *testing.T, cp *controlplane.ControlPlane, job client.Obje
 	return created
 }
 
-// roleDependencies returns the names of the ReplicatedJobs that must complete before others start: the initializers.
+// roleDependencies returns the names of the initializers of a JobSet. An initializer is a ReplicatedJob that must
+// complete before another ReplicatedJob of the JobSet starts.
 func roleDependencies(js *jobset.JobSet) []string {
 	var roles []string
 	for _, r := range js.Spec.ReplicatedJobs {

@@ -23,9 +23,10 @@ import (
 const manyFiles = 3000
 
 // swapMethods contains the two methods by which a writer replaces the old folder by the new folder. With "exchange",
-// the writer exchanges the folders in one atomic step. With "rename", atomic exchanges fail, so the writer renames the
-// old folder first, and then the new folder. The value of each entry is the value of the field order.Renaming. If this
-// value is true, the child process forbids atomic exchanges, and therefore uses the method "rename".
+// the writer exchanges the folders in one atomic step. With "rename", the writer renames the old folder first, and then
+// the new folder. A writer uses "rename" only if atomic exchanges are not supported. The value of each entry is the
+// value of the field order.Renaming. If this value is true, the child process forbids atomic exchanges, and therefore
+// uses the method "rename".
 var swapMethods = map[string]bool{"exchange": false, "rename": true}
 
 // killCount is the number of processes that TestKill kills for each entry of swapMethods.
@@ -203,9 +204,10 @@ func TestFailEachStep(t *testing.T) {
 }
 
 // eachStep tests each swap method with each start situation in "found". For each system call in changingCalls, eachStep
-// runs several processes one after the other. In the nth process, the nth occurrence of the system call gets the signal
-// or error in "what". If a process makes the system call fewer than n times, eachStep continues with the next system
-// call in changingCalls. After each process, eachStep calls the function "check".
+// runs several processes one after the other. When the nth process makes this system call for the nth time, strace
+// injects a signal or an error. The argument "what" names the signal or the error. If the nth process makes the system
+// call fewer than n times, eachStep continues with the next system call in changingCalls. After each process, eachStep
+// calls the function "check".
 func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injectedOutcome)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
@@ -226,8 +228,10 @@ func eachStep(t *testing.T, what string, found []string, check func(*testing.T, 
 	}
 }
 
-// eachTime runs one process, and injects a signal or an error into the nth system call with the name in "call". It then
-// calls "check". If the process makes fewer than n such calls, eachTime returns false.
+// eachTime runs one process under strace. The argument "call" is the name of a system call. When the process makes this
+// system call for the nth time, strace injects a signal or an error. The argument "what" names the signal or the error.
+// eachTime then calls the function "check". If the process makes the system call fewer than n times, eachTime returns
+// false.
 func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, what string, nth int, check func(*testing.T, order, injectedOutcome)) bool {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "base")

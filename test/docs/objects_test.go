@@ -15,9 +15,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// objectName contains the kind and the name of a generated object, or the kind and the name in a row of
-// docs/objects.md. In a row, the name can end with NAME, which stands for any text that the author of a
-// platform document chooses.
+// objectName contains the kind and the name of a generated object, or the kind and the name in a table row of
+// docs/objects.md. The name in a table row can end with NAME. NAME stands for any text that the author of a platform
+// document chooses.
 type objectName struct{ kind, name string }
 
 func TestObjectsPageListsAllObjects(t *testing.T) {

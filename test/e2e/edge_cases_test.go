@@ -125,9 +125,9 @@ func TestEdgeCaseGangSchedulingTimeout(t *testing.T) {
 	}
 }
 
-// TestEdgeCasePartialWorkerFailure lets one of three nodes exceed its memory limit while the other nodes train. The test
-// accepts two causes: with version 1 of cgroups, the kernel kills only the rank, and with version 2, it kills the whole
-// container.
+// TestEdgeCasePartialWorkerFailure lets one of three nodes exceed its memory limit while the other nodes train. The
+// test accepts the cause ProcessKilled and the cause OutOfMemory, because the version of cgroups decides what the
+// kernel kills. With version 1, the kernel kills only the rank. With version 2, the kernel kills the whole container.
 func TestEdgeCasePartialWorkerFailure(t *testing.T) {
 	t.Parallel()
 	s := useController(t)

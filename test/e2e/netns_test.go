@@ -32,7 +32,8 @@ func (s *sandbox) findPod(t testing.TB, namespace, job string, role jobs.Role, i
 	return jobs.Pod{}
 }
 
-// whenNodesRun runs the function "act" in the background, as soon as all nodes of a job run.
+// whenNodesRun starts a goroutine that waits until all nodes of a TrainJob are running. The goroutine then calls the
+// function "act" with these nodes.
 func (s *sandbox) whenNodesRun(t *testing.T, namespace, job string, act func(nodes []jobs.Pod) error) {
 	t.Helper()
 	s.afterCreation(t, client.ObjectKey{Namespace: namespace, Name: job}, func(snapshot jobs.Snapshot) error {

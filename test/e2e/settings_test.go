@@ -136,8 +136,8 @@ func TestOpenMPI5StartsAllHosts(t *testing.T) {
 }
 
 // TestRanksNeedTheStopHook suspends a job of a runtime from which the test removed the preStop hook. Normally, this
-// hook sends SIGTERM to the ranks. The ranks outside the launcher must get no signal, and the job must save no
-// checkpoint.
+// hook sends SIGTERM to the ranks. The test checks that the hook is necessary. Without the hook, the ranks outside the
+// launcher get no SIGTERM, and the job saves no checkpoint.
 func TestRanksNeedTheStopHook(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)

@@ -174,10 +174,10 @@ if world.rank == 0:
     print(f"figure {time.perf_counter() - start:.3f} seconds", flush=True)
 `
 
-// measurePairs measures a TrainJob alone, and together with a second TrainJob, on a machine with two cores. In the first
-// measurements, each TrainJob has one pod with one rank, so that each rank has a core of its own. In the other
-// measurements, each TrainJob has two pods with one rank each, and the runtime has the setting "oversubscribe". If both
-// TrainJobs run at the same time, their four ranks share the two cores.
+// measurePairs compares one TrainJob that runs alone with two TrainJobs that run at the same time. The measurements run
+// on a machine with two cores. In the first measurements, each TrainJob has one pod with one rank, so that each rank
+// has a core of its own. In the other measurements, each TrainJob has two pods with one rank each, and the runtime has
+// the setting "oversubscribe". If both TrainJobs run at the same time, their four ranks share the two cores.
 //
 // measurePairs repeats each measurement with the second command in plainCommands, in pods of the same runtime. Two jobs
 // that run at the same time can slow each other down. If this slowdown is the same without the settings of the runtime,
@@ -210,10 +210,10 @@ func (s *sandbox) measurePairs(b *testing.B, mpi string) []bench.MPIPair {
 // Intel MPI sets the second variable.
 const yieldVariables = "OMPI_MCA_mpi_yield_when_idle=1 I_MPI_THREAD_YIELD=2 "
 
-// measureSteps creates one TrainJob for each of the given names, with the given number of ranks. All TrainJobs
-// run stepsProgram at the same time. measureSteps returns the duration in seconds of the slowest TrainJob. If
-// the argument "plain" is not empty, the TrainJobs run the mpirun command in "plain", without the environment
-// variables of the runtime.
+// measureSteps creates one TrainJob for each of the given names, with the given number of ranks. All TrainJobs run
+// stepsProgram at the same time. measureSteps returns the duration in seconds of the slowest TrainJob. The argument
+// "plain" contains an mpirun command, or is empty. If "plain" is not empty, the TrainJobs run this mpirun command,
+// without the environment variables of the runtime.
 func (s *sandbox) measureSteps(b *testing.B, runtime, plain string, ranks int, names ...string) float64 {
 	b.Helper()
 	namespace := s.makeNamespace(b)

@@ -11,9 +11,9 @@ import (
 	"github.com/trainyard/trainyard/generator"
 )
 
-// similarNames is a platform document in which two different pairs of an environment and a team have the same joined
-// name. The environment "prod" and the team "eu-vision" give "prod-eu-vision", and so do the environment "prod-eu"
-// and the team "vision".
+// similarNames is a platform document with similar names of environments and teams. If a hyphen joins the names of the
+// environment "prod" and the team "eu-vision", the result is "prod-eu-vision". For the environment "prod-eu" and the
+// team "vision", the result is the same.
 const similarNames = `
 apiVersion: trainyard.dev/v1alpha1
 kind: Platform

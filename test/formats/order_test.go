@@ -88,7 +88,7 @@ func readApplied(t *testing.T, format bundles.Format, bundle bundles.Bundle) (al
 	return all
 }
 
-// expectRightsLast checks that no other object follows a RoleBinding or ClusterRoleBinding. It also
+// expectRightsLast checks that all RoleBindings and ClusterRoleBindings come after all objects of other kinds. It also
 // checks that exactly the RoleBindings and ClusterRoleBindings have the label v1alpha1.AccessLabel.
 func expectRightsLast(t *testing.T, all []unstructured.Unstructured) {
 	t.Helper()

@@ -22,8 +22,9 @@ import (
 // otherValues lists new values for parameters. A parameter is a scalar in a generated object. The value of the scalar
 // comes from a field of the document. The path of this field is the key of the parameter. The entry "quota.cpu" applies
 // to all parameters whose key ends with ".quota.cpu", and the entry "" applies to all parameters that no other entry
-// matches. A parameter gets the first value in the entry that the parameter's schema allows, and that differs from the
-// current value. Quotas get large values and requests get small values, so that the requests fit into the quotas.
+// matches. Each entry contains a list of values. A parameter gets the first listed value that meets two conditions: the
+// parameter's schema allows the value, and the value differs from the parameter's current value. Quotas get large
+// values and requests get small values, so that the requests fit into the quotas.
 var otherValues = map[string][]any{
 	"quota.cpu":    {900001}, // 900000 would become 900k in objects
 	"quota.memory": {"900Ti"},

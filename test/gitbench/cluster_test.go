@@ -128,8 +128,9 @@ func newTrainJobs() *metav1.PartialObjectMetadataList {
 	return list
 }
 
-// awaitTrainJobs waits until the cluster has exactly "want" TrainJobs. Each response of the API server contains only
-// one TrainJob and the number of remaining TrainJobs, so that the API server spends little time on the requests.
+// awaitTrainJobs waits until the cluster has exactly "want" TrainJobs. The API server should spend little time on the
+// requests of awaitTrainJobs. Therefore awaitTrainJobs sets the limit of each list to one TrainJob. In the response,
+// the field remainingItemCount contains the number of TrainJobs that the list leaves out.
 func (c *cluster) awaitTrainJobs(t testing.TB, want int, timeout time.Duration) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(200 * time.Millisecond) {

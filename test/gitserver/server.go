@@ -99,8 +99,8 @@ func backendPath() (string, error) {
 	return filepath.Join(strings.TrimSpace(string(folder)), "git-http-backend"), nil
 }
 
-// environment returns the environment of the git programs. The environment hides the Git settings of this
-// machine and of its user from the git programs.
+// environment returns the environment variables of the git programs. With these variables, the git programs ignore two
+// groups of Git settings: the settings of this machine, and the settings of the current user.
 func (s *Server) environment() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.home, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}

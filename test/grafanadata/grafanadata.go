@@ -134,7 +134,8 @@ func ruleGroups(grafana cue.Value, runbooks string, controller bool) ([]Group, e
 	return all, nil
 }
 
-// Alone returns a copy of g with the rules for clusters without trainyard's controller.
+// Alone returns a copy of g for clusters without trainyard's controller. The copy does not contain the rules that need
+// the controller. Each remaining rule uses the expression ExprAlone instead of Expr.
 func (g Grafana) Alone() Grafana {
 	g.Controller, g.Groups, g.Records, g.Alerts = false, g.alone, maps.Clone(g.Records), maps.Clone(g.Alerts)
 	for name, r := range g.Records {

@@ -20,8 +20,9 @@ import (
 const module = "github.com/trainyard/trainyard"
 
 // excuse is the reason why some lanes do not need a certain package as an input. Lanes are make targets that run tests.
-// The field "pkg" names a package, and the field "lanes" lists lanes whose programs or tests import the package. If
-// only excused packages import a package, this package needs no excuse.
+// The field "pkg" names a package, and the field "lanes" lists lanes whose programs or tests import the package.
+// TestInputsCoverImports ignores the imports of excused packages. Therefore, if a package X is imported only by excused
+// packages, X itself needs no excuse.
 type excuse struct {
 	pkg    string // the folder of the package, relative to the repository; packages below it are excused too
 	lanes  []string
@@ -31,8 +32,8 @@ type excuse struct {
 // e2eLanes lists the lanes that run tests in test/e2e. Lanes that run benchmarks are not in the list.
 var e2eLanes = []string{"smoke", "e2e", "hosts", "sdk", "e2e-horovod"}
 
-// excuses lists packages that some lanes import, but do not need as inputs. For lanes with the input bundles/rendered,
-// byRendered lists more such packages.
+// excuses lists packages that some lanes import, but do not need as inputs. The list byRendered contains further
+// packages that are not needed as inputs. byRendered applies only to lanes that have the input bundles/rendered.
 var excuses = []excuse{
 	{"test/bench", e2eLanes, "only BenchmarkMPI uses test/bench, and these lanes run no benchmarks"},
 	{"test/bench/workload", []string{"bench-mpi"}, "test/bench/mpi.go does not use workloads"},

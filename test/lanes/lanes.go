@@ -26,8 +26,9 @@ var objects = []string{"runtimes", "policies", "schemas", "generator/objects", "
 // the tests of these lanes use the package api/jobs to read the states of TrainJobs.
 var pods = append([]string{"api", "test/cluster", "test/images"}, objects...)
 
-// cue lists the module file, the file embed.go, and some of the folders from which embed.go embeds CUE files. The list does
-// not contain generator and policies, because every lane that uses the list names these two folders itself.
+// cue is a list of inputs for several lanes. The list contains go.mod, embed.go, and some of the folders from which
+// embed.go embeds CUE files. embed.go also embeds CUE files from the folders generator/ and policies/. The list does
+// not contain these two folders, because every lane that uses the list names both folders itself.
 var cue = []string{moduleFile, "embed.go", "cue.mod", "runtimes", "schemas", "grafana"}
 
 // productFolders lists folders with packages of the product. Only the lanes in productLanes run the tests in these
@@ -40,7 +41,8 @@ var (
 	productLanes   = []string{"test", "race", "fuzz"}
 )
 
-// ignores reports whether a file below the inputs of a lane cannot influence the result of the lane.
+// ignores reports whether the file with the given path cannot influence the result of the lane. The lane's list Inputs
+// contains this file, or a folder that contains this file.
 func (l Lane) ignores(path string) bool {
 	isIn := func(folder string) bool { return isWithin(path, folder) }
 	isTest := strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/testdata/")
@@ -89,10 +91,10 @@ func All() []Lane {
 	return lanes
 }
 
-// diagnosis is the path of the folder with the catalogue of failures. Only lanes in the list "diagnosing" have this folder
-// as an input, because diagnoses cannot change the results of the other lanes. In the lanes smoke, hosts, sdk, e2e-horovod,
-// scale and bench-mpi, no test checks a diagnosis. The lane bench runs no TrainJobs. The lane bench-gitops measures only
-// the controller of TrainJobSources.
+// diagnosis is the path of the folder with the catalogue of failures. Only lanes in the list "diagnosing" have this
+// folder as an input, because diagnoses cannot change the results of the other lanes. The lanes "smoke", "hosts",
+// "sdk", "e2e-horovod", "scale" and "bench-mpi" contain no test that checks a diagnosis. The lane "bench" runs no
+// TrainJobs. The lane "bench-gitops" measures only the controller of TrainJobSources.
 const diagnosis = "api/jobs/diagnosis"
 
 var diagnosing = []string{"test", "e2e", "kueue", "gitops", "race", "fuzz", "bench-jobs"}

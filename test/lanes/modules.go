@@ -17,10 +17,10 @@ func (l Lane) usesModules() bool { return slices.Contains(l.Inputs, moduleFile) 
 
 // keepsModules compares the go.mod files of two commits. It reports whether the commit "after" keeps the versions of
 // Go, of its toolchain and of all modules that the commit "before" requires. The commit "after" may also require new
-// modules. keepsModules can ignore a new module, because a new module cannot influence a lane without another change.
-// If a package imports the new module, the source code of the package has changed. If the new module raises the version
-// of another module, go.mod contains the raised version (https://go.dev/ref/mod#go-mod-file-go), so keepsModules
-// returns false.
+// modules. keepsModules ignores new modules for the following reason. A new module can influence a lane only if
+// something else also changes: the source code of a package, or the version of another module. If a package imports the
+// new module, the source code of the package has changed. If the new module raises the version of another module,
+// go.mod contains the raised version (https://go.dev/ref/mod#go-mod-file-go), so keepsModules returns false.
 func (r Repository) keepsModules(ctx context.Context, before, after string) (bool, error) {
 	old, err := r.readModules(ctx, before)
 	if err != nil {

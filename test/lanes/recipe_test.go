@@ -11,8 +11,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestRecipe checks the recipe of a target. The recipe must contain the target's rule, the rules of targets for which
-// this rule calls $(MAKE), and the variables of all these rules.
+// TestRecipe checks the recipe that the function "recipe" returns for a make target. The recipe must contain the rule
+// of the target. If this rule calls $(MAKE) for a second target, the recipe must also contain the rule of the second
+// target. The recipe must also contain the definitions of the variables that these rules use.
 func TestRecipe(t *testing.T) {
 	const (
 		fuzz    = "fuzz: tools ## Fuzz\n\t$(LANE) fuzz $(MAKE) -s --no-print-directory fuzz-targets\n"

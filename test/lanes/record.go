@@ -72,9 +72,10 @@ func (r Repository) keepsInputs(ctx context.Context, lane Lane, before, after st
 }
 
 // changedInputs lists the inputs of a lane that differ between two commits. The list withCode contains changed Go and
-// CUE files whose comments are not an input of the lane. In these files, only changes of the code count. The list
-// "others" contains the other changed inputs. If the lane uses only the versions in go.mod, neither list contains
-// go.mod, because keepsModules compares these versions.
+// CUE files for which readsComments returns false. In these files, the code is an input of the lane, but the comments
+// are not. Therefore only changes of the code count. The list "others" contains the other changed inputs. If
+// usesModules returns true for the lane, neither withCode nor "others" contains go.mod. Instead, keepsInputs calls
+// keepsModules, which compares the versions in go.mod.
 func (r Repository) changedInputs(ctx context.Context, lane Lane, before, after string) (withCode, others []string, err error) {
 	text, err := r.git(ctx, append([]string{"diff", "--name-only", "--no-renames", before, after, "--"}, lane.Inputs...)...)
 	for path := range strings.Lines(text) {

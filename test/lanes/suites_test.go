@@ -127,10 +127,10 @@ func readLaneSuites(t *testing.T, makefile string) map[string][]string {
 	return found
 }
 
-// TestSkippedSuitesAreListed checks that LANE_SUITES lists each suite whose tests all need environment variables such
-// as TRAINYARD_E2E. If these variables are not set, `go test` skips all tests of the suite, and nevertheless prints
-// "ok". For each environment variable that the tests of a package need, TestSkippedSuitesAreListed also checks that a
-// command of the Makefile sets the variable and tests the package.
+// TestSkippedSuitesAreListed looks for suites in which every test needs an environment variable, such as TRAINYARD_E2E.
+// LANE_SUITES must list each of these suites. If the variables of such a suite are not set, `go test` skips all tests
+// of the suite, and nevertheless prints "ok". TestSkippedSuitesAreListed also checks each environment variable that the
+// tests of a suite need. A single command of the Makefile must set the variable and run the tests of the suite.
 func TestSkippedSuitesAreListed(t *testing.T) {
 	makefile, suites := read(t, "Makefile"), readSuites(t)
 	listed := readLaneSuites(t, makefile)

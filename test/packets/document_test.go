@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// pagePath is a page with platform documents, and a table of the connections that the first document
-// allows.
+// pagePath is the path of a page that contains platform documents. The page also contains a table of the connections
+// that the first document allows.
 const pagePath = "docs/networks.md"
 
 // anyPort and pinned are the file names of two platform documents. The tests read the documents

@@ -107,7 +107,9 @@ func (d drawing) hash(t *testing.T) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// selectedValues maps each dashboard to the values of its variables in the pictures, such as "trainjob: bert".
+// selectedValues returns a line of text for each dashboard, keyed by the name of the dashboard. In the picture of the
+// dashboard, this line is under the title. The line contains the value of each variable of the dashboard, such as
+// "trainjob: bert".
 func selectedValues(dashboards []panels.Dashboard) map[string]string {
 	selected := map[string]string{}
 	for _, d := range dashboards {

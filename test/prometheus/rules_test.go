@@ -139,9 +139,9 @@ func ruleFile(t *testing.T, o grafanadata.Grafana, names ...string) string {
 	return file
 }
 
-// selectGroups returns only the rules that a test case needs, because a test case with all rules takes much longer. A
-// test case needs the rules with the given names. If a needed rule queries the series of another rule, the test case
-// also needs the other rule. If no names are given, selectGroups returns all rules.
+// selectGroups returns only the rules that a test case needs, because a test case with all rules takes much longer. The
+// argument "names" lists rules that the test case needs. If a needed rule queries the series of a second rule, the test
+// case also needs the second rule. If the argument "names" is empty, selectGroups returns all rules.
 func selectGroups(o grafanadata.Grafana, names []string) []grafanadata.Group {
 	all, needed := ruleExpressions(o), map[string]bool{}
 	var need func(name string)

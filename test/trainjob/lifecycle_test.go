@@ -78,9 +78,11 @@ func TestRestartRepeatsNothing(t *testing.T) {
 	w.expectReasons("other", "JobSubmitted")
 }
 
-// TestReadOnlyWritesNothing checks that a controller with the option ReadOnly changes no objects. Without this
-// option, the controller would suspend the TrainJob "waiting" after a timeout, delete the TrainJob "ended" after its
-// time to live, and create network policies for the namespace.
+// TestReadOnlyWritesNothing checks that a controller with the option ReadOnly changes no objects. The test creates two
+// TrainJobs, which are named "waiting" and "ended". The pods of the first TrainJob are never scheduled. Without the
+// option ReadOnly, the controller would suspend this TrainJob after a timeout. The second TrainJob completes. Without
+// the option ReadOnly, the controller would delete this TrainJob after its time to live. The controller would also
+// create network policies in the namespace.
 func TestReadOnlyWritesNothing(t *testing.T) {
 	w := newWorld(t, func(o *controller.Options) { o.ReadOnly, o.LeaderElection = true, true })
 	w.isolate()

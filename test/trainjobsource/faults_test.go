@@ -78,8 +78,8 @@ func (w *world) replay(crashAfter int64) (runs []string, writes int64) {
 }
 
 // TestRandomHistoriesOnTheAPIServer makes random changes in Git and in the cluster, and lets the controller crash at
-// random moments. A job must never have two active runs, and at the end, no job may have more runs than committed
-// versions.
+// random moments. A job must never have two active runs. randomSteps counts how many versions of each job are committed
+// to Git. At the end, a job's number of runs must not exceed its number of versions.
 func TestRandomHistoriesOnTheAPIServer(t *testing.T) {
 	w := newWorld(t, plan.Policy{OnChange: plan.Queue, Prune: plan.Finished, Succeeded: 99, Failed: 99})
 	started := w.randomSteps(500)

@@ -180,10 +180,10 @@ func TestLabelsArePatched(t *testing.T) {
 	}
 }
 
-// TestLabelsDoNotResume checks that a TrainJob suspended by Kueue stays suspended when a label changes in Git. Kueue's
-// webhook sets the field "suspend" while the controller creates the TrainJob. The API server therefore records the
-// controller as the owner of this field. If a later apply of the controller did not contain the field, the API server
-// would remove the field, and so resume the TrainJob.
+// TestLabelsDoNotResume checks that a TrainJob suspended by Kueue stays suspended when a label changes in Git. When the
+// controller creates the TrainJob, Kueue's webhook sets the field "suspend" in the controller's request. The API server
+// therefore records the sender of the request, the controller, as the owner of this field. If a later apply of the
+// controller did not contain the field, the API server would remove the field, and so resume the TrainJob.
 func TestLabelsDoNotResume(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2", ", labels: {team: a}")

@@ -18,8 +18,8 @@ const storage = `storage: {
 
 // TestStorageIsInBothRoles: the runtime must mount the storage in the main containers of the launcher and the nodes,
 // but not in their init containers. If the runtime did not mount a volume, each TrainJob that needs the volume would
-// have to change the pods of its runtime. TrainJobs change pods with overrides up to Trainer 2.1, and with patches from
-// Trainer 2.2.
+// have to change the pods of its runtime. In Trainer 2.1 and earlier versions, such a change is called an override. In
+// Trainer 2.2 and later versions, such a change is called a patch.
 func TestStorageIsInBothRoles(t *testing.T) {
 	for role, j := range roleJobs(t, generateRuntime(t, "", storage)) {
 		want := map[string]corev1.VolumeSource{

@@ -75,8 +75,8 @@ func (in input) prepare(ctx context.Context, windows map[string]time.Duration) e
 }
 
 // writeRecorded evaluates the named recording rules once, at endTime, and writes the results into a block. The block
-// also contains copies of each result for earlier times. The copies go back as far as other rules read the recorded
-// series.
+// also contains copies of each result. The copies have earlier timestamps, because other rules can read earlier samples
+// of a recorded series. Each series gets enough copies for all rules that read the series.
 func (in input) writeRecorded(ctx context.Context, names []string, expressions map[string]string, windows map[string]time.Duration) error {
 	db, err := in.open()
 	if err != nil {

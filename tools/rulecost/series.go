@@ -21,8 +21,10 @@ const (
 // endTime is the time at which the series end.
 var endTime = time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 
-// lookBackByMetric returns a duration for each metric that the rules read. The duration is the largest sum of ranges
-// and offsets with which a rule reads the metric. The duration does not include the constant "lookback".
+// lookBackByMetric returns a duration for each metric that the rules read. Rules read a metric with selectors, such as
+// x in rate(x[5m] offset 1h). For each selector, lookBackByMetric adds up the ranges and offsets that apply to the
+// selector. In the example, the sum is 5 minutes plus 1 hour. If several selectors read the same metric, the duration
+// is the largest of their sums. The duration does not include the constant "lookback".
 func (in input) lookBackByMetric() (map[string]time.Duration, error) {
 	all := map[string]time.Duration{}
 	for _, g := range in.Groups {

@@ -102,8 +102,8 @@ func readCatalogue(text []byte) ([]Failure, error) {
 	return all, nil
 }
 
-// compile converts the regular expressions of a failure with newPatterns. If the failure has no
-// level, compile sets the level to Cause.
+// compile calls newPatterns for each regular expression of a failure, and stores the returned patterns in the failure.
+// If the failure has no level, compile sets the level to Cause.
 func (f *Failure) compile() error {
 	if f.Level == "" {
 		f.Level = Cause

@@ -78,7 +78,8 @@ func measure(t *testing.T, all []report, minimumRight, maximumWrong float64) (ot
 
 func (r report) accepts(code string) bool { return code == r.Code || slices.Contains(r.Also, code) }
 
-// first returns a failure with the code "Unknown" if Diagnose finds no failure.
+// first(r) calls Diagnose for the report r, and returns the first failure of the result. If Diagnose finds no failure,
+// first(r) returns a failure with the code "Unknown".
 func first(r report) Failure {
 	var texts []Text
 	for _, message := range r.messages() {

@@ -25,8 +25,8 @@ type pattern struct {
 type clause []string
 
 // newPatterns converts a regular expression to patterns. If the whole expression is a list of alternatives, each
-// alternative becomes a pattern of its own. A search for the required words of one alternative excludes more texts
-// than a search for the required words of the whole expression.
+// alternative becomes a pattern of its own. Each of these patterns has its own required words. A text is therefore
+// matched only against the alternatives whose required words occur in the text.
 func newPatterns(text string) ([]pattern, error) {
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
@@ -105,9 +105,9 @@ func requiredOf(e *syntax.Regexp) []clause {
 	return nil
 }
 
-// mostSelective returns the clause that probably excludes the most texts. Short words occur in many
-// texts. mostSelective therefore compares the shortest words of the clauses, and returns the clause
-// whose shortest word is longest. The result is nil if the list of clauses is empty.
+// mostSelective returns the clause that probably excludes the most texts. Short words occur in many texts, so a clause
+// with a short word excludes few texts. The score of a clause is therefore the length of its shortest word.
+// mostSelective returns the clause with the highest score. The result is nil if the list of clauses is empty.
 func mostSelective(clauses []clause) (best clause) {
 	for _, c := range clauses {
 		if best == nil || shortest(c) > shortest(best) {

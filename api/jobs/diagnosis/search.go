@@ -96,8 +96,9 @@ func (s *scan) addTraceback(f Failure, start int) {
 	s.found = append(s.found, Diagnosis{Failure: f, Text: s.text, Line: end + 1, Evidence: evidence(s.lines[end], 0), Count: 1})
 }
 
-// candidatesFor returns the failures of the catalogue that a text may show. Each returned failure contains only the
-// patterns that may match the text.
+// candidatesFor returns the entries of the catalogue that can apply to a text. An entry can apply if it lists the
+// source of the text, and if one of its patterns may match the text. Each returned entry contains only the patterns
+// that may match the text.
 func candidatesFor(text Text) []Failure {
 	var candidates []Failure
 	lower := strings.ToLower(text.Message)
@@ -186,8 +187,8 @@ const (
 	// maxEvidence is the maximum length of evidence, in characters. At most maxBefore characters of the evidence
 	// come before the match.
 	maxEvidence, maxBefore = 300, 100
-	// maxContext is the maximum number of bytes before and after the match that are searched for secrets. Without
-	// this limit, the search for secrets would be slow in a very long line.
+	// maxContext limits the search for secrets in a line. The search reads at most maxContext bytes on each side of the
+	// start of the match. Without a limit, the search would be slow in a very long line.
 	maxContext = 4096
 )
 

@@ -9,9 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// responseTimeout is the time after which the API server counts as unavailable if it does not
-// respond. If the API server is unavailable when the trial times out, the detail of the failed
-// check mentions this.
+// responseTimeout is the time within which the API server should respond. If the trial times out and the API server has
+// not responded within this time, the detail of the failed check says so.
 const responseTimeout = 5 * time.Second
 
 // decide runs all checks, and reports whether the trial is over. When the TrainJob has reached a check, all earlier open
@@ -42,8 +41,9 @@ func (t *trial) decide(o *observation) bool {
 }
 
 // lastReached returns the index of the last check that the TrainJob has reached. The TrainJob has reached a check if
-// the check passed, or if the check failed because of a pod. When the TrainJob has reached a check, earlier checks
-// can pass without evidence. Their evidence can be missing, because pods can be deleted when their TrainJob ends.
+// the check passed, or if the check failed because of a pod. When a TrainJob ends, its pods can be deleted, and then
+// the evidence for some checks is lost. Therefore the method "decide" can set open checks before the returned index to
+// Passed without evidence.
 func lastReached(findings []finding) int {
 	last := -1
 	for i, f := range findings {

@@ -58,9 +58,9 @@ func adjust(liveHeap []metrics.Sample) {
 // allocates an unused object, and registers "call" as the cleanup of the object. The next garbage collection
 // frees the object and runs the cleanup.
 func afterNextCollection(call func([]metrics.Sample)) {
-	// The allocator can put several small objects without pointers into one block, and the cleanup of
-	// each object then waits until the whole block is unused. The pointer field gives the new object its
-	// own block.
+	// If small objects contain no pointers, the allocator can put several of these objects into one block. The cleanup
+	// of each object then waits until the whole block is unused. The type "garbage" contains a pointer, so the new
+	// object gets a block of its own.
 	type garbage struct{ _ *garbage }
 	runtime.AddCleanup(new(garbage), call, []metrics.Sample{{Name: "/gc/heap/live:bytes"}})
 }

@@ -46,9 +46,9 @@ type Limits struct {
 	Added     int64 // the bytes of each kustomization, including its patches with a target, times the number of objects that it can change
 	Work      int64
 	Depth     int64 // of a chain of folders, each of which uses the next one
-	// Components is the maximum length of a chain of components, in which each component uses the next one.
-	// kustomize quotes an error again for each component of the chain. Quoting adds escape characters, so each
-	// component can double the text of the error.
+	// Components is the maximum length of a chain of components, in which each component uses the next one. In a long
+	// chain, the text of an error could become very long. For each component of the chain, kustomize adds quotes around
+	// the text, and escapes characters in the text. This can double the length of the text.
 	Components int64
 	Folders    int64 // uses of folders; a folder that is used twice counts twice, with all folders that it uses
 }
@@ -110,6 +110,6 @@ func fieldsOf(resource *resource.Resource) (fields map[string]any, err error) {
 	return fields, err
 }
 
-// inMemory converts the path of a file in the tree to the path of its copy in the file system that kustomize
-// reads. Paths in this file system are absolute.
+// inMemory returns the path of the copy of a file. The argument "file" is the path of the original file in the tree.
+// kustomize reads the copies from a file system in memory. All paths in this file system are absolute.
 func inMemory(file string) string { return path.Join("/", file) }

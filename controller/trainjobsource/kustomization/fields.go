@@ -211,7 +211,7 @@ func (k *parsed) compare(file string) error {
 	same := slices.Equal(read.Resources, paths(k.resources)) && slices.Equal(read.Components, paths(k.components)) &&
 		slices.Equal(patchFiles, pathsOfPatches(k.patchFiles)) && slices.Equal(inline, k.inline)
 	if !same {
-		return fmt.Errorf("%s: the controller and kustomize read different paths or patches from this file: write each path and each patch as a string", file)
+		return fmt.Errorf("%s: the controller and kustomize parse this file differently, and get different paths or patches: write each path and each patch as a string", file)
 	}
 	return nil
 }

@@ -79,10 +79,10 @@ func Make(in Input) Plan {
 	for _, name := range jobNames(in) {
 		j := job{plan: &p, in: in, name: name, found: found[name], used: used, history: in.Record[name]}
 		j.git, j.inGit = in.Jobs[name]
-		// A job can belong to another TrainJobSource. In two cases, the plan leaves such a job unchanged.
-		// First, the folder of the plan's own TrainJobSource also contains the job. Second, this folder
-		// has a file with a problem, and this file may contain the job. In all other cases, the job was
-		// removed from this folder, so the prune policy applies to the remaining runs.
+		// A job can belong to another TrainJobSource. In two cases, the plan leaves such a job unchanged. First, the
+		// folder of the plan's own TrainJobSource also contains the job. Second, this folder has a file with a problem,
+		// and this file may contain the job. In all other cases, this folder no longer contains the job. The prune
+		// policy then applies to the runs that the job still has in the plan's own TrainJobSource.
 		if _, taken := in.Taken[name]; taken && (j.inGit || in.Incomplete) {
 			if j.inGit {
 				p.States[name] = Duplicated

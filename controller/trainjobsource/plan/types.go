@@ -75,8 +75,9 @@ type TrainJob struct {
 type Version struct {
 	Generation int    `json:"generation"`     // counts the versions of the job, from 1
 	Spec       string `json:"spec,omitempty"` // Job.Spec of this version
-	// Retry and Request hold the values of Job.Retry and Job.Request for this version of the job. If Job.Retry or
-	// Job.Request is empty, the new version keeps the text of the previous version.
+	// Retry and Request hold the values of Job.Retry and Job.Request for this version of the job. If Job.Retry is
+	// empty, Retry is copied from the previous version instead. If Job.Request is empty, Request is copied from the
+	// previous version instead.
 	Retry   string `json:"retry,omitempty"`
 	Request string `json:"request,omitempty"`
 }
@@ -98,9 +99,9 @@ type Run struct {
 
 // History is the record of one job.
 type History struct {
-	// Newest is the newest version whose TrainJob was created. Newest.Spec is empty if a plan has decided to
-	// delete the TrainJob of the newest version while it was active. If Newest.Spec is empty and the job is
-	// in Git, the job runs again.
+	// Newest is the newest version whose TrainJob was created. If a plan decides to delete the TrainJob of this version
+	// while the TrainJob is active, Newest.Spec becomes empty. If Newest.Spec is empty and the job is in Git, the job
+	// runs again.
 	Newest Version `json:"newest"`
 	// Reserved is the highest generation that was ever reserved. No generation is used twice.
 	Reserved int   `json:"reserved"`

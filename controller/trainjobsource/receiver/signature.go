@@ -20,7 +20,7 @@ const minSecret = 16
 
 // The variable "unknown" contains the secret that isAuthentic uses if the real secret is missing or too short.
 // isAuthentic then takes as much time as for a wrong signature, so the time does not reveal whether a secret exists.
-var unknown = []byte("the secret of a TrainJobSource that does not exist")
+var unknown = []byte("a substitute for a secret that is missing or too short")
 
 // isAuthentic reports whether a request carries a signature that was made with the secret. If a request carries several
 // signatures, all of them must be valid.

@@ -26,8 +26,8 @@ type JobError struct {
 	err error
 }
 
-// Error returns the message of the wrapped error. Most messages name the TrainJob, and also its job
-// if the two names differ.
+// Error returns the message of the wrapped error. Most messages contain the name of the TrainJob. If the job in Git has
+// another name than the TrainJob, most messages also contain the name of the job.
 func (e *JobError) Error() string { return e.err.Error() }
 
 // Unwrap returns the wrapped error.

@@ -71,7 +71,8 @@ func (p *pulse) beat(now time.Time) error {
 
 // RefuseAfterPause returns a transport that refuses the requests of interrupted rounds. A round is interrupted if the
 // process was paused for too long during the round. All clients of a Reconciler need this transport. A client can wait
-// for its rate limit right before it sends a request, so only the transport can check for a pause after this wait.
+// for its rate limit right before it sends a request. The process can be paused during this wait, so the check for a
+// pause must come after the wait. Only the transport can check so late.
 func RefuseAfterPause(next http.RoundTripper) http.RoundTripper { return pulseTransport{next} }
 
 type pulseTransport struct{ next http.RoundTripper }

@@ -84,7 +84,7 @@ func check(h plan.History) error {
 		return fmt.Errorf("reserved: want at least 1, got %d", h.Reserved)
 	}
 	if h.Newest.Generation > h.Reserved || h.Newest.Generation < 0 {
-		return fmt.Errorf("newest.generation: want 0 to %d, which is the value of reserved, got %d", h.Reserved, h.Newest.Generation)
+		return fmt.Errorf("newest.generation: want a number from 0 to %d, the value of the field reserved, got %d", h.Reserved, h.Newest.Generation)
 	}
 	for _, run := range h.Runs {
 		if run.Name == "" || run.Generation < 1 || run.Generation > h.Reserved {

@@ -18,7 +18,8 @@ func version(generation int) plan.Version {
 }
 
 // full creates a record with the maximum number of jobs. The record contains as many jobs as a folder can contain, and
-// each of these jobs has the given number of runs. The record also contains as many removed jobs as a plan keeps.
+// each of these jobs has the given number of runs. The record also contains jobs that were removed from Git and from
+// the cluster. The number of these jobs is the maximum for a record (the constant removedJobs in the package plan).
 func full(runs int) plan.Record {
 	r := plan.Record{}
 	long := strings.Repeat("n", 58)

@@ -10,9 +10,10 @@ import (
 	kubernetes "sigs.k8s.io/yaml"
 )
 
-// Decode returns the value of a YAML document that passed Check, with the types of JSON: integers are int64, and other
-// numbers are float64. Strings stay unchanged. Scalars without quotes, such as dates, have the same meaning as in the API
-// server, which reads YAML 1.1. If Decode returns an error, the error is a *MistakeError.
+// Decode converts a YAML document to a Go value. Callers must first check the document with the function Check. The Go
+// value has the types of decoded JSON: integers are int64, and other numbers are float64. Strings stay unchanged.
+// Scalars without quotes, such as dates, have the same meaning as in the API server, which reads YAML 1.1. If Decode
+// returns an error, the error is a *MistakeError.
 func Decode(node *yaml.Node) (any, error) {
 	switch node.Kind {
 	case yaml.DocumentNode:

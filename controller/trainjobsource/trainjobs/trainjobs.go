@@ -106,8 +106,9 @@ func setDefault(fields map[string]any, key, value string) {
 	}
 }
 
-// digestLength is the length of a digest in characters. 26 characters of base32 are 130 bits. Two specs therefore
-// do not have the same digest by chance, and an author cannot find two specs with the same digest.
+// digestLength is the length of a digest in characters. 26 characters of base32 are 130 bits. With so many bits, it is
+// practically impossible that two different specs have the same digest by chance. Even an author who searches for two
+// specs with the same digest cannot find such specs.
 const digestLength = 26
 
 var encoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
@@ -172,10 +173,11 @@ const maxGeneration = 1 << 50
 
 // Read converts a TrainJob in the cluster to a plan.TrainJob. The field Job of the result is empty if the TrainJob does
 // not belong to the given TrainJobSource. A TrainJob belongs to the TrainJobSource only if the SourceLabel names the
-// TrainJobSource and the VersionAnnotation is valid. The annotation is invalid if it names another TrainJob, because a
-// user has then copied the other TrainJob with its annotations. The annotation is also invalid if its generation is
-// maxGeneration or more. The controller never writes such a generation, so a user must have written it. If Read
-// accepted this generation, the number of the next generation could overflow.
+// TrainJobSource and the VersionAnnotation is valid. If a user copies a TrainJob with its annotations, the
+// VersionAnnotation of the copy still contains the name of the original TrainJob. A VersionAnnotation that contains the
+// name of another TrainJob is therefore invalid. The annotation is also invalid if its generation is maxGeneration or
+// more. The controller never writes such a generation, so a user must have written it. If Read accepted this
+// generation, the number of the next generation could overflow.
 func Read(source string, t *trainer.TrainJob) plan.TrainJob {
 	read := plan.TrainJob{Phase: plan.Active, Deleting: t.DeletionTimestamp != nil, Metadata: t.Annotations[MetadataAnnotation]}
 	for condition, phase := range map[string]plan.Phase{trainer.TrainJobComplete: plan.Succeeded, trainer.TrainJobFailed: plan.Failed} {

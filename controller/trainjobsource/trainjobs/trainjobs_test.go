@@ -137,9 +137,9 @@ func TestSuspendIsWrittenOnce(t *testing.T) {
 }
 
 // TestMissingSpec checks that a TrainJob without a spec in Git causes neither an error nor a panic. The API server
-// refuses such a TrainJob with a clear message. The test calls the function Object without and with a TrainJob in the
-// cluster. If the spec in Git is missing, a TrainJob of this version can be in the cluster only if a user wrote its
-// VersionAnnotation.
+// refuses such a TrainJob with a clear message. The test calls the function Object twice: once without a TrainJob in
+// the cluster, and once with a TrainJob. If the spec in Git is missing, a TrainJob of this version can be in the
+// cluster only if a user wrote its VersionAnnotation.
 func TestMissingSpec(t *testing.T) {
 	for _, text := range []string{"metadata: {name: bert}", "metadata: {name: bert}\nspec:"} {
 		for _, live := range []*trainer.TrainJob{nil, {Spec: trainer.TrainJobSpec{Suspend: new(true)}}} {

@@ -44,8 +44,9 @@ func ParseStream(name string, text []byte) ([]*Node, error) {
 	return parse(name, text, false)
 }
 
-// parse reads all documents of a text except empty documents. If the argument "single" is true, a second document is
-// an error, and an unreadable text yields no documents.
+// parse reads all documents of a text except empty documents. If the argument "single" is true, a second document is an
+// error. An unreadable document is always an error. If "single" is true, parse returns only this error. If "single" is
+// false, parse also returns the documents before the unreadable document.
 func parse(name string, text []byte, single bool) ([]*Node, error) {
 	if err := Check(name, text); err != nil {
 		return nil, err

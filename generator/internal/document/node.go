@@ -22,13 +22,14 @@ type Node struct {
 	removed map[string]problem.Position // keys that a null in a later layer removed, and the positions of the nulls
 	idle    []Field                     // nulls of later layers that removed nothing
 
-	// The field "replaces" is a flag that Compose sets when it makes one patch from two patches. If a node of the
-	// second patch replaces a node of the first patch, Compose sets the flag of this node in the new patch. If both
-	// nodes are null, the null in the new patch instead keeps the flag of the first null. When Merge applies the new
-	// patch, a mapping or list with this flag replaces the value of the base. Merge must not merge the two values,
-	// because the first patch alone would already replace or remove the value of the base. A null with this flag
-	// removes a value of the first patch. Therefore Merge reports no note for this null, even if the base does not
-	// contain the key.
+	// The field "replaces" is a flag that Compose sets when Compose makes a new patch from two patches. If a value of
+	// the second patch replaces a value of the first patch, the new patch contains only the second value. Compose sets
+	// the flag of this value in the new patch. There is one exception. If both values are null, Compose sets the flag
+	// only if the null in the first patch already has the flag. When Merge applies the new patch to a base, a mapping
+	// or list with the flag replaces the value of the base. Merge must not merge the two values. The reason is that the
+	// first patch alone would already replace or remove the value of the base. A null with the flag removes a value
+	// that an earlier patch sets. This null has an effect even if the base does not contain the key of the null.
+	// Therefore Merge reports no note about this null.
 	replaces bool
 }
 
@@ -150,8 +151,8 @@ func (n *Node) Removals() []problem.Position {
 	return slices.SortedFunc(maps.Values(n.removed), problem.Position.Compare)
 }
 
-// IdleNulls returns the nulls in later layers that had no effect. A null has no effect if the merged earlier layers
-// do not contain its key.
+// IdleNulls returns the nulls in later layers that had no effect. Merge applies each later layer to the merged result
+// of all earlier layers. If this result does not contain the key of a null, the null has no effect.
 func (n *Node) IdleNulls() []Field { return n.idle }
 
 // Locate returns the position of the scalar at a path of keys and indexes. For a mapping or list that is the value

@@ -28,7 +28,7 @@ func unsupportedMPI(p *pass) {
 		p.addProblem(v, "the API server admits an empty name, but Trainer then creates nothing for any TrainJob: write OpenMPI")
 	default:
 		p.addProblem(v, "the API server refuses %s, because Trainer writes host files for Open MPI only: "+
-			"write OpenMPI for every MPI implementation, and if yours is not Open MPI, convert /etc/mpi/hostfile in the launcher", message.Quote(name))
+			"write OpenMPI, whichever MPI implementation the image contains; for an implementation other than Open MPI, also convert /etc/mpi/hostfile in the launcher", message.Quote(name))
 	}
 }
 
@@ -61,7 +61,7 @@ func rootSSHKeys(p *pass) {
 		for _, context := range []value{podSpec(job), mainContainer(job)} {
 			user := context.get("securityContext", "runAsUser")
 			if id, ok := user.readInteger(); ok && id == 0 {
-				p.addProblem(user, "if root runs ssh, ssh refuses key files with the modes that Trainer sets, at every path: run as another user, such as 1000")
+				p.addProblem(user, "if root runs ssh, ssh refuses the key files at every path, because of the file modes that Trainer sets: run as another user, such as 1000")
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func processCountIgnored(p *pass) {
 	v := p.mpi.get("numProcPerNode")
 	number, ok := v.readInteger()
 	if gpus := gpusPerNode(p.runtime); gpus > 1 && (!v.isSet() || ok && number == 1) {
-		p.note(v, "%d processes start on each node, because Trainer replaces 1 with the number of GPUs: "+
+		p.note(v, "%d processes start on each node, because Trainer replaces the value 1 of numProcPerNode, which is also the default, with the number of GPUs: "+
 			"write %[1]d to confirm this number, and set numProcPerNode: 1 in TrainJobs that want one process", gpus)
 	}
 }

@@ -111,7 +111,7 @@ func wrongSuccessPolicy(p *pass) {
 	case !slices.Contains(names, launcherName):
 		p.addProblem(targets, "the TrainJob does not wait for mpirun, which runs on the launcher: write [launcher]")
 	case node >= 0 && !isAny:
-		p.addProblem(targets.listItems()[node], "the TrainJob waits for sshd on the nodes, which never ends: leave node out")
+		p.addProblem(targets.listItems()[node], "the TrainJob waits for the nodes, on which sshd never ends: remove the ReplicatedJob node from targetReplicatedJobs")
 	}
 }
 

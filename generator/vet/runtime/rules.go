@@ -41,7 +41,7 @@ var trapRules = []rule{
 	{"wrong-ancestor-label", true, wrongAncestorLabel,
 		"The launcher must have the label trainjob-ancestor-step: trainer, and the nodes must not, because all pods with this label run the command of the TrainJob"},
 	{"wrong-replica-count", true, wrongReplicaCount,
-		"The launcher and the node must have one replica each: the cluster refuses any other number of launchers, and the host file lists only the first replica of the node"},
+		"The ReplicatedJobs launcher and node must have one replica each: the cluster refuses any other number of launchers, and the host file lists only the first replica of the ReplicatedJob node"},
 	{"wrong-success-policy", true, wrongSuccessPolicy,
 		"The nodes run sshd, which never ends, so a TrainJob that waits for the nodes never completes"},
 	{"impossible-dependency", false, impossibleDependency,

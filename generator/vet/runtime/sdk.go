@@ -32,7 +32,7 @@ func (p *pass) checkDevice(limits value) {
 	case migs > 1:
 		p.addProblem(limits, "list_runtimes of the Kubeflow SDK fails for every user, because the SDK allows only one kind of MIG device: keep one of these %d", migs)
 	case limits.isSet() && migs == 0 && !known:
-		p.addProblem(limits, "list_runtimes of the Kubeflow SDK fails for every user, because the SDK knows none of these devices: add cpu, or leave limits out")
+		p.addProblem(limits, "list_runtimes of the Kubeflow SDK fails for every user, because limits contains no resource that the SDK recognizes: add cpu to limits, or leave limits out")
 	}
 }
 

@@ -143,7 +143,7 @@ var jobTraps = map[string]edited{
 		edits: []string{"      successPolicy:", "      »successPolicy:", "        targetReplicatedJobs: [launcher]\n", ""},
 		want:  []string{"wrong-success-policy at spec.template.spec.successPolicy.targetReplicatedJobs"},
 	},
-	"a success policy that waits for sshd": {says: "leave node out",
+	"a success policy that waits for sshd": {says: "remove the ReplicatedJob node",
 		edits: []string{"[launcher]", "[launcher, »node]"}, want: []string{"wrong-success-policy at spec.template.spec.successPolicy.targetReplicatedJobs.1"},
 	},
 	"a success policy that waits for any of the nodes": {

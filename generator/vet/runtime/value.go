@@ -18,9 +18,10 @@ type value struct {
 
 func rootValue(n *document.Node) value { return value{node: n, at: n.Position} }
 
-// childValue returns the value of the node n, which is a child of v. The argument "step" is the last element of the
-// child's path: a key, or the name or index of a list item. If the child is a scalar other than null, its position is
-// the position of n. Otherwise its position is the argument "at", for example the position of its key.
+// childValue returns the value of a child of v. The argument "n" is the node of this child. The argument "step" is the
+// last element of the child's path: a key, or the name or index of a list item. If the child is a scalar other than
+// null, its position is the position of n. Otherwise its position is the argument "at", for example the position of its
+// key.
 func (v value) childValue(step string, n *document.Node, at problem.Position) value {
 	if n.Kind == document.Scalar && n.Scalar != nil {
 		at = n.Position

@@ -91,13 +91,13 @@ func (r *caseReader) readCase(n *document.Node) {
 func (r *caseReader) checkComplete(n *document.Node, c cases.Case) {
 	switch {
 	case c.Name == "":
-		r.add(n.Position, "missing key name: a sentence that describes the case")
+		r.add(n.Position, "the case has no name: set name to a sentence that describes the case")
 	case r.names[c.Name]:
 		r.add(n.Get("name").Position, "want a unique name, got %s a second time", message.Quote(c.Name))
 	case c.Tenant == "":
-		r.add(n.Position, "missing key tenant: the namespace of the TrainJob")
+		r.add(n.Position, "the case has no tenant: set tenant to the namespace of the TrainJob")
 	case c.TrainJob == nil:
-		r.add(n.Position, "missing key trainJob: the TrainJob to submit")
+		r.add(n.Position, "the case has no trainJob: set trainJob to the TrainJob that the case submits")
 	case c.Admitted == (len(c.Refused) > 0):
 		r.add(n.Position, "want either admitted: true or refused: [RULE, ...]")
 	case c.Admitted && c.Says != "":
@@ -117,7 +117,7 @@ func (r *caseReader) checkAddress(job *document.Node, tenant string) {
 		{job.Get("metadata").Get("namespace"), "namespace", tenant},
 	} {
 		if field.value != nil && field.value.AsString() != field.want {
-			r.add(field.value.Position, "want %[1]s: %[2]s, or no %[1]s, because the rules of tenant %[3]s apply only to TrainJobs with this value", field.key, field.want, tenant)
+			r.add(field.value.Position, "want %[1]s: %[2]s; with another %[1]s, the rules of tenant %[3]s would not apply to the object: correct or remove this field", field.key, field.want, tenant)
 		}
 	}
 }

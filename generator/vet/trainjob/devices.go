@@ -19,7 +19,7 @@ import (
 var (
 	invalidResource    = problem.Rule{Name: "invalid-resource-name", Doc: "Each resource name in a TrainJob is valid for a container"}
 	fractionalDevice   = problem.Rule{Name: "fractional-device", Doc: "A TrainJob requests whole devices"}
-	launcherOnlyDevice = problem.Rule{Name: "launcher-only-device", Doc: "If the launcher runs no ranks, a TrainJob requests no devices, because only the launcher would get them"}
+	launcherOnlyDevice = problem.Rule{Name: "launcher-only-device", Doc: "If no ranks run in the launcher, a TrainJob must not request a device that the launcher of the runtime lacks, because only the launcher would get this device"}
 	noGPUs             = problem.Rule{Name: "no-gpus", Doc: "A TrainJob does not remove all GPUs of its runtime"}
 )
 

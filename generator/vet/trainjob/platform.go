@@ -51,7 +51,7 @@ func WithRules(ctx context.Context, p *generator.Pipeline, r generator.Request, 
 	r.Layers = append(slices.Clone(r.Layers), auditLayer(platforms))
 	generated, err = p.Generate(ctx, r)
 	if err != nil {
-		return nil, fmt.Errorf("generating the rules for platforms that do not enforce them: %w", err)
+		return nil, fmt.Errorf("generating the admission rules with spec.admission.enforce set to audit instead of none: %w", err)
 	}
 	audited, err := readAll(generated)
 	if err != nil {

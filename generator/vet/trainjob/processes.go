@@ -82,8 +82,8 @@ func findTooManyProcesses(job guard.Job, runtime guard.Runtime, r runtimeObject)
 }
 
 // processesOf returns the number of processes on each host, or 0 if the number is unknown. If numProcPerNode is 1,
-// Trainer starts one process on each host, or one process for each GPU of the host. In both cases, no host gets too
-// many processes, so processesOf returns 0.
+// Trainer starts one process for each GPU of a host, and a single process on a host without GPUs. In both cases, no
+// host gets too many processes, so processesOf returns 0.
 func processesOf(job guard.Job, runtime guard.Runtime) int64 {
 	n := runtime.NumProcPerNode
 	if job.Processes != nil {

@@ -85,8 +85,8 @@ func TestResourceProblems(t *testing.T) {
 }
 
 // TestUnknownRuntimesHaveNoResourceProblems uses TrainJobs whose runtimes are not in the platform. For these TrainJobs,
-// vet must not compare the number of processes with the number of GPUs. One of the TrainJobs refers to a runtime that
-// has the same name as the runtime in the platform, but another kind.
+// vet must not compare the number of processes with the number of GPUs. The runtime in the platform is a
+// ClusterTrainingRuntime. One of the TrainJobs refers to a TrainingRuntime with the same name.
 func TestUnknownRuntimesHaveNoResourceProblems(t *testing.T) {
 	p, runtime := platformWith(runtimeObject{launcherIsNode: true, node: amountsOf("nvidia.com/gpu", "1")}, 1)
 	processes := intstr.FromInt32(8)

@@ -26,7 +26,7 @@ type Report struct {
 // Rules that do not depend on the parameters of a tenant.
 var (
 	wrongType      = problem.Rule{Name: "wrong-type", Doc: "Each value of a TrainJob has the type of its field"}
-	invalidValue   = problem.Rule{Name: "invalid-value", Doc: "Each value of a TrainJob is one that the API server accepts, independent of the platform's rules"}
+	invalidValue   = problem.Rule{Name: "invalid-value", Doc: "The API server's own checks accept each value of a TrainJob"}
 	misplacedJob   = problem.Rule{Name: "misplaced-trainjob", Doc: "A TrainJob needs a file separate from the platform document"}
 	wrongNamespace = problem.Rule{Name: "wrong-namespace", Doc: "The namespace of a TrainJob is the tenant whose rules are checked"}
 )

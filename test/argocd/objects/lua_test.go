@@ -72,9 +72,10 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestTrainJobsAreSuspendedAndResumed checks when Argo CD offers the actions "suspend" and "resume" for
-// a TrainJob, and the results of the actions. Both actions must be disabled for TrainJobs that have
-// ended.
+// TestTrainJobsAreSuspendedAndResumed checks Argo CD's actions "suspend" and "resume" for TrainJobs. For a TrainJob
+// that runs, the only enabled action must be "suspend". For a suspended TrainJob, the only enabled action must be
+// "resume". For a TrainJob that has ended, both actions must be disabled. The action "suspend" must set the TrainJob's
+// field "suspend" to true. The action "resume" must set this field to false.
 func TestTrainJobsAreSuspendedAndResumed(t *testing.T) {
 	running := trainJob("{}")
 	suspended := strings.Replace(running, "suspend: false", "suspend: true", 1)

@@ -126,8 +126,8 @@ func (s Size) spec() spec {
 	for i := range s.Tenants {
 		whole.Tenants[Tenant(i)] = minimalTenant{names, quota, "none"}
 	}
-	// At the top level of the spec, the first tenant lists only half of the runtimes. Each environment changes this
-	// list, so that the first tenant lists all runtimes.
+	// In spec.tenants, the first tenant lists only half of the runtimes. Each environment in spec.environments replaces
+	// this list with a list of all runtimes.
 	whole.Tenants[Tenant(0)] = minimalTenant{names[:(len(names)+1)/2], quota, "none"}
 	for i := range s.Environments {
 		whole.Environments[Environment(i)] = s.environmentChanges(i, names)

@@ -79,7 +79,7 @@ func checkSkipped(ctx context.Context, dir, name string, flags ...string) Check 
 	if _, err := output(ctx, "kustomize", append([]string{"build", guardedFolder(dir)}, flags...)...); err == nil {
 		return Check{name, Missing, "kustomize skips the function without an error, even with the replacements that trainyard init --kustomize writes: do not apply the output with pruning, which would delete the platform"}
 	}
-	return Check{name, Note, "kustomize skips the function without an error; with the replacements that trainyard init --kustomize writes, the build fails"}
+	return Check{name, Note, "kustomize skips the function, and the build fails only if the kustomization has the replacements that trainyard init --kustomize writes"}
 }
 
 const programTimeout = time.Minute

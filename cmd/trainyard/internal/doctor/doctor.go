@@ -132,9 +132,9 @@ func (h Host) checkEvaluator(ctx context.Context) Check {
 // checkArgoCD checks that kustomize.buildOptions of Argo CD contains the flags alphaFlag and execFlag.
 func (h Host) checkArgoCD(ctx context.Context) Check {
 	const name = "Argo CD"
-	const advice = "this lets every repository run programs in argocd-repo-server, which also needs trainyard-fn in its PATH; it is safer to commit the output of trainyard generate"
+	const advice = "every repository can then run programs in argocd-repo-server, and that trainyard-fn must be in the PATH of argocd-repo-server; it is safer to commit the output of trainyard generate"
 	if h.ArgoCD == nil {
-		return Check{name, Note, fmt.Sprintf("not checked, because --argocd-namespace is not set: to run functions in Argo CD, add %s to kustomize.buildOptions in its ConfigMap argocd-cm; note that %s", bothFlags, advice)}
+		return Check{name, Note, fmt.Sprintf("not checked, because --argocd-namespace is not set: Argo CD can run functions only if kustomize.buildOptions in the ConfigMap argocd-cm contains %s; note that %s", bothFlags, advice)}
 	}
 	options, err := h.ArgoCD(ctx)
 	if err != nil {

@@ -103,9 +103,10 @@ func newReader(t *testing.T, dir string, level cluster.Level) reader {
 	return r
 }
 
-// usePrograms prepares replacements for `go run` in commands, so that the commands run compiled programs. The
-// replacements name the programs by environment variables, such as $GITOPS. Paths would not work: a path can contain
-// /tmp, and doctest.Reader replaces /tmp in each command.
+// usePrograms prepares replacements for `go run` in commands, so that the commands run compiled programs. In the
+// changed commands, environment variables, such as $GITOPS, stand for the paths of the programs. The commands cannot
+// contain the paths themselves. The reason is that a path can contain /tmp, and doctest.Reader replaces /tmp in each
+// command.
 func (r *reader) usePrograms(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()
