@@ -54,8 +54,8 @@ func (p *Plan) Check() error {
 }
 
 // belowFile reports whether a generated file would replace a folder that contains an unknown file. The argument "name"
-// is the path of the unknown file. If the folder is itself unknown, belowFile returns false: Check then reports the
-// folder, and does not report each file in the folder.
+// is the path of the unknown file. If the folder is itself unknown, belowFile returns false. In this case, the method
+// Check reports the folder, but not each file in the folder.
 func (p *Plan) belowFile(name string, wanted map[string]bool) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if wanted[dir] {

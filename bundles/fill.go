@@ -13,8 +13,9 @@ import (
 	"syscall"
 )
 
-// fill writes the tree to the staging folder, which will replace the present folder. fill writes new and changed files.
-// It creates hard links to unchanged files, and to unknown files (files that the manifest does not list). Changed files
+// fill creates the contents of the staging folder, which will later replace the present folder. The method writes the
+// new and the changed files. For each unchanged file, the method usually creates a hard link to the file in the present
+// folder. The method also creates hard links to unknown files (files that the manifest does not list). Changed files
 // and existing folders keep their modes.
 //
 // fill does not flush files to the disk, because flushing would make a run with 3,000 files take two to eight
@@ -81,10 +82,11 @@ func (p *Plan) listFolders() []string {
 	return append([]string{"."}, slices.Sorted(maps.Keys(folders))...)
 }
 
-// put adds a file to the staging folder. If the file is new or changed, put writes the file. If the file is unchanged,
-// put creates a hard link to the present file. If the hard link fails, put usually writes the file. However, if the
-// staging folder is in another file system than the present file, put returns errMounted. The present file is then in a
-// mounted folder, which cannot be replaced.
+// put adds a file to the staging folder. If the file is new or changed, the method writes the file. If the file is
+// unchanged, the method tries to create a hard link to the old file in the folder of the bundle. If the old file and
+// the staging folder are in different file systems, this attempt fails, and the method returns errMounted. The staging
+// folder lies next to the folder of the bundle, so the file systems differ only if the old file is in a mounted folder.
+// A run cannot replace a mounted folder. If the attempt fails for another reason, the method writes the file.
 func (p *Plan) put(s *staging, f hashedFile) error {
 	before := p.present[f.Path]
 	if before.generated && before.digest == f.digest {

@@ -17,10 +17,11 @@ type boundCheck struct {
 
 // addBounds adds checks of bounds to the chart. A bound has a limit, and none of its sums may exceed this limit. If
 // neither the sum nor the limit depends on values of the chart, the chart does not check the sum. The schema of the
-// chart checks two simple cases. In both cases, one value of the chart is involved, and the value must be a whole
-// number. In the first case, the limit is a constant, and the sum consists of the value. The schema then sets the limit
-// as the maximum of the value. In the second case, the sum is a constant, and the limit is the value. The schema then
-// sets the constant as the minimum of the value. The file templates/bounds.yaml checks all other sums.
+// chart checks two simple cases. In the first case, the limit is a constant, and the sum has only one term. This term
+// is a value of the chart that must be a whole number. The schema then requires that the value of the chart is not
+// greater than the limit. In the second case, the sum has only one term, which is a constant. The limit is a value of
+// the chart that must be a whole number. The schema then requires that the value of the chart is not less than the
+// constant. The file templates/bounds.yaml checks all other sums.
 func (c *helmChart) addBounds(bounds []object.Bound) {
 	for _, bound := range bounds {
 		limit, check := c.values.valueAt(bound.Limit.Path), boundCheck{limit: bound.Limit}
@@ -40,8 +41,8 @@ func (c *helmChart) addBounds(bounds []object.Bound) {
 	}
 }
 
-// sumVariable returns the number of the template variable that contains a sum. If several bounds use the same
-// sum, the template contains only one variable for the sum.
+// sumVariable returns the index N of a sum. The template stores this sum in the variable $sN. If several bounds use the
+// same sum, the template contains only one variable for the sum.
 func (c *helmChart) sumVariable(sum *object.Sum) int {
 	i := slices.Index(c.sums, sum)
 	if i < 0 {

@@ -40,8 +40,9 @@ func (oci) Render(ctx context.Context, b Bundle) (Tree, error) {
 }
 
 // OCI returns an artifact with one layer. The layer is an archive with one file for each object. The files have the
-// same names as in the format "kustomize". The artifact has the annotations of the bundle and the annotations in
-// the parameter "annotations". If both contain the same key, the parameter takes precedence.
+// same names as in the format "kustomize". The artifact has the annotations of the bundle and the annotations in the
+// parameter "annotations". If the bundle and the parameter have an annotation with the same key, the artifact gets the
+// value from the parameter.
 func OCI(ctx context.Context, b Bundle, annotations map[string]string) (artifact.Artifact, error) {
 	files, err := objectFiles(ctx, b.Objects, "")
 	if err != nil {

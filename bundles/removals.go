@@ -24,8 +24,9 @@ type Change struct {
 }
 
 // Check returns a *RemovalError if an immutable field would change. Check also returns a *RemovalError if a runtime,
-// tenant or queue would be removed, and the field Removed does not allow this. The result "used" lists the entries of
-// the field Removed that allow a removal in this run.
+// tenant or queue would be removed, and the field Removed does not allow this. Each entry of the field Removed names
+// one runtime, tenant or queue that may be removed. If an object of the named runtime, tenant or queue would be
+// removed, Check adds the entry to the result "used".
 func (c Change) Check() (used []string, err error) {
 	next := c.next()
 	var problems []string

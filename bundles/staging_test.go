@@ -40,8 +40,9 @@ const (
 // folders that no run created, even if their names resemble the name of a staging folder.
 func TestRecover(t *testing.T) {
 	cases := map[string]struct {
-		// The field "compared" lists the files that must exist after a read-only Writer has run. If the field
-		// "compared" is nil, the run of the read-only Writer must not change any file.
+		// If the field ReadOnly of a Writer is true, a run of this Writer is a comparison, and writes no bundle. The
+		// field "compared" contains the files that must exist after a comparison. If the field "compared" is nil, a
+		// comparison must not change any file.
 		before, after, compared map[string]string
 		note                    string
 	}{

@@ -42,9 +42,9 @@ func BenchmarkReplace(b *testing.B) {
 
 const synthetic = 3000
 
-// syntheticTree returns a tree of 3,000 files of 4 KB. Each file contains one letter, repeated. If the argument
-// "every" is n, every n-th file contains the argument "letter", and all other files contain the letter a. If
-// "every" is 0, all files contain the letter a.
+// syntheticTree returns a tree of 3,000 files of 4 KB. Each file contains one letter, repeated. If the value of the
+// argument "every" is n, each n-th file contains the value of the argument "letter". All other files contain the letter
+// a. If "every" is 0, all files contain the letter a.
 func syntheticTree(b *testing.B, letter byte, every int) Tree {
 	b.Helper()
 	var files []File

@@ -23,7 +23,7 @@ type collector = prometheus.Collector
 // unregister removes metrics when the manager stops, so that a process can run one manager after another.
 type unregister struct{ values collector }
 
-// Start waits until the manager stops, and then removes the metrics.
+// Start is called when the manager starts. The method waits until the manager stops, and then removes the metrics.
 func (u unregister) Start(ctx context.Context) error {
 	<-ctx.Done()
 	ctrlmetrics.Registry.Unregister(u.values)

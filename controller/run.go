@@ -36,8 +36,9 @@ import (
 // name is the name of the program in leases and in requests to the API server.
 const name = "trainyard-controller"
 
-// shutdownTimeout is the maximum time that the stopping program waits for the end of running reconciliations. If a
-// reconciliation does not end in time, the controllers repeat it after the next start.
+// shutdownTimeout limits how long the program waits before it stops. During this wait, reconciliations that have
+// already begun can end. If a reconciliation does not end in time, the controllers repeat this reconciliation after the
+// next start of the program.
 const shutdownTimeout = 20 * time.Second
 
 // Options are the settings of the controllers.
@@ -69,10 +70,12 @@ type Options struct {
 	Log               logr.Logger
 }
 
-// runs returns true if the controller with the given name runs with these settings. The controller of TrainJobSources
-// does not run in read-only mode. The controller that reports the state of TrainJobs runs only in the program with an
-// empty Shard. Shards divide the TrainJobSources, but every program reads all TrainJobs. If several programs reported
-// the state of TrainJobs, each TrainJob would get the same events several times.
+// runs(name) returns true if the program must start the controller with this name. The program starts a controller only
+// if the field Controllers contains its name. In read-only mode, the program does not start the controller of
+// TrainJobSources. A cluster can run several copies of the program, one for each shard. Each copy reads only the
+// TrainJobSources of its own shard, but it reads all TrainJobs. If several copies reported the state of TrainJobs, each
+// TrainJob would get the same events several times. Therefore only a copy whose field Shard is empty starts the
+// controller that reports the state of TrainJobs.
 func (o Options) runs(name string) bool {
 	switch {
 	case name == TrainJobs && o.Shard != "", name == TrainJobSources && o.ReadOnly:

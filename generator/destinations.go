@@ -55,7 +55,8 @@ func sharedCluster(a, b *object.ArgoCD) (cluster string, ok bool) {
 	return "", false
 }
 
-// describeConflict returns the message that Argo CD would apply an object of both environments to the same cluster.
+// describeConflict returns a message about an object that two environments contain. The message says that Argo CD would
+// apply the versions from both environments to the same cluster.
 func describeConflict(id object.ID, cluster string) string {
 	if isAddress(cluster) {
 		return fmt.Sprintf("Argo CD would apply the object %s %s of both environments to the same cluster (%s)", id.Kind, id.Name, cluster)

@@ -85,10 +85,10 @@ type documents struct {
 }
 
 // Generate generates the objects of each environment. Generate returns the environments in the order of their names. If
-// the document has problems, the error is a problem.List. If the check stage found the problems, Generate also returns
-// a Platform for each environment without problems. Such a Platform contains no objects. For an unknown environment,
-// the error is a load.EnvironmentError. If the context is done before the objects are generated, the error can be the
-// error of the context. Any other error is a fault, which is a mistake in trainyard itself.
+// the document has problems, the error is a problem.List. If the check stage reports these problems, Generate also
+// returns a Platform for each environment that has no problems. Such a Platform contains no objects. For an unknown
+// environment, the error is a load.EnvironmentError. If the context is done before the objects are generated, the error
+// can be the error of the context. Any other error is a fault, which is a mistake in trainyard itself.
 func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {

@@ -51,10 +51,10 @@ var (
 	dump      = regexp.MustCompile(`_\|_|errors in empty disjunction|goroutine |\.go:[0-9]|0x[0-9a-f]{6}|%!`)
 )
 
-// showsInternals reports whether a message contains internals of Go or CUE. It ignores quoted parts of the message,
-// because quotes can contain any text of the user's input. Messages do not quote numbers, and a number from the user's
-// input can look like a pointer, such as 0x3ecccccc8. Therefore showsInternals also ignores text that occurs in a
-// layer.
+// showsInternals reports whether a message contains internals of Go or CUE. The argument "layers" contains the user's
+// input. showsInternals ignores quoted parts of the message, because quotes can contain any text of the user's input.
+// In messages, numbers from the user's input are not in quotes. Such a number, for example 0x3ecccccc8, can look like a
+// pointer. Therefore showsInternals also ignores each text that occurs in one of the layers.
 func showsInternals(message string, layers []Input) bool {
 	for _, match := range dump.FindAllString(quoted.ReplaceAllString(message, ""), -1) {
 		isInLayer := func(layer Input) bool { return bytes.Contains(layer.Text, []byte(match)) }

@@ -18,9 +18,10 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// maxProblems limits the number of positions at which one change causes problems, because a user cannot find the
-// mistake in a long list. The limit does not apply to a change that cuts off the end of the document. changeTimeout is
-// far above the time that trainyard takes for a valid document.
+// maxProblems is a limit for the test TestMutationsAreReported, which changes valid documents. After one change,
+// trainyard may report problems at no more than maxProblems positions. In a longer list of problems, a user cannot find
+// the mistake. The limit does not apply to a change that cuts off the end of the document. changeTimeout is far above
+// the time that trainyard takes for a valid document.
 const (
 	mutationCount = 2000
 	maxProblems   = 15
@@ -40,14 +41,15 @@ type mutant struct {
 }
 
 // After a change of one of these two kinds, the author can correct the document only in the changed line. Therefore
-// isReported has stricter conditions for the positions of problems than after other changes.
+// isReported accepts problems at fewer positions after these two kinds of changes than after all other kinds.
 const (
 	replaceValue = "replace a value"
 	renameKey    = "rename a key"
 )
 
-// TestMutationsAreReported tries many random changes of valid documents, one change at a time. If a change causes problems,
-// the problems must be at few positions, and at least one problem must refer to the change (see isReported).
+// TestMutationsAreReported tries many random changes of valid documents, one change at a time. If a change causes
+// problems, two conditions apply. First, the problems must be at no more than maxProblems positions, unless the change
+// cuts off the end of the document. Second, at least one problem must refer to the change (see isReported).
 func TestMutationsAreReported(t *testing.T) {
 	seed, tries := readSeed(t), mutationCount
 	if testing.Short() {
@@ -154,12 +156,13 @@ func pick(random *rand.Rand, weights []int) int {
 
 // isReported reports whether one of the problems refers to the change. If a change replaces a value or renames a key,
 // the author can correct the mistake only in the changed line. After such a change, at least one problem must be in the
-// changed line, or in the line of the enclosing mapping or list. A problem at another position counts only if
-// isStopped, isCompared (for a replaced value) or isReference (for a renamed key) accepts the problem. After a change
-// of any other kind, isReported returns the result of isNamed. isNamed accepts each problem in one of the lines m.at
-// (the changed lines and some nearby lines). isNamed also accepts a problem in another line if one of three conditions
-// is met. First, the message of the problem names the changed line. Second, lostValue accepts the problem. Third, one
-// of m.words is in the path of the problem, in its message or in the text of its line.
+// changed line, or in the line of the enclosing mapping or list. A problem at another position counts only in three
+// cases. In the first case, isStopped accepts the problem. In the second case, the change replaces a value, and
+// isCompared accepts the problem. In the third case, the change renames a key, and isReference accepts the problem.
+// After a change of any other kind, isReported returns the result of isNamed. isNamed accepts each problem in one of
+// the lines m.at (the changed lines and some nearby lines). isNamed also accepts a problem at any other position if one
+// of three conditions is met. First, the message of the problem names the changed line. Second, lostValue accepts the
+// problem. Third, one of m.words is in the path of the problem, in its message or in the text of its line.
 func (m mutant) isReported(kind, file string, problems problem.List) bool {
 	isException := func(problem.Problem) bool { return false }
 	switch kind {
@@ -175,9 +178,11 @@ func (m mutant) isReported(kind, file string, problems problem.List) bool {
 	})
 }
 
-// isStopped reports whether a problem is a syntax error that the parser finds only after the changed line. After a change
-// such as an added bracket, the text up to the changed line can still be the beginning of a valid document. In this case,
-// the problem must be at the next line with text, or its message must name the changed line.
+// isStopped reports whether a problem is a syntax error that the parser finds only after the changed line. After a
+// change such as an added bracket, the text up to the changed line can still be the beginning of a valid document. The
+// parser then finds the error in a later line. isStopped skips empty lines and comments after the changed line, and
+// accepts a syntax error in the next line. isStopped accepts a syntax error in any other line only if the message names
+// one of two lines. These are the changed line and the line of the enclosing mapping or list.
 func (m mutant) isStopped(file string, p problem.Problem) bool {
 	if p.File != file || p.Rule != problem.Syntax {
 		return false
@@ -229,10 +234,12 @@ func (m mutant) isNamed(file string, problems problem.List) bool {
 	return false
 }
 
-// lostValue reports whether the removed part of a truncated document contains the last key of the problem's
-// path. The problem can then be a consequence of the removed value. For example, spec sets a ceiling and a
-// limit, and an environment sets a lower ceiling and a lower limit. If the truncation removes only the
-// environment's limit, the limit of spec applies to the environment, and exceeds the environment's ceiling.
+// lostValue reports whether the removed part of a truncated document contains the last key of the problem's path. The
+// problem can then be a consequence of the removed value. For example, spec.ceilings.maxNodes is the largest value that
+// a runtime may set in limits.maxNodes. In spec, a runtime sets limits.maxNodes to 50. An environment sets
+// ceilings.maxNodes to 20, and changes the runtime's limits.maxNodes to 20. If the truncation removes only this change
+// of limits.maxNodes, the value 50 applies to the environment. The value 50 is higher than the environment's ceiling of
+// 20, so trainyard reports a problem.
 func (m mutant) lostValue(p problem.Problem) bool {
 	return slices.Contains(m.removed, p.Path[strings.LastIndex(p.Path, ".")+1:])
 }
@@ -253,8 +260,8 @@ func mutate(random *rand.Rand, text string) (m mutant, kind string) {
 	pair := pairs[random.IntN(len(pairs))]
 	key := m.lines[line][pair[2]:pair[3]]
 	m.key = key
-	// The change can move the keys of the changed line and of the next line to another mapping. Therefore a problem
-	// may name any of these keys.
+	// A change can alter the indentation of the changed line. The keys of this line or of the next line can then belong
+	// to a different mapping. Therefore a problem may name any key in these two lines.
 	for _, text := range m.lines[line:min(line+2, len(m.lines))] {
 		for _, found := range keyAndValue.FindAllStringSubmatch(text, -1) {
 			m.words = append(m.words, found[1])
@@ -331,8 +338,9 @@ func (m *mutant) replace(line, from, to int, by string) {
 	}
 }
 
-// allowNeighbors makes isReported also accept problems in the lines before and after the changed line. It is called
-// for changes after which the mistake can be in any of these lines.
+// allowNeighbors makes isReported also accept problems in the lines before and after the changed line. allowNeighbors
+// is called for some changes, such as a change of the indentation. After such a change, the mistake can be in the
+// changed line, in the previous line or in the next line.
 func (m *mutant) allowNeighbors(line int) { m.at = append(m.at, line, line+2) }
 
 func (m *mutant) indent(line int, by string) {

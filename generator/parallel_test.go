@@ -41,8 +41,9 @@ func TestParallelEvaluatorsAgree(t *testing.T) {
 	}
 }
 
-// describePlatform returns the content of a platform, without the results of Shape.Fields. Such a result contains the
-// values of one of the objects that share the shape, and this object can belong to another environment.
+// describePlatform returns the content of a platform, without the results of Shape.Fields. Objects of different
+// environments can share a shape. Shape.Fields returns the fields of only one object with the shape. Therefore the
+// result can belong to an object of another environment.
 func describePlatform(t *testing.T, p generator.Platform) map[string]any {
 	t.Helper()
 	delivery, err := json.Marshal(p.Delivery)

@@ -43,7 +43,7 @@ func (p Platform) kindsByGroup() map[string]map[string]bool {
 	return kinds
 }
 
-// needPrograms lists the programs whose CRDs define kinds of the platform's objects.
+// needPrograms lists the programs, such as Kueue, that provide CRDs for the platform's objects.
 func (p Platform) needPrograms() []Prerequisite {
 	kinds := p.kindsByGroup()
 	var needs []Prerequisite

@@ -143,8 +143,8 @@ func (j *comparison) compare(t *testing.T, layers ...Input) string {
 	return j.admitsAll(t, layers)
 }
 
-// admitsAll checks each layer of a valid document separately: the JSON Schema of layers must accept it. If the document
-// has only one layer, the JSON Schema of documents must also accept this layer.
+// admitsAll checks each layer of a valid document separately. The JSON Schema of layers must accept each layer. If the
+// document has only one layer, the JSON Schema of documents must also accept this layer.
 func (j *comparison) admitsAll(t *testing.T, layers []Input) string {
 	t.Helper()
 	for _, input := range layers {

@@ -34,8 +34,9 @@ type Explanation struct {
 	Summary string `json:"summary"`
 	// Causes lists the recognized failures, with the most probable cause first.
 	Causes []Cause `json:"causes"`
-	// Excerpts is set if the TrainJob has failed, and Explain recognized no failure or only symptoms. Excerpts contains the
-	// end of the log of the container that failed first. If there is no log, Excerpts contains messages of Kubernetes.
+	// Excerpts is set if the TrainJob has failed for an unknown reason. The reason is unknown if Causes is empty, or
+	// contains only entries of the level "symptom". Excerpts contains the end of the log of the container that failed
+	// first. If there is no log, Excerpts contains messages of Kubernetes.
 	Excerpts []Excerpt `json:"excerpts,omitempty"`
 	// Missing lists the errors from reading logs, events and Workloads. For example, the user may lack
 	// the permission to read logs.
@@ -129,8 +130,9 @@ func (s Snapshot) explain(cluster, logs []diagnosis.Text, missing []error) Expla
 }
 
 // excerpts returns the end of the first log that is not empty. The argument "logs" is sorted by the time at which the
-// containers ended, so this log usually belongs to the container that failed first. If there is no log, excerpts
-// returns texts from the argument "cluster", such as messages of events.
+// containers ended, so this log usually belongs to the container that failed first. If all logs are empty, or there are
+// no logs, the function returns excerpts of the texts in the argument "cluster". Such a text is, for example, the
+// message of an event.
 func excerpts(cluster, logs []diagnosis.Text) []Excerpt {
 	for _, text := range logs {
 		if e := excerptOf(text); len(e.Lines) > 0 {

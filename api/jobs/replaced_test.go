@@ -12,9 +12,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TestFailuresOfReplacedPods: the failure of an old pod must not be reported after a new pod has replaced the old
-// pod and has started. There is one exception: if the new pod started after the TrainJob began to fail, the old pod
-// can be the cause, and its failure must be reported. Failures of an earlier run must never be reported.
+// TestFailuresOfReplacedPods: the failure of an old pod must not be reported after a new pod has replaced the old pod
+// and has started. There is one exception: if the new pod started after the TrainJob began to fail, the old pod can be
+// the cause, and its failure must be reported. A TrainJob can be suspended and later resumed. Failures of pods whose
+// deletion began before the resumption must never be reported.
 func TestFailuresOfReplacedPods(t *testing.T) {
 	const name = "bert-node-0-0-bbbbb"
 	old := podAt(11, Node, "bert-node-0-0-aaaaa", endedAt(500, "OOMKilled"))

@@ -180,9 +180,9 @@ func (s Snapshot) isLeftOver(p Pod) bool {
 // lostTime is how long a deleted pod may exist after its grace period. A pod that exists longer counts as lost.
 const lostTime = time.Minute
 
-// isLost reports whether a deleted pod has existed for longer than lostTime after its grace period. The kubelet has not
-// reported the end of such a pod, in most cases because the cluster node of the pod is down. The status of a lost pod is
-// outdated: it can say for days that the containers run.
+// isLost reports whether a pod counts as lost. A pod counts as lost if it is being deleted, and its grace period ended
+// more than lostTime ago. The kubelet has not reported the end of a lost pod, in most cases because the cluster node of
+// the pod is down. The status of a lost pod is outdated: it can say for days that the containers run.
 func (s Snapshot) isLost(p Pod) bool {
 	return p.DeletionTimestamp != nil && !s.Now.IsZero() && s.Now.Sub(p.DeletionTimestamp.Time) > lostTime
 }

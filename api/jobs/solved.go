@@ -65,8 +65,8 @@ func (p progress) isRelevant(pod Pod) bool {
 	return slices.ContainsFunc(p.relevant, func(other Pod) bool { return other.Name == pod.Name })
 }
 
-// follows looks for the latest event that has the given reason and is about the same object as e. It returns true if
-// this event occurred at the same time as e or later.
+// follows looks for the latest event that has the given reason and is about the same object as the event e. The result
+// is true if such an event exists, and this event did not occur before e.
 func (p progress) follows(e corev1.Event, reason string) bool {
 	about := subjectOf(e)
 	about.reason = reason
@@ -97,7 +97,7 @@ func (s Snapshot) failedAt(training time.Time) time.Time {
 	return first
 }
 
-// isOver reports whether the problem that an event describes is solved. Most problems are solved if the training
+// isOver reports whether the problem that an event describes is solved. Most problems count as solved if the training
 // started after the event. If the event is about a deleted pod, or about an object that is not a pod, a second
 // condition is also sufficient: the current attempt to run the TrainJob began after the event. In all other cases,
 // isOver looks for later changes that solve the problem. These changes depend on the kind of the object and the reason
@@ -120,7 +120,8 @@ func (s Snapshot) isOver(e corev1.Event, p progress) bool {
 	return s.isOverForOwner(e, p)
 }
 
-// isOverForOwner reports whether the problem of an event about a TrainJob, JobSet, Job, PodGroup or Workload is solved.
+// isOverForOwner reports whether the problem that an event describes is solved. The event must be about a TrainJob,
+// JobSet, Job, PodGroup or Workload.
 func (s Snapshot) isOverForOwner(e corev1.Event, p progress) bool {
 	isPlaced := !p.placed.Before(lastSeen(e))
 	switch e.InvolvedObject.Kind {
@@ -255,19 +256,20 @@ const evictionDelay = 5 * time.Minute
 // hasRecovered reports whether the cluster node of a pod became ready again after an event NodeNotReady. There are
 // three signs, and one sign is sufficient. Sign 1: the pod is ready. Sign 2: Kubernetes cancelled the eviction of the
 // pod. The comment inside the function hasRecovered explains which cancellations count. Sign 3: a container ended for a
-// reason that is not in unknownEnds. The time between the event and this end must be longer than evictionDelay. If the
-// TrainJob has failed, sign 1 counts only if the pod became ready before the failure. Likewise, sign 2 counts only if
-// Kubernetes cancelled the eviction before the failure. Sign 3 does not count if the TrainJob failed within
-// evictionDelay after the event. The cluster node can have caused such a failure, and can have become ready only after
-// the failure.
+// reason that is not in unknownEnds. The time between the event and the end of this container must be longer than
+// evictionDelay. If the TrainJob has failed, sign 1 counts only if the pod became ready before the failure. Likewise,
+// sign 2 counts only if Kubernetes cancelled the eviction before the failure. Sign 3 does not count if the TrainJob
+// failed within evictionDelay after the event. These three restrictions have the same reason: a cluster node that
+// became ready only after the failure has possibly caused the failure.
 func (s Snapshot) hasRecovered(e corev1.Event, p progress) bool {
 	isInTime := func(at time.Time) bool { return p.failure.IsZero() || at.Before(p.failure) }
 	pod, exists := s.podOf(e)
 	if at, found := p.latest[subject{podKind, e.InvolvedObject.Name, cancelled}]; found && isInTime(at) {
 		// A cancelled eviction alone does not show that the cluster node is ready. Kubernetes also cancels a planned
 		// eviction if it evicts the pod at once instead, or if the pod is deleted. Therefore the cancellation counts
-		// only if no event about an eviction follows. For a deleted pod, an event Killing must also follow, because
-		// it shows that the kubelet works.
+		// only if no event about an eviction follows the cancellation. For a deleted pod, there is a second condition.
+		// An event with the reason Killing must follow the cancellation, because this event shows that the kubelet
+		// works.
 		isEvicted := !p.latest[subject{podKind, e.InvolvedObject.Name, evicted}].Before(at)
 		isStopped := !p.latest[subject{podKind, e.InvolvedObject.Name, "Killing"}].Before(at)
 		if p.follows(e, cancelled) && !isEvicted && (exists || isStopped) {

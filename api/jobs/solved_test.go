@@ -290,8 +290,8 @@ func withWanted(s Snapshot, nodes int) Snapshot {
 	return s
 }
 
-// TestLostLauncher: the deletion of the launcher's pod must count as the cause of a failure only if the kubelet stopped the
-// main container, and the Job of the launcher did not delete the pod.
+// TestLostLauncher: the deletion of the launcher's pod must count as the cause of a failure only if two conditions are
+// met. Condition 1: the kubelet stopped the main container. Condition 2: the launcher's Job did not delete the pod.
 func TestLostLauncher(t *testing.T) {
 	const launcher = "bert-launcher-0-0-aaaaa"
 	failed := newSnapshot(func(j *trainer.TrainJob) {

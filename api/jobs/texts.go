@@ -36,8 +36,9 @@ func (s Snapshot) relevantPods() []Pod {
 
 // isReplacedBy reports whether the pod "other" has replaced the pod p, so that problems of the old pod no longer
 // matter. The main container of the new pod must have started. If the TrainJob has failed, one of two conditions must
-// also be met: this container started before the TrainJob began to fail, or the Job of the two pods has succeeded. If
-// neither condition is met, the loss of the old pod can be the cause of the failure, so isReplacedBy returns false.
+// also be met. Condition 1: the main container of the new pod started before the TrainJob began to fail. Condition 2:
+// the Job of the two pods has succeeded. If neither condition is met, the loss of the old pod can be the cause of the
+// failure, so isReplacedBy returns false.
 func (s Snapshot) isReplacedBy(p, other Pod, failure time.Time) bool {
 	if other.Role != p.Role || other.Index != p.Index || other.Name == p.Name || !other.mainHasStarted() {
 		return false

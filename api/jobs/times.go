@@ -75,7 +75,8 @@ func startOf(c corev1.ContainerStatus) time.Time {
 	return time.Time{}
 }
 
-// scheduledAt returns when the last pod was assigned to a cluster node, or zero if a pod is not assigned.
+// scheduledAt returns the time at which the last pod was assigned to a cluster node. If a pod is not assigned to a
+// cluster node, scheduledAt returns zero.
 func (s Snapshot) scheduledAt() time.Time {
 	var latest time.Time
 	for _, pod := range s.LatestAttempts() {
@@ -130,9 +131,9 @@ func (s Snapshot) HasPodSince(at time.Time) bool {
 	return slices.ContainsFunc(s.Pods, func(p Pod) bool { return !p.CreationTimestamp.Time.Before(at) })
 }
 
-// BlockedSince returns the time from which a sidecar, such as the proxy of a service mesh, has prevented the
-// TrainJob from ending. This is the time at which the main container in the pod of the sidecar ended. BlockedSince
-// returns zero if no sidecar prevents the end.
+// BlockedSince searches for a pod in which the main container has ended, but a sidecar still runs. This sidecar, for
+// example the proxy of a service mesh, prevents the TrainJob from ending. BlockedSince returns the time at which the
+// main container ended. If there is no such pod, BlockedSince returns zero.
 func (s Snapshot) BlockedSince() time.Time {
 	for _, pod := range s.LatestAttempts() {
 		if pod.sidecar() == "" {
@@ -156,8 +157,9 @@ func Strip(job *trainer.TrainJob) {
 	job.ManagedFields, job.Spec = creation(job.ManagedFields), kept
 }
 
-// creation returns the oldest entry of metadata.managedFields that belongs to no subresource. The field "manager"
-// of this entry names the program that created the object. creation leaves out the list of fields in the entry.
+// creation returns a copy of the oldest entry of metadata.managedFields that belongs to no subresource. The field
+// "manager" of this entry usually names the program that created the object. The copy contains only three fields of the
+// entry: "manager", "operation" and "time".
 func creation(fields []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	var oldest []metav1.ManagedFieldsEntry
 	for _, f := range fields {

@@ -42,8 +42,9 @@ type HostFailure struct {
 // String returns the host, the cause and the detail, separated by colons.
 func (f HostFailure) String() string { return fmt.Sprintf("%s: %s: %s", f.Host, f.Cause, f.Detail) }
 
-// Text returns a description of the failure. Callers pass the description to diagnosis.Diagnose, in a diagnosis.Text
-// with the source State. diagnosis.Diagnose searches the description for the patterns of known failures.
+// Text returns a description of the failure. Callers store the description in the field Message of a diagnosis.Text.
+// The field Source of this diagnosis.Text has the value diagnosis.State. Callers then pass the diagnosis.Text to
+// diagnosis.Diagnose, which searches the description for the patterns of known failures.
 func (f HostFailure) Text() string { return "preflight of host " + f.String() }
 
 // Verdict reads the verdict from the termination message of the launcher's preflight. The verdict is nil if

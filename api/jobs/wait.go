@@ -18,8 +18,8 @@ const (
 	waitInterval = time.Second
 	// watchInterval is the time between the end of a watch and the start of the next watch.
 	watchInterval = time.Second
-	// settleTime is how long Wait waits after a change before it reads the TrainJob. Several pods often change
-	// within this time, and one read then shows all changes.
+	// settleTime is the delay between a reported change and the next read of the TrainJob by the method Wait. Several
+	// pods often change during this delay, and one read then shows all changes.
 	settleTime = 100 * time.Millisecond
 )
 

@@ -25,8 +25,8 @@ func Shorten(text string, length int) string {
 	return text
 }
 
-// Number takes the text of a number. If the text is longer than 60 characters, Number shortens the text to 60
-// characters. Otherwise Number returns the text unchanged.
+// Number shortens a long number. The argument "text" is the number as a string. If this string is longer than 60
+// characters, Number returns the first 60 characters and an ellipsis. Otherwise Number returns the string unchanged.
 func Number(text string) string { return Shorten(text, maxLength) }
 
 // Plain reports whether a key can be written without quotes in the path of a field. Such a key consists of 1 to 60

@@ -81,8 +81,9 @@ var secrets = sync.OnceValue(func() []secret {
 		all = append(
 			all,
 			of(`(?i)`+names+separator+value, isHarmless, named...),
-			// The three expressions below match a name and its value. They are for lists, for objects of Kubernetes,
-			// for structures of Go, and for XML.
+			// The three expressions below match a name and its value. The first expression is for lists, and for
+			// Kubernetes objects in JSON. The second expression is for Kubernetes objects in YAML, and for printed
+			// structures of Go. The third expression is for XML.
 			of(`(?i)`+names+`(?:[_-]?\d+)?\\*["'][ \t]*,\s*(?:\\*["']?value\\*["']?[ \t]*[:=][ \t]*)?\\*["'](?P<value>[^"'\n]+)`, isHarmless, named...),
 			of(`(?i)name:[ \t]*["']?[\w.-]*`+names+`(?:[_-]?\d+)?["']?\s+value:[ \t]*["']?(?P<value>[^\s"'}]+)`, isHarmless, named...),
 			of(`(?i)`+names+`</name>\s*<value>(?P<value>[^<]+)`, isHarmless, named...),

@@ -79,12 +79,13 @@ const (
 	FunctionAnnotation = Group + "/function"
 )
 
-// Keys of labels and annotations on the ConfigMaps of an OLM bundle. Each ConfigMap of an OLM bundle contains one
-// piece of a compressed stream of objects.
+// Keys of labels and annotations on the ConfigMaps of an OLM bundle. The objects in these ConfigMaps are compressed as
+// one stream. The stream is divided into parts, and each ConfigMap contains one part.
 const (
-	// PayloadLabel holds the number of the piece that the ConfigMap contains, counted from 1.
+	// PayloadLabel holds the position of the ConfigMap's part in the compressed stream. The first part has the position
+	// 1.
 	PayloadLabel = Group + "/payload"
-	// PayloadPartsAnnotation holds the number of pieces of the compressed stream.
+	// PayloadPartsAnnotation holds the number of parts into which the compressed stream is divided.
 	PayloadPartsAnnotation = Group + "/payload-parts"
 	// PayloadDigestAnnotation holds the digest of the compressed stream.
 	PayloadDigestAnnotation = Group + "/payload-digest"

@@ -69,8 +69,9 @@ func (c *configFile) refuse(at *yaml.Node, format string, args ...any) {
 	c.problems = append(c.problems, fmt.Errorf("%s:%d:%d: %s", c.path, at.Line, at.Column, fmt.Sprintf(format, args...)))
 }
 
-// read applies the settings in the file to the flags. Each key in the file is the name of a flag. The method refuses
-// unknown keys and repeated keys.
+// read(root) sets each flag that the configuration file contains, unless the command line has already set the flag. The
+// argument "root" is the top-level YAML node of the file. Each key in the file is the name of a flag. The method
+// refuses unknown keys and repeated keys.
 func (c *configFile) read(root *yaml.Node) {
 	if root.Kind != yaml.MappingNode {
 		c.refuse(root, "want a mapping from the names of flags to values, such as workers: 8")
@@ -90,8 +91,8 @@ func (c *configFile) read(root *yaml.Node) {
 	}
 }
 
-// find returns the flag whose name is the given key. If the file cannot set a flag with this name,
-// find records a problem and returns nil.
+// find returns the flag whose name is the given key. If the file cannot set a flag with this name, the method adds a
+// problem to c.problems, and returns nil.
 func (c *configFile) find(key *yaml.Node) *pflag.Flag {
 	var names []string
 	c.set.VisitAll(func(flag *pflag.Flag) {
@@ -110,7 +111,8 @@ func (c *configFile) find(key *yaml.Node) *pflag.Flag {
 	return nil
 }
 
-// wanted maps the name of a type in pflag to a description of its values.
+// wanted is a map. Each key is the name that the package pflag gives to a type of flags, such as "float32". Each value
+// describes what a flag of this type accepts, such as "a number".
 var wanted = map[string]string{"bool": "true or false", "int": "an integer", "float32": "a number", "string": "a text"}
 
 // apply sets a flag to a value from the file. If the command line has already set the flag, apply checks the value from

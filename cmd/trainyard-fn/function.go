@@ -39,7 +39,8 @@ var functions = map[string]function{
 	"transform": {transformerKind, (*resourceList).transform},
 }
 
-// process calls the function that the functionConfig requests, and returns the exit code.
+// process(ctx) runs one of the functions in the map "functions", and returns the exit code. The kind and an annotation
+// of the functionConfig determine which function runs.
 func (l *resourceList) process(ctx context.Context) int {
 	if l.FunctionConfig.IsNilOrEmpty() {
 		return l.reportUsage("want a functionConfig: a platform document, or a Transformer")

@@ -38,8 +38,9 @@ func newPipeline() *generator.Pipeline {
 	})
 }
 
-// errLayersTooSlow reports that several CUE layers together exceed the time limit. In the message, "it" means the layer
-// that cannot be evaluated in the remaining time.
+// errLayersTooSlow reports that several CUE layers together exceed the time limit. The message of this error ends with
+// the words "with the layers before it". In these words, "it" means the layer that cannot be evaluated in the remaining
+// time.
 var errLayersTooSlow = &sandbox.LimitError{What: evaluationLimits.Wall.String() + ", with the layers before it"}
 
 // evaluateInChild evaluates a CUE document in a child process. The child process runs this program with the command

@@ -165,9 +165,10 @@ func isBelowEnvironments(steps []string) bool {
 	return len(steps) > 1 && steps[0] == "spec" && steps[1] == "environments"
 }
 
-// depthBelow returns the number of steps that follow the given path in the field's path. This number includes neither
-// indexes of lists nor keys that the author of the document chose. If the field's path does not begin with the given
-// path, the result "ok" is false. The given path can omit the index of a list item.
+// depthBelow compares the field's path with the given path. If the field's path begins with the given path, the result
+// "ok" is true. The result "depth" is then the number of the remaining steps in the field's path. This number includes
+// neither indexes of lists nor keys that the author of the document chose. If the field's path does not begin with the
+// given path, the result "ok" is false. The given path can omit the index of a list item.
 func (f field) depthBelow(path []string) (depth int, ok bool) {
 	for _, step := range f.steps {
 		switch {
@@ -183,8 +184,9 @@ func (f field) depthBelow(path []string) (depth int, ok bool) {
 	return depth, len(path) == 0
 }
 
-// nearestField shortens a path until it is the path of a field. nearestField removes only indexes of lists, and keys
-// that the author of the document chose. If no field is found, nearestField returns the unchanged path.
+// nearestField removes steps from the end of a path until the remaining path is the path of a field. The removed steps
+// can only be the index of a list item, or a key that the author of the document chose. If no field is found,
+// nearestField returns the unchanged path.
 func nearestField(all []field, path []string) []string {
 	for n := len(path); n > 0; n-- {
 		for _, one := range all {

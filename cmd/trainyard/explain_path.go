@@ -61,10 +61,11 @@ func parsePath(path string) ([]string, error) {
 }
 
 // follow reports whether the path of a value begins with the path that the user wrote. The argument "keys" is the path
-// of the value, and "steps" is the path of the user. The result "rest" contains the keys of the value after the path of
-// the user. Users may leave out the quotes around a key that contains dots. The function parsePath then splits the key
-// at its dots into several steps. Therefore the function "follow" compares a key with the next step, then with the next
-// two steps joined by a dot, and so on. For example, the two steps a and b together match the key a.b.
+// of the value. The argument "steps" is the path that the user wrote. If the result "ok" is true, the result "rest"
+// contains the keys that remain at the end of the value's path. Users may leave out the quotes around a key that
+// contains dots. The function parsePath then splits the key at its dots into several steps. Therefore the function
+// "follow" compares a key with the next step, then with the next two steps joined by a dot, and so on. For example, the
+// two steps a and b together match the key a.b.
 func follow(steps, keys []string) (rest []string, ok bool) {
 	if len(steps) == 0 {
 		return keys, true

@@ -11,9 +11,9 @@ import (
 	"github.com/trainyard/trainyard/bundles"
 )
 
-// checkRemovals returns an error if the run would lose edited or unknown files, and no flag allows this. It also
-// returns an error if the run would remove a runtime, tenant or queue that --remove does not list. An entry of --remove
-// that removes nothing also causes an error, and so does a change of an immutable field.
+// checkRemovals returns an error if the run would lose edited or unknown files, unless a flag of the command allows
+// this. It also returns an error if the run would remove a runtime, tenant or queue that --remove does not list. An
+// entry of --remove that removes nothing also causes an error, and so does a change of an immutable field.
 func (f *generateFlags) checkRemovals(targets []target) error {
 	var losses, removable, removed, kept []string
 	for _, t := range targets {

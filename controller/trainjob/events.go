@@ -36,10 +36,10 @@ const (
 	action = "Observe"
 	// maxNote is the maximum length of the note of an event, in bytes. The API server refuses notes of more than 1024 bytes.
 	maxNote = 1000
-	// oldAge is the age from which the start or the end of a TrainJob counts as old. When the controller sees a
-	// TrainJob for the first time, the start or the end of the TrainJob can already be old. The controller does not
-	// report the past of such a TrainJob. Otherwise a newly installed controller would write events about all TrainJobs
-	// that ended long ago.
+	// oldAge is an age limit: if a TrainJob started or ended more than oldAge ago, this start or end counts as old.
+	// When the controller sees a TrainJob for the first time, the start or the end of the TrainJob can already be old.
+	// The controller does not report the past of such a TrainJob. Otherwise a newly installed controller would write
+	// events about all TrainJobs that ended long ago.
 	oldAge = time.Hour
 )
 
@@ -67,9 +67,9 @@ func shorten(text string) string {
 
 // isOld reports whether a TrainJob is old. Only a TrainJob that the controller sees for the first time can be old. Such
 // a TrainJob is old if it started or ended more than oldAge ago. In read-only mode, the controller writes no
-// annotations, so a restarted controller does not know what it has already reported. Therefore isOld returns true in
-// more cases in read-only mode. It also checks the time at which the TrainJob was scheduled. In addition, a time counts
-// as old if it is before the start of the controller.
+// annotations, so a restarted controller does not know what it has already reported. In this mode, isOld therefore
+// returns true in more cases. The TrainJob is old if it was scheduled, started or ended more than oldAge ago. The
+// TrainJob is also old if it was scheduled, started or ended before the controller started.
 func (c *Controller) isOld(snapshot jobs.Snapshot, before state, now time.Time) bool {
 	horizon := now.Add(-oldAge)
 	if c.ReadOnly && c.began.After(horizon) {

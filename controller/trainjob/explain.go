@@ -73,8 +73,9 @@ func newExplanations(explainer Explainer, now func() time.Time) *explanations {
 }
 
 // get returns the most probable cause of a TrainJob's state, or nil if no cause is known. The result "finished" is true
-// if the search for the cause has ended. The method get requests an explanation if the search for the cause of this
-// phase has not begun yet. It requests a new explanation if the TrainJob waits, and the last explanation is too old.
+// if the search for the cause has ended. Workers explain the TrainJobs in the field "queue". If the search for the
+// cause of the given phase has not begun yet, the method adds the TrainJob to this queue. If the TrainJob has not
+// failed, and its last explanation is too old, the method adds the TrainJob to the queue again.
 func (e *explanations) get(job *trainer.TrainJob, phase jobs.Phase) (cause *jobs.Cause, finished bool) {
 	key := types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
 	e.lock.Lock()
@@ -133,8 +134,8 @@ func (e *explanations) ask(ctx context.Context, key types.NamespacedName) (expla
 	return e.explainer.Explain(ctx, key)
 }
 
-// wanted returns the entry of a TrainJob that needs an explanation. The entry contains the UID and the
-// phase for which the explanation was requested.
+// wanted is a method that returns the entry of a TrainJob in the map e.found. The entry contains the UID and the phase
+// for which an explanation of the TrainJob was requested.
 func (e *explanations) wanted(key types.NamespacedName) explanation {
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -159,8 +160,9 @@ func (e *explanations) store(key types.NamespacedName, wanted explanation, expla
 	return e.found[key].finished
 }
 
-// with copies an explanation, adds the result of another attempt to the copy, and returns the copy. If the attempt
-// failed without finding a cause, the copy keeps the cause that an earlier attempt found.
+// with(explained, err, now) adds the result of another attempt to a copy of the explanation e, and returns the copy.
+// The arguments "explained" and "err" are the result of this attempt to explain the TrainJob. If "explained" contains
+// no cause, and "err" is not nil, the copy keeps the cause that an earlier attempt found.
 func (e explanation) with(explained jobs.Explanation, err error, now time.Time) explanation {
 	e.attempts++
 	e.at = now

@@ -15,10 +15,10 @@ import (
 )
 
 // isolate creates the NetworkPolicy that allows traffic between the pods of one TrainJob. The TrainJob needs its own
-// policy while a generated policy isolates all TrainJobs of the namespace from each other. If the namespace no longer
-// has such a generated policy, isolate deletes the policy of the TrainJob. Otherwise this policy could be the only
-// NetworkPolicy for the pods, and would deny all other traffic, including DNS. When a TrainJob is deleted, Kubernetes
-// also deletes its NetworkPolicy.
+// policy as long as a generated policy isolates all TrainJobs of the namespace from each other. If the namespace no
+// longer has such a generated policy, isolate deletes the policy of the TrainJob. If isolate kept the policy of the
+// TrainJob, this policy could be the only NetworkPolicy for the pods. This policy would then deny all other traffic,
+// including DNS. When a TrainJob is deleted, Kubernetes also deletes its NetworkPolicy.
 func (c *Controller) isolate(ctx context.Context, snapshot jobs.Snapshot) error {
 	job := &snapshot.Job
 	if c.ReadOnly || !job.DeletionTimestamp.IsZero() {

@@ -20,8 +20,9 @@ func (r *countingReader) Workloads(context.Context, string) (map[types.UID]jobs.
 	return map[types.UID]jobs.Workload{"1": {Name: "w"}}, nil
 }
 
-// TestWorkloadsAreShared checks that the Workloads of a namespace are read at most once in queueInterval. After a call
-// of the method forget, the next call of Workloads must read them again.
+// TestWorkloadsAreShared checks that the Workloads of a namespace are read at most once in queueInterval. The method
+// "forget" removes the Workloads of a namespace from the cache. The next call of the method "Workloads" must then read
+// these Workloads again.
 func TestWorkloadsAreShared(t *testing.T) {
 	now, reader := start, &countingReader{}
 	q := newQueues(reader, func() time.Time { return now })

@@ -61,7 +61,7 @@ func newMPIStarts(client jobs.Jobs, metrics *Metrics) *mpiStarts {
 	return &mpiStarts{logs: client.BeginningOfLog, observe: metrics.observeMPIStart, queue: workqueue.NewTypedDelayingQueue[mpiStart]()}
 }
 
-// add requests a measurement for a TrainJob whose launcher has started.
+// add puts a measurement into the queue. The measurement is for a TrainJob whose launcher has started.
 func (m *mpiStarts) add(snapshot jobs.Snapshot, mpi string) {
 	for _, pod := range snapshot.LatestAttempts() {
 		if pod.Role == jobs.Launcher && mpi != "" {
@@ -77,9 +77,9 @@ func (m *mpiStarts) Start(ctx context.Context) error {
 }
 
 // measure reads the log of a launcher, to find the time at which MPI started. If the log contains neither the marker
-// nor output of a rank, measure requests another read, up to maxReads reads in total. If the log contains output of a
-// rank but no marker, measure requests one last read. If this read does not find the marker either, the time of the
-// rank's first line counts as the start of MPI.
+// nor output of a rank, the log is read again later, up to maxReads reads in total. If the log contains output of a
+// rank, but not the marker, the log is read one last time. If this last read does not find the marker either, the time
+// of the rank's first line counts as the start of MPI.
 func (m *mpiStarts) measure(ctx context.Context, start mpiStart) {
 	reading, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()

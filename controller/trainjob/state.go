@@ -66,8 +66,9 @@ func (s state) refresh() time.Duration {
 }
 
 // isUndisturbed reports whether nothing disturbs a running training: all pods exist, no pod is being deleted, and no
-// container keeps the TrainJob from ending. Otherwise the phase or the message can change without an event. For
-// example, a pod that is being deleted counts as lost after some time, and no event reports this loss.
+// container keeps the TrainJob from ending. If one of these three conditions is not met, the phase or the message can
+// change without an event. For example, a pod that is being deleted counts as lost after some time, and no event
+// reports this loss.
 func (s state) isUndisturbed() bool { return s.blocked.IsZero() && s.lostSince.IsZero() && !s.ending }
 
 // observe returns the current state of a TrainJob.
@@ -123,8 +124,9 @@ func (c *Controller) beginOfPhase(snapshot jobs.Snapshot, phase jobs.Phase, befo
 	return now
 }
 
-// withoutPod returns a copy of the state of a running training that has lost a pod. If lostSince is zero, withoutPod
-// sets lostSince in the copy to the current time.
+// withoutPod returns a copy of the previous state of a TrainJob. The controller calls withoutPod if a running training
+// has lost a pod. If the field lostSince of the previous state is zero, withoutPod sets lostSince in the copy to the
+// current time.
 func (s state) withoutPod(now time.Time) state {
 	if s.lostSince.IsZero() {
 		s.lostSince = now
@@ -156,14 +158,15 @@ func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time
 	return now
 }
 
-// isStuck reports whether a TrainJob takes unusually long to start or to end. A start takes too long if the TrainJob
-// was created or resumed more than startTime ago, and its present phase also began more than startTime ago. JobSet can
-// restart all pods long after the creation of the TrainJob. Because of the second condition, the new pods get time to
-// start. An end takes too long if a container has kept the TrainJob from ending for more than startTime. In the phase
-// GangScheduling, isStuck returns true only if pods are missing. If no pods are missing in this phase, some pods are
-// not assigned to cluster nodes yet. The summary of the TrainJob then already quotes the scheduler's message about one
-// of these pods, so the TrainJob needs no further explanation. If another cluster runs the TrainJob, isStuck returns
-// false.
+// isStuck reports whether a TrainJob takes unusually long to start or to end. The limit for both is the duration
+// startTime. A start takes too long if two conditions are met. First, the TrainJob was created or resumed more than
+// startTime ago. Second, its present phase also began more than startTime ago. The second condition is necessary
+// because JobSet can restart all pods long after the creation of the TrainJob. After a restart, the new pods need time
+// to start. An end takes too long if a container still prevents the end of the TrainJob, although the main container
+// ended more than startTime ago. In the phase GangScheduling, isStuck returns true only if pods are missing. If no pods
+// are missing in this phase, some pods are not assigned to cluster nodes yet. The summary of the TrainJob then already
+// quotes the scheduler's message about one of these pods, so the TrainJob needs no further explanation. If another
+// cluster runs the TrainJob, isStuck returns false.
 func (s state) isStuck(snapshot jobs.Snapshot, now time.Time) bool {
 	since := snapshot.Times().Resumed
 	if !since.IsZero() && s.since.After(since) {

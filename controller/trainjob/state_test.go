@@ -52,8 +52,8 @@ func TestMissingPodsWaitSinceNow(t *testing.T) {
 	}
 }
 
-// TestPodsThatEndAreNoWait: while JobSet waits until old pods have ended, no new pod waits for a cluster node, so the gang
-// timeout must not run.
+// TestPodsThatEndAreNoWait: while JobSet waits until old pods have ended, the gang timeout must not run. At this time,
+// JobSet has not created the new pods yet, so no new pod waits for a cluster node.
 func TestPodsThatEndAreNoWait(t *testing.T) {
 	c, now := newTestController(), start.Add(5*time.Hour)
 	snapshot := waiting(start)
@@ -67,9 +67,9 @@ func TestPodsThatEndAreNoWait(t *testing.T) {
 	}
 }
 
-// TestLauncherOnDeadNode: if the cluster node of the launcher is dead, the launcher's pod is not removed, and its status
-// still says that its container runs. Although no event arrives, the controller must notice the loss, and must stop
-// reporting the phase Running.
+// TestLauncherOnDeadNode: if the cluster node of the launcher is dead, the launcher's pod is not removed, and its
+// status still says that its container runs. Although no event arrives, the controller must count the launcher's pod as
+// lost after some time, and must then stop reporting the phase Running.
 func TestLauncherOnDeadNode(t *testing.T) {
 	c, deleted := newTestController(), start.Add(5*time.Hour)
 	snapshot := waiting(start)
@@ -114,7 +114,7 @@ func TestOldExplanationIsForgotten(t *testing.T) {
 
 // TestLostLauncherKeepsRunning: after the launcher is lost, the phase must stay Running until new pods exist, or until
 // startTime has passed. If the phase changed immediately, the controller would write the events of an earlier stage
-// again. These events would be misleading if JobSet then failed the TrainJob.
+// again. If JobSet does not restart the pods, the TrainJob fails. Events of an earlier stage would then be misleading.
 func TestLostLauncherKeepsRunning(t *testing.T) {
 	c, started := newTestController(), start.Add(time.Minute)
 	before := state{Phase: jobs.Running, Message: "Running on 2 pods", trainingSince: started, started: true}

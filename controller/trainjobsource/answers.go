@@ -41,9 +41,9 @@ type answer struct {
 }
 
 const (
-	// maxRefused is the maximum number of refused dry runs in an hour. After maxRefused refused dry runs, the controller
-	// sends no more dry runs in this hour, unless a user requests a fetch. The remaining denied jobs stay denied, and
-	// get their dry runs in a later hour.
+	// maxRefused is the maximum number of dry runs that the API server may refuse in an hour. When this number is
+	// reached, the controller sends no more dry runs in this hour, unless a user requests a fetch. The remaining denied
+	// jobs stay denied, and get their dry runs in a later hour.
 	maxRefused = 20
 	// maxSilent is the maximum number of dry runs without an answer in a round, which is one pass over a
 	// TrainJobSource. After maxSilent dry runs without an answer, the round sends no more dry runs. Even a single dry
@@ -59,14 +59,15 @@ const (
 )
 
 // dropWarnings removes jobs from the map r.denied, which contains the jobs that break admission rules. If the API
-// server admits a job in a dry run, the cluster does not enforce the rules, so dropWarnings removes the job. If the API
-// server refuses the job for another reason, this reason replaces the message in r.denied. A dry run can get no answer,
-// for example because a webhook is not available. dropWarnings then uses the previous answer, even if this answer is
-// outdated. If there is no previous answer, or if the job in Git has changed since that answer, the job stays denied in
-// this round. After maxRefused refused dry runs in the current hour, dropWarnings removes a job only if the answer for
-// this job is not outdated. After a round in which a dry run got no answer, the controller sends no dry runs for some
-// time (see silentPause). After this pause, the controller continues with the job whose name comes next. A job whose
-// dry run got no answer gets another dry run later.
+// server admits one of these jobs in a dry run, dropWarnings removes the job from the map. The successful dry run shows
+// that the API server does not enforce the rules that the job breaks. If the API server refuses the job for another
+// reason, this reason replaces the message in r.denied. A dry run can get no answer, for example because a webhook is
+// not available. dropWarnings then uses the previous answer, even if this answer is outdated. If there is no previous
+// answer, or if the job in Git has changed since that answer, the job stays denied in this round. If the limit
+// maxRefused is reached in the current hour, a job whose answer is outdated also stays denied. After a round in which a
+// dry run got no answer, the controller sends no dry runs for some time (see silentPause). After this pause, the
+// controller continues with the job whose name comes next. A job whose dry run got no answer gets another dry run
+// later.
 func (r *round) dropWarnings(ctx context.Context) {
 	a := &r.state.answers
 	maps.DeleteFunc(a.jobs, func(name string, _ answer) bool { return r.denied[name] == "" })

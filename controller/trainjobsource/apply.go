@@ -14,7 +14,8 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/reconcile"
 )
 
-// apply plans the changes of TrainJobs, and carries them out.
+// apply is the last step of a round. This step makes a plan that says which TrainJobs to create, change or delete.
+// Unless spec.dryRun is true, the step then carries out the plan.
 func (r *round) apply(ctx context.Context) bool {
 	denied := map[string]bool{}
 	for job := range r.denied {

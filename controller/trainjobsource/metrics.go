@@ -148,7 +148,9 @@ func lastMatch(source *v1alpha1.TrainJobSource, now time.Time) time.Time {
 	}
 }
 
-// matched saves the time at which a TrainJobSource matched Git.
+// matched(key, at) stores the time at which a TrainJobSource last matched Git. A TrainJobSource counts as matching Git
+// after a round that neither failed nor ended because of other rounds. The argument "at" is the time of the last
+// successful fetch.
 func (m *Metrics) matched(key types.NamespacedName, at time.Time) {
 	m.lock.Lock()
 	defer m.lock.Unlock()

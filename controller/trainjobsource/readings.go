@@ -10,8 +10,10 @@ const (
 	// namespace for one second, the wait before the next fetch of the namespace grows by waitPerReading seconds. In the
 	// long run, the commits of a namespace can therefore occupy the controller for about 1/20 of the time.
 	waitPerReading = 20
-	// freeReading is the reading time that a namespace can use without a wait. If the controller reads no commits of the
-	// namespace for some time, the namespace can use freeReading again.
+	// freeReading is the budget of reading time that each namespace has. Whenever the controller reads a commit that it
+	// fetched for the namespace, it uses a part of this budget. If the budget is used up, the next fetch for the
+	// namespace must wait. While the controller reads no commits for the namespace, the budget slowly becomes full
+	// again.
 	freeReading = 10 * time.Second
 )
 

@@ -18,16 +18,18 @@ const (
 	busyDelay = time.Second
 	// quietWait is the time after which the status says that the TrainJobSource waits for other rounds.
 	quietWait = time.Minute
-	// settleDelay is the time until the next round after a round that has changed TrainJobs or the
-	// record. The next round must start soon, because further changes may be necessary.
+	// settleDelay is the delay between two rounds if the first round has changed TrainJobs or the record. The second
+	// round must start soon, because further changes may be necessary.
 	settleDelay = time.Second
 	// jitter is the largest random change of a delay, as a fraction of the delay. Because delays change at
 	// random, the rounds do not all start at the same time.
 	jitter = 0.1
 )
 
-// next chooses the time of the next fetch, and returns the time until the next round. For a suspended TrainJobSource,
-// the result is 0: the next round starts only after a change of the TrainJobSource or of its TrainJobs.
+// next returns the time until the next round. If this round has fetched or has tried to fetch, next also sets the time
+// of the next fetch. The next round can start before the next fetch is due, because not every round fetches. For a
+// suspended TrainJobSource, the result is 0: the next round starts only after a change of the TrainJobSource or of its
+// TrainJobs.
 func (r *round) next() time.Duration {
 	if r.source.Spec.Suspend {
 		return 0
@@ -64,11 +66,11 @@ func (r *round) timeToFetch() time.Duration {
 	return max(r.state.due.Sub(r.now), time.Millisecond)
 }
 
-// countFailure counts the failure of a round. The argument "failed" is true only if the round has failed and the
-// failure may be temporary. If the failure is permanent, or the round has not failed, the argument is false. The number
-// of successive temporary failures determines the delay before the next attempt. The error metric includes temporary
-// failures. It includes permanent failures only in rounds with a fetch. A round without a fetch can repeat the failure
-// of an earlier fetch. countFailure does not count this repetition.
+// countFailure counts the failure of a round. The argument "failed" is true if the round has failed and the failure may
+// be temporary. Otherwise, the argument is false. The number of successive temporary failures determines the delay
+// before the next attempt. The error metric includes temporary failures. It includes permanent failures only in rounds
+// with a fetch. A round without a fetch can repeat the failure of an earlier fetch. countFailure does not count this
+// repetition.
 func (r *round) countFailure(failed bool) {
 	fresh := r.fetched || r.failure != r.state.failure
 	if failed && fresh {

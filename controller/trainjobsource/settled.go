@@ -8,10 +8,10 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// maxUnchecked is the age from which the last complete round is too old. A complete round compares the cluster with
-// Git. If the last complete round is too old, the next round is complete even if no event has arrived. A complete round
-// also finds changes that cause no event. Examples are a changed record, a changed admission rule, and a removed
-// RoleBinding of the tenant's ServiceAccount.
+// maxUnchecked is the time after which the controller must compare the cluster with Git again. A round that compares
+// the cluster with Git is called complete. If the last complete round began at least maxUnchecked ago, the next round
+// is complete, even if no event has arrived. A complete round also finds changes that cause no event. Examples are a
+// changed record, a changed admission rule, and a removed RoleBinding of the tenant's ServiceAccount.
 const maxUnchecked = time.Hour
 
 // settled describes the last complete round if that round found nothing to do. Otherwise, the value
@@ -37,10 +37,12 @@ func (r *round) skipIfSettled(context.Context) bool {
 	return r.complete
 }
 
-// rememberSettled remembers a complete round that found nothing to do. If a complete round had something to do, or if a
-// round failed, the next round is complete too. The caller must write the status before it calls rememberSettled.
-// Otherwise, the status could stay out of date after a failed write, because the next rounds could end after the fetch.
-// Such rounds do not compute the status of the jobs again.
+// rememberSettled remembers a complete round that found nothing to do. A complete round compares the cluster with Git,
+// and does not end directly after the fetch. If a complete round had something to do, or if any round failed, the next
+// round must be a complete round. The caller must write the status before it calls rememberSettled. Suppose that
+// rememberSettled came first, and that the write of the status then failed. The next rounds could end directly after
+// the fetch. A round that ends after the fetch does not compute the status of the jobs again. Therefore the status in
+// the cluster could stay out of date.
 func (r *round) rememberSettled() {
 	switch {
 	case r.busy: // nothing was compared
@@ -51,9 +53,10 @@ func (r *round) rememberSettled() {
 	}
 }
 
-// hasOpenJobs reports whether the state of a job can change without an event. Such a change is possible in two
-// cases: a duplicated job can start when another TrainJobSource gives up the same job, and new rules can deny a
-// waiting job.
+// hasOpenJobs reports whether the state of a job can change without an event. Such a change is possible for jobs in the
+// state Duplicated or Waiting. A job is in the state Duplicated if another TrainJobSource has a job with the same name.
+// As soon as the other TrainJobSource no longer has a job with this name, the duplicated job can start. A job in the
+// state Waiting can be denied when the rules change.
 func (r *round) hasOpenJobs() bool {
 	for _, state := range r.result.States {
 		if state == plan.Duplicated || state == plan.Waiting {

@@ -193,8 +193,9 @@ func newProblem(file string, line int, text string) problem {
 	return problem{JobProblem: v1alpha1.JobProblem{File: shorten(file, maxPath), Line: number(line), Message: shorten(text, maxMessage)}}
 }
 
-// shorten cuts a text that needs more than the given number of bytes in JSON, where some characters need six bytes. It
-// appends an ellipsis to a cut text. The 3 bytes of the ellipsis are not included in the given number.
+// shorten cuts a text if the JSON form of the text is too long. The argument "most" is the maximum length of the JSON
+// form, in bytes and without quotes. In the JSON form, some characters need six bytes. shorten appends an ellipsis to a
+// cut text. The maximum length does not include the 3 bytes of the ellipsis.
 func shorten(text string, most int) string {
 	size := 0
 	for i, r := range text {

@@ -19,9 +19,10 @@ var (
 )
 
 // checkTenantDevices reports each device of the quota that no runtime of the tenant requests, and each device that a
-// runtime requests but the quota does not limit. Devices without a limit are not reported in two cases. First, the
-// tenant has queues and the document declares ClusterQueues, so Kueue limits the devices. Second, the tenant has no
-// quota, or the quota limits only the number of TrainJobs.
+// runtime requests but the quota does not limit. For two kinds of tenants, the method does not report devices without a
+// limit. The first kind is a tenant that has queues, if the document declares ClusterQueues. Kueue then limits the
+// devices of this tenant. The second kind is a tenant that has no quota, or whose quota limits only the number of
+// TrainJobs.
 func (c *comparison) checkTenantDevices(name string, tenant map[string]any) {
 	quota := values.Mapping(tenant, "quota")
 	path := []string{"spec", "tenants", name, "quota"}

@@ -41,12 +41,14 @@ const (
 	MaxItems = 64  // items of a list
 )
 
-// checkValue checks a node of the document, and returns its value as plain data. The data lacks the parts that the
-// schema refuses. The result "ok" is false if the value itself is refused. For a mapping, "ok" is also false if a
-// required key is missing or has a refused value. For a list, "ok" is also false if it is false for one of the items.
-// The argument "key" is the position of problems about a missing key or an empty mapping. However, a null in a later
-// layer may have removed the missing key, or the last key of the mapping. In this case, checkValue reports the problem
-// at the position of the null.
+// checkValue checks a node of the document, and returns its value as plain data. If the schema refuses a part of the
+// value, the returned data does not contain this part. The result "ok" is false if the value itself is refused. For a
+// mapping, "ok" is also false if a required key is missing or has a refused value. For a list, "ok" is also false if it
+// is false for one of the items. The argument "key" is the position of the node's key. If the node is an item of a
+// list, or the whole document, it has no key. In this case, "key" is the position of the node itself. If a problem is a
+// missing key or an empty mapping, checkValue usually reports the problem at the position "key". However, a null in a
+// later layer may have removed the missing key, or the only remaining key of the mapping. In this case, checkValue
+// reports the problem at the position of the null.
 func (c *checker) checkValue(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid any, ok bool) {
 	kind := schema.IncompleteKind()
 	switch {
@@ -228,9 +230,9 @@ func (c *checker) checkRequired(schema cue.Value, n *document.Node, key problem.
 	}
 }
 
-// isMisplacedBelow reports whether a mapping has an unknown key that belongs one level deeper, below the
-// missing key "required". For example, a document lacks "spec", and has "runtimes" at the top level instead
-// of below "spec".
+// isMisplacedBelow reports whether a mapping has an unknown key that belongs one level deeper, below a missing key of
+// the mapping. The argument "required" is the name of this missing key. For example, a document lacks "spec", and has
+// "runtimes" at the top level instead of below "spec".
 func (c *checker) isMisplacedBelow(schema cue.Value, n *document.Node, required string) bool {
 	return slices.ContainsFunc(n.Fields, func(f document.Field) bool {
 		if _, known := c.schemas.keysOf(schema).known[f.Key]; known {
@@ -259,8 +261,9 @@ func (c *checker) listFields(schema cue.Value, n *document.Node) []cue.Value {
 }
 
 // checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN). The schema
-// uses @nonempty(NOUN) for mappings in which the author of the document chooses all keys. Messages about such a mapping
-// use NOUN as the word for a key, such as "runtime". For @nonempty(), messages list the keys of the schema.
+// uses @nonempty(NOUN) for mappings in which the author of the document chooses all keys. NOUN is the word for a key in
+// the message, as in "want at least one runtime". If the attribute is @nonempty(), the message names the keys that the
+// schema allows, as in "want at least one of cpu, memory".
 func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.Position, path []string) {
 	mark := schema.Attribute("nonempty")
 	nulls := n.Removals()
@@ -294,8 +297,9 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 	}
 	rule := problem.WrongValue
 	if whole, ok := n.Scalar.(float64); ok && whole == math.Trunc(whole) && c.admitsScalar(schema, int64(whole)) {
-		// The exported JSON Schema must refuse each value for which trainyard reports the rule WrongValue. But JSON
-		// Schema accepts a number such as 2.0 as an integer. Therefore trainyard reports the rule Invalid for 2.0.
+		// If trainyard reports the rule problem.WrongValue for a value, the exported JSON Schema must refuse the value
+		// too. But JSON Schema accepts a number such as 2.0 as an integer. For such a number, trainyard therefore
+		// reports the rule problem.Invalid.
 		rule = problem.Invalid
 		complaint += fmt.Sprintf(": did you mean %.0f?", whole)
 	}

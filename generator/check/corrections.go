@@ -42,9 +42,10 @@ func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value
 // correctKey guesses which key of the schema the author meant by an unknown key. It ignores keys of the schema that the
 // mapping already contains. An unknown key can be an alias, which stands for one or more keys of the schema. If the
 // alias stands for one key, correctKey considers only this key. If the alias stands for several keys, correctKey
-// returns "". It also returns "" for any other unknown key that the schema contains one level deeper. In this case, the
-// author probably wrote the right key in the wrong place. Finally, correctKey returns "" if no key of the schema is a
-// likely correction, or if several keys are likely corrections.
+// returns "". An unknown key that is not an alias can be a key of the schema one level deeper. In this case, correctKey
+// returns "", because the author probably wrote the right key in the wrong place. For any other unknown key, correctKey
+// searches the keys of the schema for likely corrections. If there is exactly one likely correction, correctKey returns
+// this key. Otherwise, correctKey returns "".
 func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) string {
 	var free []string
 	for known := range c.schemas.keysOf(schema).known {
@@ -78,10 +79,10 @@ func nearestKey(schema cue.Value, key string, known []string) string {
 // checkIdleNulls reports a problem for a null that removes nothing, if the key of the null is probably misspelled. A
 // null removes nothing if the earlier layers do not contain its key. A key is probably misspelled if the schema does
 // not contain the key, but contains a likely correction. Because of the wrong spelling, the key that the author wanted
-// to remove stays in the document. For other nulls that remove nothing, the load stage reports only a note. The
-// problems of checkIdleNulls have the rule IdleNull, and not the rule UnknownKey. The exported JSON Schema must find
-// all problems of the rule UnknownKey, but it cannot find nulls that remove nothing. The JSON Schema describes merged
-// documents, which no longer contain these nulls.
+// to remove stays in the document. For other nulls that remove nothing, the load stage reports only a note. Each
+// problem that checkIdleNulls reports has the rule IdleNull, and not the rule UnknownKey. The exported JSON Schema must
+// find all problems of the rule UnknownKey, but it cannot find nulls that remove nothing. The JSON Schema describes
+// merged documents, which no longer contain these nulls.
 func (c *checker) checkIdleNulls(schema cue.Value, n *document.Node, path []string) {
 	nulls := n.IdleNulls()
 	if len(nulls) == 0 {
@@ -133,9 +134,10 @@ func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	return want + wording.Lookalike(key)
 }
 
-// nearestName returns the key that the author probably meant: a known key, or the argument "example". It returns the
-// example if the key is similar to the example without the domain. For instance, the key gpus is similar to the example
-// nvidia.com/gpu without its domain. If no key is similar, nearestName returns "".
+// nearestName returns the key that the author probably meant: a known key, or the argument "example". If the example
+// has a domain, as in nvidia.com/gpu, nearestName also compares the key with the name after the domain. If the key is
+// most similar to this name, nearestName returns the whole example. For instance, the key gpus is most similar to the
+// name gpu, so nearestName returns nvidia.com/gpu. If no key is similar, nearestName returns "".
 func nearestName(key string, known []string, example string) string {
 	_, name, isDevice := strings.Cut(example, "/")
 	if isDevice {

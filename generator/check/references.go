@@ -15,7 +15,7 @@ import (
 )
 
 // checkReferences checks a list against the attributes of its schema:
-//   - @nonempty() requires at least one item. The function checkNotEmpty enforces @nonempty() on mappings.
+//   - @nonempty() requires at least one item. The method checkNotEmpty enforces @nonempty() on mappings.
 //   - @unique() requires that no item is repeated.
 //   - @keyof(path,noun) requires that each item is a key of the mapping at this path of the document. In messages,
 //     the argument "noun" is the word for an item.
@@ -74,9 +74,9 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 		}
 		at := values.Extend(path, strconv.Itoa(i))
 		if null, removed := mapping.Removed(name); removed {
-			// Each null causes at most one report. If the mapping has no entries left, the function checkNotEmpty
-			// reports one of its nulls. If several list items name the removed entry, only the first of these items
-			// causes a report.
+			// Each null causes at most one report. If nulls have removed all entries of the mapping, the method
+			// checkNotEmpty reports one of these nulls. If several list items name the removed entry, only the first of
+			// these items causes a report.
 			if len(mapping.Fields) > 0 && !c.hasProblemAt(null) {
 				c.breaks(problem.UnknownName, null, values.Extend(strings.Split(target, "."), name), "%s", wording.RemovedEntry(noun, name, problem.Path(at), item.Position))
 			}
@@ -87,9 +87,10 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 }
 
 // removalOf returns the position of the null that removes the mapping at a path of the document. The argument "name" is
-// a list item that should be a key of the mapping. The second result is false if no null removes the mapping. It is
-// also false if a later layer adds the mapping again with a key that is similar to "name". The list item is then
-// probably a misspelling of this key, and the null is not the mistake.
+// the key by which a list item refers to an entry of this mapping. If no null removes the mapping, the second result is
+// false. After the null, a later layer can add the mapping again. If the new mapping has a key that is similar to
+// "name", the second result is false too. In this case, the list item is probably a misspelling of the similar key. The
+// cause of the problem is then the misspelling, and not the null.
 func (c *checker) removalOf(path, name string) (problem.Position, bool) {
 	parent, keys := c.document, strings.Split(path, ".")
 	for _, key := range keys[:len(keys)-1] {

@@ -30,8 +30,8 @@ func (c *checker) checkDestination(n *document.Node, path []string) {
 
 // checkException checks one network in the field "except". The API server requires that the excluded network is a part
 // of a network in the field "cidrs". checkException also refuses an exception that contains a whole network of the
-// field "cidrs". Each network of this field becomes an ipBlock of a network policy, and an ipBlock cannot exclude all
-// of its own addresses.
+// field "cidrs". In a network policy, each network of the field "cidrs" becomes an ipBlock. An exception excludes
+// addresses from an ipBlock. An exception must not exclude all addresses of an ipBlock.
 func (c *checker) checkException(n, cidrs *document.Node, path []string) {
 	c.checkCIDR(n, path)
 	except, err := netip.ParsePrefix(textOf(n))
@@ -108,8 +108,8 @@ func (c *checker) checkPortRange(n *document.Node, path []string) {
 	to, notTo := strconv.Atoi(last)
 	switch {
 	case ports == nil || notFrom != nil || notTo != nil:
-		// Either the document does not set ports, or another check has already reported that the text is not a port
-		// range.
+		// If the document does not set ports, there is nothing to check. If the text of ports is not a port range,
+		// another check has already reported this mistake.
 	case from >= to || to > math.MaxUint16:
 		c.portRange(ports, path)
 	case from < 1024:

@@ -41,8 +41,8 @@ func (c *checker) hasHiddenCharacter(schema cue.Value, n *document.Node, path []
 // 017, which is 15 in YAML 1.1 and 17 in YAML 1.2.
 var plainNumber = regexp.MustCompile(`^[-+]?([1-9][0-9]*|0)?(\.[0-9]*)?([eE][-+]?[0-9]+)?$`)
 
-// isAmbiguousNumber reports whether versions of YAML may read a number, such as 017, differently. If a number is
-// ambiguous, isAmbiguousNumber also adds a problem for the number.
+// isAmbiguousNumber reports whether a number is ambiguous. An ambiguous number, such as 017, can have different values
+// in different versions of YAML. If a number is ambiguous, isAmbiguousNumber also adds a problem for the number.
 func (c *checker) isAmbiguousNumber(schema cue.Value, n *document.Node, path []string) bool {
 	switch n.Scalar.(type) {
 	case int64, uint64, float64:

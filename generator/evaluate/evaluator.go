@@ -11,8 +11,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// platformPackage is the name of the CUE package in the file platform.cue. To evaluate a platform document, callers set
-// the field "document" in a copy of this package (see Fill).
+// platformPackage is the folder of the CUE package for platform documents (platform.cue). To evaluate a platform
+// document, callers set the field "document" in a copy of this package (see Fill).
 const platformPackage = "generator/evaluate"
 
 var schemaPath = cue.ParsePath("schema")

@@ -14,8 +14,9 @@ import (
 // modulePrefix is the prefix of import paths in trainyard's CUE module.
 const modulePrefix = "github.com/trainyard/trainyard/"
 
-// definitions loads each package of trainyard's CUE when the package is first used. It replaces CUE's own loader. CUE's
-// loader also looks for modules, versions, build tags and encodings, and would take a third of trainyard's start time.
+// definitions loads each package of trainyard's CUE when the package is first used. definitions does not use CUE's own
+// loader. That loader would also look for modules, versions, build tags and encodings, and would take a third of
+// trainyard's start time.
 type definitions struct {
 	files   fs.FS
 	context *build.Context

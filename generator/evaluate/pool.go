@@ -11,9 +11,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The following constants limit the number of evaluators that work at the same time. Each additional evaluator
-// raises the CPU time for the same work by a sixth, needs about 25 MB of memory, and leaves one processor less
-// to the garbage collector. An additional evaluator is worthwhile only if it saves about half a second.
+// The following constants limit the number of evaluators that work at the same time. Each additional evaluator has
+// three costs. First, the CPU time for the same work rises by a sixth. Second, the evaluator needs about 25 MB of
+// memory. Third, the evaluator occupies a processor that the garbage collector could otherwise use. An additional
+// evaluator is worthwhile only if it saves about half a second.
 const (
 	maxEvaluators  = 8
 	runtimesToFill = 300 // each additional evaluator requires this number of runtimes, counted in all environments
@@ -29,10 +30,10 @@ type Pool struct {
 // NewPool returns a pool of evaluators, which load their CUE from the given files.
 func NewPool(definitions fs.FS) *Pool { return &Pool{definitions: definitions} }
 
-// Each is a loop: it calls the function "do" once for each number from 0 to n-1. The argument "runtimes" is the number
-// of runtimes in all environments. If this number is at least runtimesToFill, the calls can run in parallel, with
-// several evaluators. When the context is done, the loop ends at once: it starts no more calls of "do", and does not
-// wait for running calls.
+// Each, a method of Pool, calls the function "do" once for each number from 0 to n-1. The argument "runtimes" is the
+// number of runtimes in all environments. If this number is at least runtimesToFill, the calls can run in parallel,
+// with several evaluators. When the context is done, the method ends at once: the method starts no more calls of "do",
+// and does not wait for running calls.
 func (p *Pool) Each(ctx context.Context, n, runtimes int, do func(e *Evaluator, i int)) error {
 	var next atomic.Int64
 	var g errgroup.Group

@@ -31,8 +31,9 @@ var sections = []section{
 	{"ClusterQueue", []string{"queues", "clusterQueues"}},
 }
 
-// localQueues returns one section for each tenant whose LocalQueues the patch changes. localQueues omits tenants
-// without LocalQueues in the argument "spec": these tenants have no LocalQueue whose name the patch could misspell.
+// localQueues returns one section for each tenant whose LocalQueues the patch changes. The callers compare the names of
+// these LocalQueues with the names in the argument "spec", to find misspelled names. If a tenant has no LocalQueues in
+// the argument "spec", there are no names to compare. localQueues then omits the tenant.
 func localQueues(spec, patch *document.Node) []section {
 	tenants, changes := spec.Get("tenants"), patch.Get("tenants")
 	if tooMany(entryNames(tenants), changes) {
@@ -89,8 +90,8 @@ func (s section) findMistake(spec *document.Node, f document.Field, changes *doc
 	return problem.Problem{Position: f.Position, Rule: problem.UnknownName, Path: problem.Path(values.Extend(path, f.Key)), Message: text}
 }
 
-// addedElsewhere returns the names of the entries that environments set in a section. The argument
-// "environment" names an environment that addedElsewhere ignores. addedElsewhere also ignores nulls, and
+// addedElsewhere searches one section in all environments, and returns the names of the entries that it finds.
+// addedElsewhere ignores the environment that the argument "environment" names. addedElsewhere also ignores nulls, and
 // runtimes without the key "from", because such values can only remove or change existing entries.
 func (s section) addedElsewhere(environments *document.Node, environment string) []string {
 	var names []string
@@ -115,7 +116,8 @@ func (s section) isPatch(value *document.Node) bool {
 }
 
 // keptNames returns the names in "base" that a patch does not remove. A patch can remove an entry and add an entry with
-// a similar name. The new entry then replaces the removed entry, and its name is not a misspelling.
+// a similar name. In this case, the new entry replaces the removed entry. Therefore the name of the new entry does not
+// count as a misspelling of the removed name.
 func (section) keptNames(base []string, changes *document.Node) []string {
 	return slices.DeleteFunc(slices.Clone(base), func(name string) bool {
 		return changes.Field(name) != nil && changes.Get(name).Empty()

@@ -176,10 +176,10 @@ func withPositions(input Input, v cue.Value, err error) problem.List {
 	return problems
 }
 
-// cuePosition returns the given position that comes last in the user's file. If no position is in the user's file,
-// cuePosition returns the start of the file. For a wrong value, CUE lists the position of the value, and the position
-// of the definition that the value violates. If both positions are in the user's file, the value usually comes after
-// the definition.
+// cuePosition chooses one of the given positions: the position that comes last in the user's file. If no position is in
+// the user's file, cuePosition returns the start of the file. For a wrong value, CUE lists the position of the value,
+// and the position of the definition that the value violates. If both positions are in the user's file, the value
+// usually comes after the definition.
 func cuePosition(input Input, positions []token.Pos) problem.Position {
 	last := problem.Position{File: input.Name, Line: 1, Column: 1}
 	for _, p := range positions {

@@ -107,8 +107,8 @@ func checkKnown(wanted []string, fields []document.Field) error {
 }
 
 // withoutPatches copies a document or layer, empties all environments in the copy, and returns the copy. An environment
-// is a patch of spec, and patches are processed separately. composePatches combines the patches of several layers. The
-// check stage checks a patch only after its merge into spec.
+// is a patch of spec. Patches are not merged together with the other fields of a layer. Instead, composePatches
+// combines the patches of several layers. The check stage checks a patch only after the patch is merged into spec.
 func withoutPatches(root *document.Node) *document.Node {
 	spec := root.Get("spec")
 	environments := spec.Get("environments")

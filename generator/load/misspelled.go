@@ -8,10 +8,11 @@ import (
 	"github.com/trainyard/trainyard/api/message"
 )
 
-// Minimum lengths of words in which one typing error counts as a misspelling. Shorter words, such as a and b in the
-// names team-a and team-b, often differ on purpose. In words of three letters, a replaced letter does not count as a
-// misspelling, because such words often differ on purpose. For example, cluster-use and cluster-usw can be clusters
-// in US East and US West.
+// Two words can differ by one typing error, such as a missing letter. The difference counts as a misspelling only if
+// each of the two words has a minimum length. The following constants are the minimum lengths. Shorter words, such as a
+// and b in the names team-a and team-b, often differ on purpose. In words of three letters, a replaced letter does not
+// count as a misspelling, because such words often differ on purpose. For example, cluster-use and cluster-usw can be
+// clusters in US East and US West.
 const (
 	minWord    = 3
 	minReplace = 4 // for a letter that is replaced by another letter

@@ -78,7 +78,8 @@ func New(e *evaluate.Evaluator, c *check.Checked) (*Plan, error) {
 
 func (p *planner) add(r Request) { p.plan.Requests = append(p.plan.Requests, r) }
 
-// addListed adds the requests that the files requests.cue and queues.cue list.
+// addListed adds the requests from the field "requests" to the plan. The files requests.cue and queues.cue define this
+// field.
 func (p *planner) addListed(*evaluate.Evaluator) error {
 	for entries := evaluate.Fields(p.Filled.LookupPath(requestsPath)); entries.Next(); {
 		var r struct {

@@ -39,9 +39,9 @@ func (l List) Fold() List {
 	return folded
 }
 
-// nameOwners returns a text that names the tenants or the runtimes to which the problems belong. The result is ""
-// if the problems belong to both tenants and runtimes. The result is also "" if a problem belongs neither to a
-// tenant nor to a runtime.
+// nameOwners returns a text that names the tenants or the runtimes to which the problems belong. The result is "" if
+// some of the problems belong to tenants and others belong to runtimes. The result is also "" if a problem belongs
+// neither to a tenant nor to a runtime.
 func nameOwners(problems List) string {
 	kind, names := "", []string{}
 	for _, p := range problems {

@@ -100,8 +100,8 @@ func watchMemory(ctx context.Context, pid int, limit int64, exceeded func()) {
 	}
 }
 
-// buffer stores the first bytes of a stream. A bytes.Buffer is not suitable: io.Copy would call its method
-// ReadFrom, and this method reads without a limit.
+// buffer stores the first bytes of a stream. A bytes.Buffer is not suitable, because a bytes.Buffer has the method
+// ReadFrom. io.Copy would call ReadFrom, and ReadFrom reads a stream without a limit.
 type buffer struct {
 	bytes []byte
 	max   int    // bytes; 0 for no limit

@@ -24,8 +24,9 @@ const schemaFolder = "schemas/platform"
 // for developers. A matched sentence can extend over several comment lines. The first alternative of the regular
 // expression is for a sentence that fills whole lines. It matches the sentence and the line breaks before and after the
 // sentence. writeCUE replaces each match by the content of the capture groups. For the first alternative, this content
-// is the line break after the sentence. For the second alternative, this content is the text before the sentence: "//",
-// or the full stop of the previous sentence.
+// is the line break after the sentence. For the second alternative, this content is "//" or a full stop. If the
+// sentence begins at the start of a comment line, the content is "//". Otherwise, the content is the full stop of the
+// previous sentence.
 var requirements = regexp.MustCompile(`\n[ \t]*// ` + requirement + `(\n)|(//|\.) ` + requirement)
 
 const requirement = `Requirement:(?:[^.\n]|\n\s*//)*\.`

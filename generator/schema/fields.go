@@ -66,9 +66,9 @@ func elementSchema(v cue.Value) (inner cue.Value, step string) {
 	return v, ""
 }
 
-// describeAllowed describes the values that the schema of a field allows. For a list, it also describes the allowed
-// items. For a mapping with keys that the author chooses, it also describes the allowed values of these keys, if these
-// values are not mappings.
+// describeAllowed describes the values that the schema of a field allows. For a list, the description also says which
+// items are allowed. For a mapping in which the author chooses the keys, the description also says which values these
+// keys can have. Values that are mappings are not described.
 func describeAllowed(v cue.Value) string {
 	want := constraint.Of(v).String()
 	switch inner, step := elementSchema(v); {

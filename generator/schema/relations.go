@@ -5,10 +5,11 @@ import (
 	"github.com/trainyard/trainyard/generator/internal/jsonschema"
 )
 
-// relationSchemas maps the NAME in the attribute @check(NAME) of a mapping to a function. The function adds keywords to
-// the schema of the mapping, but not to the schema of its layers. The keywords express conditions of the check with
-// this NAME. Most conditions concern several fields of the mapping. If JSON Schema cannot express a condition, only the
-// check stage reports violations of the condition.
+// relationSchemas contains functions. The key of each function is the name of a check. If a mapping has the attribute
+// @check(NAME), the function with the key NAME adds keywords to the JSON Schema of the complete mapping. The schema of
+// a layer does not get these keywords. In the check stage, the check with the same NAME tests conditions on the
+// mapping. The keywords express these conditions in JSON Schema. Most conditions concern several fields of the mapping.
+// If JSON Schema cannot express a condition, only the check stage reports violations of the condition.
 var relationSchemas = map[string]func(*jsonschema.Schema){
 	"requirement":      requirementSchema,
 	"fieldRequirement": func(s *jsonschema.Schema) { exactlyOne(s.Properties.Get("values")) },

@@ -20,7 +20,7 @@ type Format struct {
 	write  func(e *evaluate.Evaluator, complete bool) ([]byte, error)
 }
 
-// Formats lists the formats in the order of help texts.
+// Formats lists the formats. Help texts show the formats in this order.
 func Formats() []Format {
 	return []Format{
 		{"jsonschema", "JSON Schema 2020-12, for editors and validators", true, writeJSONSchema},

@@ -21,8 +21,10 @@ import (
 
 // TestFieldsAreThoseOfTrainer compares guard's schemas of the spec with Trainer's CRD of TrainJobs. Each field that the
 // schemas allow must exist in the CRD. Each field of the CRD must be in the schemas, either as allowed or as forbidden.
-// Only types of volumes and sources of variables may be missing in the schemas. The rules refuse every type and source
-// that the schemas do not list.
+// However, fields of two groups may be missing in the schemas. The first group contains the types of Kubernetes
+// volumes, such as iscsi. This group also contains the fields of a projected volume, and the types of its sources. The
+// second group contains the fields of valueFrom in environment variables. RuleDisallowedVolume and
+// RuleDisallowedVariableSource refuse all fields of these groups that the schemas do not list.
 func TestFieldsAreThoseOfTrainer(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {

@@ -69,8 +69,9 @@ type Job struct {
 	// Labels and Annotations list the keys of the labels and annotations that the TrainJob adds to the JobSet, Jobs
 	// and pods. NodeLabels lists the keys in the node selectors that patches set.
 	Labels, Annotations, NodeLabels []Named
-	// PatchTargets lists the jobs and containers to which patches refer. If a patch sets environment variables of
-	// a main container, PatchTargets has an additional entry of the kind "env of container".
+	// PatchTargets lists the jobs and containers to which patches refer. If a patch sets environment variables of a
+	// main container, PatchTargets contains a second entry for this container. In the second entry, the field Kind is
+	// "env of container".
 	PatchTargets []PatchTarget
 	// Volumes lists the names of the volumes that patches add.
 	Volumes []Named

@@ -24,8 +24,9 @@ type Reader struct {
 	findPatches func(spec value) patches
 }
 
-// patches holds three parts of all patches in a TrainJob. The field "metadata" holds the patched metadata of pods,
-// Jobs and the JobSet, "jobs" holds the patched ReplicatedJobs, and "pods" holds the patched pod specs.
+// patches is a struct with three kinds of values from the patches of one TrainJob. The field "metadata" holds the
+// patched metadata of pods, Jobs and the JobSet, "jobs" holds the patched ReplicatedJobs, and "pods" holds the patched
+// pod specs.
 type patches struct{ metadata, jobs, pods []value }
 
 // readerByMinor maps each supported minor version of Trainer to a function that returns the Reader.
@@ -148,8 +149,9 @@ func (j *Job) readMetadata(metadata value) {
 	}
 }
 
-// numberOrWord converts an integer to a number, and every other value to a word. numberOrWord returns no error for
-// wrong types, because the schema has already reported them.
+// numberOrWord converts a value to an intstr.IntOrString. An integer that fits into 32 bits becomes a number, with the
+// type intstr.Int. Every other value becomes a word, with the type intstr.String. numberOrWord returns no error for a
+// value of a wrong type, because the check against the schema has already reported the value.
 func numberOrWord(v any) *intstr.IntOrString {
 	if n, ok := wholeNumber(v); ok && isInt32(v) {
 		number := intstr.FromInt32(int32(n)) //nolint:gosec // isInt32 has checked the range

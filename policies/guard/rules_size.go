@@ -74,12 +74,14 @@ func computeSize(content any) Size {
 	return Size{Bytes: len(fmt.Sprint(content))}
 }
 
-// textSize returns the size of a text. The text is a key with its colon, a string or an empty mapping. The text has the
-// form that CEL's function "format" would write. The API server stores each <, > and &, and most control characters, as
-// an escape sequence of six bytes, such as \u003c. In the text, the escape sequence of a control character begins with
-// a backslash, as in \n. Therefore, textSize also counts each backslash as six bytes. The returned Size also contains a
-// number of fields. To compute this number, textSize counts how often a colon follows a quote, and adds the number of
-// empty mappings. The admission policy counts fields in the same way.
+// textSize returns the size of a text. The text is a string, an empty mapping, or a key that is followed by a colon.
+// The text has the form that CEL's function "format" would write. The API server stores each of the three characters <,
+// > and & as an escape sequence of six bytes. For example, the API server stores < as \u003c. Most control characters
+// are also stored as escape sequences of six bytes. In the text, the escape sequence of a control character begins with
+// a backslash, as in \n. Therefore, textSize counts six bytes for each of the three characters, and six bytes for each
+// backslash. In the returned Size, the value of Fields is the sum of two counts. The first count says how often a colon
+// follows a quote in the text. The second count is the number of empty mappings in the text. The admission policy
+// counts fields in the same way.
 func textSize(text string) Size {
 	escaped := 0
 	for _, char := range []string{"<", ">", "&", `\`} {

@@ -1,7 +1,7 @@
 package guard
 
-// overridesKey and patchesKey are names of fields in the spec of a TrainJob. Up to Trainer 2.1, the field with the name
-// overridesKey contains the patches of the TrainJob. Since Trainer 2.2, the field with the name patchesKey contains the
+// overridesKey and patchesKey are names of fields in the spec of a TrainJob. Up to Trainer 2.1, the field
+// podTemplateOverrides contains the patches of the TrainJob. Since Trainer 2.2, the field runtimePatches contains the
 // patches.
 const (
 	overridesKey = "podTemplateOverrides"
@@ -37,8 +37,9 @@ func trainer22() Reader {
 }
 
 // trainer23 returns the reader of TrainJobs for Trainer 2.3. Unlike Trainer 2.2, Trainer 2.3 merges a TrainJob's
-// resources into the runtime's resources. Patches also have the new field terminationGracePeriodSeconds, which
-// the schema forbids. Source: pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.3.
+// resources into the runtime's resources. Trainer 2.3 also has a new field for patches, terminationGracePeriodSeconds.
+// Trainer allows this field, but trainyard does not: the schema in the returned Reader forbids the field. Source:
+// pkg/apis/trainer/v1alpha1/trainjob_types.go of Trainer 2.3.
 func trainer23() Reader {
 	return Reader{
 		limitsItems: true,

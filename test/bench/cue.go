@@ -91,8 +91,9 @@ func (b *bench) resolvedPath(environment, tenants int) string {
 	return b.documentPath(fmt.Sprintf("resolved-%d-%d", environment, tenants))
 }
 
-// writeModule copies trainyard's CUE module, and adds a file with the text of streamPackage to the package
-// generator/evaluate of the copy. writeModule also writes the documents that `cue export` reads.
+// writeModule copies trainyard's CUE module. In the copy, writeModule adds the file stream.cue to the package
+// generator/evaluate. The constant streamPackage contains the text of this file. writeModule also writes the documents
+// that `cue export` reads.
 func (b *bench) writeModule() error {
 	err := fs.WalkDir(trainyard.CUE, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

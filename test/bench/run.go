@@ -26,7 +26,8 @@ type Options struct {
 	Progress io.Writer      // receives a line for each step
 }
 
-// Run measures the cases and returns a report. `make bench` builds the programs with which Run compares trainyard.
+// Run measures the cases and returns a report. Some cases run kustomize, cue or helm, so that the report compares these
+// programs with trainyard. `make bench` builds the three programs before Run starts.
 func Run(o Options) (*Report, error) {
 	dir, err := os.MkdirTemp("", "trainyard-bench-")
 	if err != nil {
@@ -113,8 +114,8 @@ func (b *bench) prepare() error {
 	return b.readWanted()
 }
 
-// check verifies the output of each case whose ID matches the argument "wanted". To get the output
-// of a case, the method check runs the case once.
+// check verifies the output of each case whose ID matches the argument "wanted". To get the output, the method runs
+// each of these cases once.
 func (b *bench) check(wanted *regexp.Regexp) ([]Case, error) {
 	typical, err := b.typicalCases()
 	if err != nil {

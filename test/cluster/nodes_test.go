@@ -58,8 +58,9 @@ func expectNodeFailureIsContained(t *testing.T, o Options) {
 	awaitRestartedPod(t, c)
 }
 
-// dialFrom tries to connect from a pod on the node to a closed port of the given address. If the pod can reach the
-// address, the result is the error "connection refused".
+// dialFrom tests whether a pod on the given cluster node can reach the given address. For this test, dialFrom tries to
+// connect to port 9 of the address, on which no program listens. If the pod can reach the address, the connection is
+// refused. dialFrom then returns the error "connection refused".
 func dialFrom(t *testing.T, node, address string) error {
 	t.Helper()
 	pid, err := process.Oldest(cgroupRoot + "/" + node + "/")

@@ -186,8 +186,8 @@ func expectQuotaExceeded(t *testing.T, cp *controlplane.ControlPlane, namespace 
 // expectMissingPods waits until two conditions are met. First, all Jobs in the namespace must have started. Second, the
 // number of missing pods of all these Jobs together must equal the argument "want". The number of missing pods of one
 // Job is its parallelism, minus its active pods and its succeeded pods. The alert TrainyardPodsNotCreated counts the
-// missing pods of each TrainJob in the same way. The alert uses the metrics of kube-state-metrics for the same fields
-// of Jobs.
+// missing pods of each TrainJob in the same way. From metrics of kube-state-metrics, the alert reads the parallelism of
+// each Job, and the numbers of active and succeeded pods.
 func expectMissingPods(t *testing.T, cp *controlplane.ControlPlane, namespace string, want int) {
 	t.Helper()
 	controlplane.Eventually(t, func(ctx context.Context) error {

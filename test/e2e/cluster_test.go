@@ -33,8 +33,8 @@ const tenantName = "team"
 const (
 	// Three cluster nodes are enough to run several jobs at once while one cluster node is stopped.
 	nodeCount = 3
-	// expendableNode is the cluster node that some tests stop. Of all tests, only these tests run pods on this cluster
-	// node.
+	// expendableNode is the cluster node that some tests stop. A taint keeps the pods of all other tests away from this
+	// cluster node.
 	expendableNode = "node3"
 )
 

@@ -17,17 +17,18 @@ import (
 	"github.com/trainyard/trainyard/test/build"
 )
 
-// speedProgram measures how long messages between two ranks take.
+// speedProgram measures how much time MPI needs for messages of several sizes between two ranks, and for an allreduce.
 //
 //go:embed testdata/speed.py
 var speedProgram string
 
 // plainCommands contains, for each MPI implementation, two mpirun commands that do not use trainyard's settings. The
 // first command runs two ranks in one pod, and the second command runs ranks in two pods. The commands contain only the
-// number of ranks, options for hosts, and necessary settings. With the necessary settings, the ranks can start and
-// connect, and MPI does not bind ranks to one core. For some implementations, the necessary settings also turn off
-// cross-memory attach (CMA), because the seccomp profile forbids CMA. With CMA, a rank reads the memory of another
-// rank. The commands for Horovod run Open MPI alone, because Horovod uses Open MPI and is not installed in the image.
+// number of ranks, options for hosts, and necessary settings. The necessary settings let the ranks start and connect.
+// In addition, the necessary settings keep MPI from binding all ranks to the same core. For some implementations, the
+// necessary settings also turn off cross-memory attach (CMA), because the seccomp profile forbids CMA. With CMA, a rank
+// reads the memory of another rank. The commands for Horovod run Open MPI alone, because Horovod uses Open MPI and is
+// not installed in the image.
 var plainCommands = map[string][2]string{
 	"openmpi": {
 		"mpirun --bind-to none --mca btl_vader_single_copy_mechanism none --host localhost:2 -np 2",

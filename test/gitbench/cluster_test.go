@@ -129,8 +129,8 @@ func newTrainJobs() *metav1.PartialObjectMetadataList {
 }
 
 // awaitTrainJobs waits until the cluster has exactly "want" TrainJobs. The API server should spend little time on the
-// requests of awaitTrainJobs. Therefore awaitTrainJobs sets the limit of each list to one TrainJob. In the response,
-// the field remainingItemCount contains the number of TrainJobs that the list leaves out.
+// requests of awaitTrainJobs. Therefore awaitTrainJobs sets the limit of each list request to one TrainJob. In the
+// response, the field remainingItemCount contains the number of TrainJobs that the response leaves out.
 func (c *cluster) awaitTrainJobs(t testing.TB, want int, timeout time.Duration) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(200 * time.Millisecond) {
@@ -166,9 +166,10 @@ func (c *cluster) awaitTrainJob(t testing.TB, namespace, name string) {
 	}
 }
 
-// clear deletes the objects that tell a system to apply the repositories. clear also deletes the TrainJobs that the system
-// has created, and the ConfigMaps in which the system keeps records. The caller must first stop the system's programs,
-// which would create the deleted TrainJobs again.
+// clear cleans up after a measurement of the system s, which is trainyard-controller or Flux. clear deletes the objects
+// that tell the system which Git repositories to read. clear also deletes the TrainJobs that the system has created,
+// and the ConfigMaps in which the system keeps records. The caller must first stop the system's programs, because these
+// programs would create the deleted TrainJobs again.
 func (c *cluster) clear(t testing.TB, s system, repositories []repository) {
 	t.Helper()
 	for _, r := range repositories {

@@ -135,7 +135,7 @@ func ruleGroups(grafana cue.Value, runbooks string, controller bool) ([]Group, e
 }
 
 // Alone returns a copy of g for clusters without trainyard's controller. The copy does not contain the rules that need
-// the controller. Each remaining rule uses the expression ExprAlone instead of Expr.
+// the controller. In each remaining rule, the field Expr contains the expression of the field ExprAlone.
 func (g Grafana) Alone() Grafana {
 	g.Controller, g.Groups, g.Records, g.Alerts = false, g.alone, maps.Clone(g.Records), maps.Clone(g.Alerts)
 	for name, r := range g.Records {

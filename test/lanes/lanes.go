@@ -32,17 +32,17 @@ var pods = append([]string{"api", "test/cluster", "test/images"}, objects...)
 var cue = []string{moduleFile, "embed.go", "cue.mod", "runtimes", "schemas", "grafana"}
 
 // productFolders lists folders with packages of the product. Only the lanes in productLanes run the tests in these
-// folders. Other lanes use the packages, but do not run their tests. Therefore, a change of a test, or of its data,
-// makes only the lanes in productLanes stale. The folders bundles and policies are missing from the list, because
-// other lanes need their test files: the lane "bench" runs a benchmark in bundles, and test/controlplane reads
-// policies/testdata.
+// folders. Other lanes use the code of these packages, but not the tests in these folders. Therefore, a change of a
+// test, or of its data, makes only the lanes in productLanes stale. The folders bundles and policies are missing from
+// the list, because other lanes need their test files: the lane "bench" runs a benchmark in bundles, and
+// test/controlplane reads policies/testdata.
 var (
 	productFolders = []string{"api", "cmd", "controller", "generator"}
 	productLanes   = []string{"test", "race", "fuzz"}
 )
 
-// ignores reports whether the file with the given path cannot influence the result of the lane. The lane's list Inputs
-// contains this file, or a folder that contains this file.
+// ignores reports whether the file with the given path cannot influence the result of the lane. Callers pass only files
+// that the lane's list Inputs contains, or that are in a folder of this list.
 func (l Lane) ignores(path string) bool {
 	isIn := func(folder string) bool { return isWithin(path, folder) }
 	isTest := strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/testdata/")

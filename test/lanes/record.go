@@ -51,7 +51,8 @@ func (r Repository) Records() (map[string]Record, error) {
 // keepsInputs reports whether two commits contain the same inputs of a lane, and the same recipe for the lane in the
 // Makefile. If readsComments returns false for a Go or CUE file, keepsInputs ignores changed comments in this file.
 // keepsInputs also ignores the files with the records of lanes, because each recorded run changes these files. If
-// usesModules returns true for the lane, only the module versions in the two go.mod files are compared.
+// usesModules returns true for the lane, keepsInputs does not compare the whole file go.mod of the two commits.
+// Instead, keepsInputs calls keepsModules, which compares only the versions in go.mod.
 func (r Repository) keepsInputs(ctx context.Context, lane Lane, before, after string) (bool, error) {
 	withCode, others, err := r.changedInputs(ctx, lane, before, after)
 	if err != nil || len(others) > 0 {
@@ -73,9 +74,9 @@ func (r Repository) keepsInputs(ctx context.Context, lane Lane, before, after st
 
 // changedInputs lists the inputs of a lane that differ between two commits. The list withCode contains changed Go and
 // CUE files for which readsComments returns false. In these files, the code is an input of the lane, but the comments
-// are not. Therefore only changes of the code count. The list "others" contains the other changed inputs. If
-// usesModules returns true for the lane, neither withCode nor "others" contains go.mod. Instead, keepsInputs calls
-// keepsModules, which compares the versions in go.mod.
+// are not. Therefore keepsInputs ignores changed comments in these files. The list "others" contains the other changed
+// inputs. If usesModules returns true for the lane, neither withCode nor "others" contains go.mod. Instead, keepsInputs
+// calls keepsModules, which compares the versions in go.mod.
 func (r Repository) changedInputs(ctx context.Context, lane Lane, before, after string) (withCode, others []string, err error) {
 	text, err := r.git(ctx, append([]string{"diff", "--name-only", "--no-renames", before, after, "--"}, lane.Inputs...)...)
 	for path := range strings.Lines(text) {

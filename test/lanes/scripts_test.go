@@ -61,8 +61,8 @@ func TestLanesStaleRunsStaleLanes(t *testing.T) {
 }
 
 // TestContinuousIntegrationRunsSmoke runs the script .ci/run in a temporary folder, and checks which make targets the
-// script runs. In this test, scripts replace make, the program that lists the stale lanes, and the program that checks
-// whether the machine can run pods.
+// script runs. The test replaces three programs with scripts. The first program is make. The second program lists the
+// stale lanes. The third program checks whether the machine can run pods.
 func TestContinuousIntegrationRunsSmoke(t *testing.T) {
 	const (
 		all     = "make test, all trainers\nmake lint\n"

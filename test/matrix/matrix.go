@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// Tenants returns the namespaces of all tenants. Each tenant has a ConfigMap with parameters of the admission policy,
-// and Tenants reads the namespace from a label of this ConfigMap.
+// Tenants returns the namespaces of all tenants. Each tenant has a ConfigMap with parameters of the admission policy.
+// The function Tenants reads the namespace of the tenant from a label of this ConfigMap.
 func Tenants(objs []client.Object) []string {
 	var tenants []string
 	for _, obj := range objs {

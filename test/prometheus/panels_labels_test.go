@@ -35,7 +35,8 @@ func TestPanelsWithoutHonoredLabels(t *testing.T) {
 
 var legendLabel = regexp.MustCompile(`{{([^}]*)}}`)
 
-// expectNamedLabels checks that the series of each panel have the labels in the panel's legend and columns.
+// expectNamedLabels checks every query of every panel. The legend of the query and the columns of the panel contain
+// names of labels. Each series that the query returns must have all these labels.
 func (s *Server) expectNamedLabels(t *testing.T) {
 	t.Helper()
 	dashboards, err := panels.All()

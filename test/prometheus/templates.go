@@ -2,9 +2,9 @@ package prometheus
 
 import "strings"
 
-// Templates holds recorded series from which a larger cluster can be simulated. The text {tenant} in a label stands for
-// the number of a tenant. The text {job} stands for the number of a tenant and the number of its TrainJob, such as
-// 003-0012.
+// Templates holds recorded series from which a larger cluster can be simulated. In the larger cluster, each tenant has
+// a number, such as 003. Each TrainJob of a tenant also has a number, such as 0012. In a label, the text {tenant}
+// stands for the number of the tenant. The text {job} stands for both numbers, such as 003-0012.
 type Templates struct {
 	PerJob    []string // series of a TrainJob, whose launcher and node have one GPU each
 	PerTenant []string // series of a tenant's namespace and ClusterQueue

@@ -31,8 +31,8 @@ var history = []change{
 
 // TestCrashAfterEveryWrite replays a history of changes several times. The first replay has no crash. In each further
 // replay, the controller crashes after one write: after the first write, then after the second write, and so on to the
-// last write. The write before a crash reaches the API server, but the controller does not get the response. The final
-// runs must be the same as in the replay without a crash.
+// last write. At the moment of the crash, the API server has already answered the write, but the controller does not
+// get the answer. The final runs must be the same as in the replay without a crash.
 func TestCrashAfterEveryWrite(t *testing.T) {
 	for _, onChange := range []plan.OnChange{plan.Queue, plan.RunAlongside, plan.Replace} {
 		t.Run(string(onChange), func(t *testing.T) {

@@ -244,8 +244,9 @@ func TestJobInTwoSources(t *testing.T) {
 	w.expect("the first source has the job again", plan.Duplicated, "bert/1 nodes=2", "bert/2 nodes=3")
 }
 
-// TestDeletedSourceReleasesItsJobs: another TrainJobSource can run the jobs of a deleted TrainJobSource after their
-// last runs have ended. If the deleted TrainJobSource is created again, it must not repeat its earlier runs.
+// TestDeletedSourceReleasesItsJobs: after a TrainJobSource was deleted, another TrainJobSource can run the jobs of the
+// deleted TrainJobSource. Before the other TrainJobSource runs a job, the last run of this job must have ended. If the
+// deleted TrainJobSource is created again, it must not repeat its earlier runs.
 func TestDeletedSourceReleasesItsJobs(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2")

@@ -183,8 +183,8 @@ func (l *live) expectNames(step string, want ...string) {
 	})
 }
 
-// TestA26StatusIsBounded checks that the status stays smaller than 200 KiB. The test has the largest number of jobs,
-// twice as many problems as jobs, and messages that are as long as possible.
+// TestA26StatusIsBounded checks that the status stays smaller than 200 KiB. The TrainJobSource in this test has as many
+// jobs as the controller allows, and twice as many problems as jobs. The messages are as long as possible.
 func TestA26StatusIsBounded(t *testing.T) {
 	l := newLive(t)
 	const jobs = 1000

@@ -41,8 +41,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// The variable "tenants" contains the names of the tenants in the platform document. Each tenant has a namespace with
-// the same name.
+// The variable "tenants" contains the names of the tenants in the platform document. The namespace of each tenant has
+// the same name as the tenant.
 var tenants = []string{"team-a", "team-b"}
 
 // document is a platform document with two tenants. From this document, the tests generate the admission policy, and
@@ -59,7 +59,8 @@ spec:
 `
 
 // world is an API server with two tenants, and a TrainJobSource of the first tenant. Neither Trainer nor Kubernetes'
-// controllers run, so the tests set the final status of TrainJobs and complete deletions.
+// controllers run. Therefore, the tests themselves set the final status of TrainJobs. The tests also remove the
+// finalizers of TrainJobs that are being deleted.
 type world struct {
 	t          *testing.T
 	cp         *controlplane.ControlPlane

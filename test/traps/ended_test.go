@@ -6,9 +6,10 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// TestTimeToLiveIsAnAnnotation checks that a runtime has the time to live of ended TrainJobs only in an annotation.
-// With the field ttlSecondsAfterFinished, the JobSet would be deleted after the time to live. Up to Trainer 2.3, a
-// failed TrainJob runs again when its JobSet is deleted.
+// TestTimeToLiveIsAnAnnotation tests the setting ttlAfterFinished, the time from the end of a TrainJob to its deletion.
+// A generated runtime must contain this time only in an annotation, and not in the field ttlSecondsAfterFinished. If
+// the runtime set the field ttlSecondsAfterFinished, the JobSet of an ended TrainJob would be deleted after this time.
+// Up to Trainer 2.3, a failed TrainJob runs again when its JobSet is deleted.
 func TestTimeToLiveIsAnAnnotation(t *testing.T) {
 	for settings, want := range map[string]string{
 		"": "", "ttlAfterFinished: 12h": "43200", "ttlAfterFinished: 30d": "2592000",

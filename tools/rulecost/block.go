@@ -30,7 +30,8 @@ type series struct {
 // samplesPerChunk is the number of samples after which Prometheus begins a new chunk.
 const samplesPerChunk = 120
 
-// encode returns chunks that contain the given values. The last value has the time endTime.
+// encode returns chunks that contain the given values. Each value gets a timestamp in its chunk. The last of the given
+// values gets the timestamp endTime.
 func encode(values []float64, interval time.Duration) ([]chunks.Meta, error) {
 	var all []chunks.Meta
 	for first := 0; first < len(values); first += samplesPerChunk {

@@ -60,7 +60,8 @@ func lookBack(above []parser.Node) (back time.Duration) {
 }
 
 // writeSeries writes the series into a block, and returns the number of series. writeSeries does not use Prometheus'
-// head, the part of the storage with the latest samples. The head needs more memory for each series than a block.
+// head, the part of the storage with the latest samples. For each series, the head needs more memory than a block
+// needs.
 func (in input) writeSeries(ctx context.Context, windows map[string]time.Duration) (int, error) {
 	var all []series
 	for _, part := range []struct {

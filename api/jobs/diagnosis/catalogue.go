@@ -13,7 +13,7 @@ import (
 type Level string
 
 const (
-	// Cause is the level of a failure that explains why the TrainJob failed or does not start.
+	// Cause is the level of failures that explain why the TrainJob failed, does not start or does not end.
 	Cause Level = "cause"
 	// General is the level of a failure that has many possible causes. Diagnose returns failures of level
 	// Cause before failures of level General.
@@ -45,9 +45,9 @@ type Failure struct {
 	// Code is a short, stable name, such as OutOfMemory.
 	Code  string `yaml:"code"`
 	Level Level  `yaml:"level"`
-	// Origin is the part of the system where the failure begins. Diagnose sorts failures of the level Cause by the
-	// times of their texts, and failures of the level General in the same way. If two texts have the same time,
-	// Diagnose compares the origins of the failures in these texts.
+	// Origin is the part of the system where the failure begins. Diagnose sorts failures of the level "cause" by the
+	// times of the texts in which the failures were found. Diagnose sorts failures of the level "general" in the same
+	// way. If two texts have the same time, Diagnose compares the origins of the failures in these texts.
 	Origin Origin `yaml:"origin"`
 	Retry  Retry  `yaml:"retry"`
 	// Cause is a sentence that explains the failure, and Remedy says what to do about it.

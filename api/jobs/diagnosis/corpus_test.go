@@ -95,8 +95,8 @@ func first(r report) Failure {
 var event = regexp.MustCompile(`(?m)^\s*(Normal|Warning)\s`)
 
 // messages returns the texts of a report that Diagnose gets: the whole log, or one text for each event. If a pod was
-// scheduled later, the result omits the pod's FailedScheduling events, because the package "jobs" also omits these
-// events.
+// scheduled after a FailedScheduling event, the result omits this event. The reason is that the package "jobs" also
+// omits such events.
 func (r report) messages() []string {
 	starts := event.FindAllStringIndex(r.Text, -1)
 	if r.Source == Log || len(starts) == 0 {

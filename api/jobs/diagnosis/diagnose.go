@@ -10,8 +10,9 @@ import (
 type Diagnosis struct {
 	Failure
 	// Text is the text in which the failure was recognized. If several texts show the failure, Diagnose sorts their
-	// diagnoses with the function "compare", and Text is the text of the first diagnosis. This text can be a message of
-	// Kubernetes about a pod. If the log of the same pod also shows the failure, Text is the log instead.
+	// diagnoses with the function "compare", and Text is usually the text of the first diagnosis. This text can be a
+	// message of Kubernetes about a pod. If the log of this pod also shows the failure, Text is the log, and not the
+	// message of Kubernetes.
 	Text Text
 	// Line is the number of the line in Text that shows the failure, counted from 1. Evidence is the text of this line
 	// or, if the line is long, the part around the match. Evidence has at most 300 characters, plus an ellipsis if it
@@ -58,8 +59,8 @@ type ranked struct {
 	origin int // the smallest index in the list origins among the diagnoses of the same text and level
 }
 
-// rank adds the sort keys to the diagnoses in the argument "found". The argument "text" is the index of the text in
-// which all these diagnoses were found.
+// rank adds the sort keys to the diagnoses in the argument "found". All these diagnoses were found in the same text.
+// The argument "text" is the index of this text in the list that Diagnose gets as its argument.
 func rank(text int, found []Diagnosis) []ranked {
 	best := map[Level]int{}
 	for _, d := range found {
@@ -76,9 +77,11 @@ func rank(text int, found []Diagnosis) []ranked {
 }
 
 // compare orders diagnoses so that the most probable cause comes first. Diagnoses are compared first by their levels.
-// Causes and general failures are then compared by the times of their texts, then by the field ranked.origin, and then
-// by the positions of their texts in the argument of Diagnose. Causes in the same text are in the order of their lines,
-// and general failures in the same text are in the order of the catalogue. In the catalogue, symptoms that explain more
+// If two diagnoses are both causes or both general failures, the times of their texts are compared next. The diagnosis
+// with the older text comes first. If the times are equal, the diagnosis with the smaller value of ranked.origin comes
+// first. If these values are also equal, the two diagnoses have the same order as their texts in the argument of
+// Diagnose. Causes in the same text are in the order of their lines, and general failures in the same text are in the
+// order of the catalogue. The third level, symptoms, has another order. In the catalogue, symptoms that explain more
 // come before symptoms that explain less. Symptoms are therefore compared first by their positions in the catalogue,
 // and only then by the times of their texts. A Python exception that is not in the catalogue comes before all other
 // symptoms.

@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// pattern is a regular expression, together with required words. A quick search for these words excludes most texts
-// that the expression does not match.
+// pattern is a regular expression, together with required words (see the field "required"). A quick search first looks
+// for the required words in a text. If the search fails, the expression cannot match the text. The search fails for
+// most texts, so few texts are matched against the expression.
 type pattern struct {
 	// The field "expression" is a function that compiles the regular expression at the first call, and returns the
 	// compiled expression. Most texts are matched against only a few expressions, so most expressions need not be
@@ -25,8 +26,8 @@ type pattern struct {
 type clause []string
 
 // newPatterns converts a regular expression to patterns. If the whole expression is a list of alternatives, each
-// alternative becomes a pattern of its own. Each of these patterns has its own required words. A text is therefore
-// matched only against the alternatives whose required words occur in the text.
+// alternative becomes a pattern of its own. Each of these patterns has its own required words. The function mayMatch
+// can therefore exclude a single alternative, even if other alternatives may match the text.
 func newPatterns(text string) ([]pattern, error) {
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// sample is a text that a program or Kubernetes writes, and the code of the failure that the text shows.
+// sample is an entry of testdata/samples.yaml. The field Text contains a text that a program or Kubernetes writes. The
+// field Code names the failure that Diagnose must find in this text.
 type sample struct {
 	Code   string `yaml:"code"`
 	Source Source `yaml:"source"`

@@ -69,9 +69,10 @@ func (s *scan) readLine(i int) {
 }
 
 // addTraceback adds the failure f to the results. If lines[start] begins a traceback, the evidence is the last line of
-// the traceback. Otherwise the evidence is lines[start]. A traceback shows that the general failures and Python
-// exceptions in earlier lines did not end the program. addTraceback therefore removes these failures from the results
-// before it adds a traceback, but keeps warnings of NCCL.
+// the traceback. Otherwise the evidence is lines[start]. A program can print a traceback only while it still runs.
+// Therefore addTraceback assumes that the general failures and Python exceptions in lines before the traceback did not
+// end the program. addTraceback removes these failures from the results before it adds the traceback, but keeps
+// warnings of NCCL.
 //
 // In three cases, addTraceback adds nothing:
 //   - Another failure matches the last line of the traceback. The method readLine adds this failure when it reads the
@@ -148,10 +149,10 @@ var warningOfNCCL = regexp.MustCompile(`NCCL WARN|\.(h|cc|cu):\d+ WARN `)
 // failure, because in most cases an operation of NCCL fails after the warning.
 func isWarningOfNCCL(line string) bool { return warningOfNCCL.MatchString(line) }
 
-// firstMatch returns the failure that a line shows, and the position of the match in the line, in bytes. If several
-// failures match, firstMatch prefers causes to general failures, and general failures to symptoms. If several failures of
-// the same level match, firstMatch returns the first of them. firstMatch returns an unknown Python exception only if no
-// other failure matches. The returned failure is nil if no pattern matches the line.
+// firstMatch returns the failure that a line shows, and the position of the match in the line, in bytes. The levels
+// from best to worst are Cause, General and Symptom. firstMatch determines the best level among the matching failures,
+// and returns the first matching failure of this level. firstMatch returns an unknown Python exception only if no other
+// failure matches. The returned failure is nil if no pattern matches the line.
 func firstMatch(failures []Failure, line string) (best *Failure, at int) {
 	lower := strings.ToLower(line)
 	for i := range failures {

@@ -20,16 +20,16 @@ var digits = regexp.MustCompile(`\d+`)
 var exception = regexp.MustCompile(`^[A-Za-z_][\w.]*(:|\s*$)`)
 
 // frame is a regular expression for a traceback line that names a source file. In most cases, the next line of the
-// traceback is source code. Only the end of a log is read, so the first line of a traceback can be missing. The
-// function codeLines uses frame to find the source code even in such a traceback.
+// traceback is source code. Only the end of a log is read, so the first line of a traceback can be missing. With this
+// regular expression, the function codeLines finds the source code even if the first line is missing.
 var frame = regexp.MustCompile(`File "[^"]+", line \d+, in `)
 
 // endOfTraceback returns the index of the last line of a traceback, which names the exception. The first line of the
-// traceback is lines[0]. mpirun, torchrun and loggers can write a prefix before each line, such as the number of the
-// rank. The last line has the same prefix as lines[0], and the name of the exception follows the prefix. endOfTraceback
-// searches for the first line of this form after lines[0]. Prefixes count as the same if they differ only in numbers
-// (see cutPrefix). Lines with another prefix are skipped, because other ranks can have written them. endOfTraceback
-// returns 0 if the end of the traceback is missing.
+// traceback is lines[0]. Tools such as mpirun, torchrun and loggers can write a prefix, such as the number of the rank,
+// before each line. The last line has the same prefix as lines[0], and the name of the exception follows the prefix.
+// endOfTraceback searches for the first line of this form after lines[0]. Prefixes count as the same if they differ
+// only in numbers (see cutPrefix). Lines with another prefix are skipped, because other ranks can have written them.
+// endOfTraceback returns 0 if the end of the traceback is missing.
 func endOfTraceback(lines []string) int {
 	prefix, _, found := strings.Cut(lines[0], tracebackStart)
 	if !found {

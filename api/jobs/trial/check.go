@@ -12,7 +12,7 @@ const (
 	Open Status = "open"
 	// Passed is the status of a check that succeeded.
 	Passed Status = "passed"
-	// Failed is the status of the check that ended the trial.
+	// Failed is the status of a check that failed. When a check fails, the trial ends.
 	Failed Status = "failed"
 	// NotReached is the status of a check that was still open when the trial ended.
 	NotReached Status = "not reached"
@@ -66,8 +66,9 @@ type check struct {
 	Check
 	run func(*observation) finding
 	// needsLog is true if the check can pass only after the launcher's log was read. If needsLog is false, the check
-	// also passes when the TrainJob has reached a later check. needsLog is true for the checks about ranks. These
-	// checks must not pass in this way, because a TrainJob can be Complete although some ranks have not run.
+	// also passes without evidence in two cases. In the first case, a later check has passed. In the second case, a
+	// later check has failed because of a pod. needsLog is true for the checks about ranks. These checks must not pass
+	// without evidence, because a TrainJob can be Complete although some ranks have not run.
 	needsLog bool
 }
 

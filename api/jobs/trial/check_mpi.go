@@ -65,11 +65,12 @@ func checkSlots(o *observation) finding {
 	})
 }
 
-// checkVerdict decides one check. The function "concerns" returns true for the causes that matter for this check. If
-// the verdict contains such a cause, and all pods have started, the check fails. If the verdict contains such a cause,
-// but some pods have not started yet, the check keeps the status Open. The reason is that preflight cannot reach a pod
-// that has not started. The check also fails if the verdict lists no failed host, but preflight reached fewer hosts
-// than the hostfile lists. If the check passes, the function "detail" returns the text for Check.Detail.
+// checkVerdict returns the finding of one check. The function "concerns" returns true for the causes that matter for
+// this check. If the verdict contains such a cause, and all pods have started, the check fails. If the verdict contains
+// such a cause, but some pods have not started yet, the finding has the status Open. The reason is that preflight
+// cannot reach a pod that has not started. The check also fails if the verdict lists no failed host, but preflight
+// reached fewer hosts than the hostfile lists. If the check passes, the function "detail" returns the text for
+// Check.Detail.
 func (o *observation) checkVerdict(concerns func(cause string) bool, detail func(jobs.Verdict) string) finding {
 	launcher := o.launcherPod()
 	verdict, err := o.readVerdict()

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// responseTimeout is the time within which the API server should respond. If the trial times out and the API server has
-// not responded within this time, the detail of the failed check says so.
+// responseTimeout is the maximum age of the API server's last response. If this response is older when the trial times
+// out, the detail of the failed check says so.
 const responseTimeout = 5 * time.Second
 
 // decide runs all checks, and reports whether the trial is over. When the TrainJob has reached a check, all earlier open
@@ -40,10 +40,13 @@ func (t *trial) decide(o *observation) bool {
 	return true
 }
 
-// lastReached returns the index of the last check that the TrainJob has reached. The TrainJob has reached a check if
-// the check passed, or if the check failed because of a pod. When a TrainJob ends, its pods can be deleted, and then
-// the evidence for some checks is lost. Therefore the method "decide" can set open checks before the returned index to
-// Passed without evidence.
+// lastReached returns the index of the last check that the TrainJob has reached. A check that passed counts as reached.
+// A check that failed counts as reached only if its finding names the pod that caused the failure. If the finding names
+// no pod, the failure does not show which checks the TrainJob has reached. For example, checkComplete fails whenever
+// the TrainJob fails, even if the TrainJob has not reached the earlier checks. When a TrainJob ends, its pods can be
+// deleted, and then the evidence for some checks is lost. Therefore the method "decide" needs no evidence for an open
+// check that comes before the last reached check. The method can set the status of this open check to Passed, unless
+// the check needs the launcher's log.
 func lastReached(findings []finding) int {
 	last := -1
 	for i, f := range findings {
@@ -88,9 +91,9 @@ func (o *observation) waitReason(detail string) string {
 	return detail
 }
 
-// failWithoutFinding handles a failure of the TrainJob that neither the check c nor an earlier check has found. The
-// argument "c" is the first open check. If the TrainJob has failed, and its pods no longer change, failWithoutFinding
-// sets the check c to Failed, and returns true.
+// failWithoutFinding is called when all checks before the check c have passed, and the check c is still open. None of
+// these checks has found a failure. If the TrainJob has failed nevertheless, and its pods no longer change,
+// failWithoutFinding sets the check c to Failed, and returns true.
 func (t *trial) failWithoutFinding(o *observation, c *check) bool {
 	outcome := o.snapshot.Outcome()
 	if outcome.Condition == "" || outcome.Condition == completeCondition || !o.isFinal() {

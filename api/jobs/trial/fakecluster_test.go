@@ -82,8 +82,8 @@ func (s *fakeCluster) serveLog(r *http.Request) *http.Response {
 	return response.Result()
 }
 
-// play runs a trial, and returns its result. The first report of a check shows that the trial has created the TrainJob.
-// After this report, play calls the function "act" with the name of the TrainJob.
+// play runs a trial, and returns its result. The trial makes its first report only after it has created the TrainJob.
+// Therefore play waits for this report, and then calls the function "act" with the name of the TrainJob.
 func (s *fakeCluster) play(act func(job string)) (trial.Result, error) {
 	s.Helper()
 	ctx, cancel := context.WithCancel(s.Context())

@@ -113,8 +113,8 @@ func (o *observation) runningMpirun(ctx context.Context) finding {
 
 // needsLog reports whether the trial reads the log of a container. The trial reads the log of mpirun after mpirun has
 // ended, and the logs of containers that failed before mpirun ended. The trial does not read the logs of containers
-// that fail after mpirun has ended. At that time, Kubernetes stops the nodes, and a stopped container can end with an
-// error.
+// that fail after mpirun has ended. After the end of mpirun, Kubernetes stops the pods with the role Node. A container
+// that Kubernetes stops can end with an error, but this error does not mean that the TrainJob failed.
 func (o *observation) needsLog(pod jobs.Pod, c corev1.ContainerStatus) bool {
 	if pod.Role == jobs.Launcher && c.Name == jobs.MainContainer {
 		return c.State.Terminated != nil

@@ -23,7 +23,7 @@ type Options struct {
 	Nodes int32
 	// Queue is the LocalQueue of Kueue that admits the TrainJob. Queue is empty if the TrainJob needs no queue.
 	Queue string
-	// Timeout is the maximum duration of the trial, without cleanup.
+	// Timeout is the maximum duration of the trial. The time for the cleanup is not included.
 	Timeout time.Duration
 	// Keep is true if the TrainJob must not be deleted at the end of the trial.
 	Keep bool
@@ -40,7 +40,7 @@ type Result struct {
 	Passed bool `json:"passed"`
 	// TimedOut is true if Options.Timeout passed before all checks were decided.
 	TimedOut bool `json:"timedOut"`
-	// Seconds is the duration of the trial, without cleanup.
+	// Seconds is the duration of the trial. The time for the cleanup is not included.
 	Seconds float64 `json:"seconds"`
 	// Checks contains all checks, in the order in which a TrainJob reaches these checks.
 	Checks []Check `json:"checks"`

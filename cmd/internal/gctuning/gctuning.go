@@ -18,8 +18,8 @@ const (
 // nonHeap is the memory of the Go runtime outside the heap, such as stacks and tables, with a margin.
 const nonHeap = 24 << 20 // bytes
 
-// maxPercent is the largest GOGC value that this package sets. Go starts no collection while the heap is smaller
-// than 4 MiB x GOGC/100. If GOGC is maxPercent, 4 MiB x GOGC/100 is minHeap.
+// maxPercent is the largest GOGC value that this package sets. Go starts no collection while the heap is smaller than a
+// minimum of 4 MiB x GOGC/100. If GOGC is set to maxPercent, this minimum equals minHeap.
 const maxPercent = 100 * minHeap / (4 << 20)
 
 // setsLimit reports whether Tune sets a memory limit in addition to the GC percentage. If the environment sets

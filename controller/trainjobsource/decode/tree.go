@@ -55,10 +55,10 @@ type Tree struct {
 // a kustomization, Read builds it. If the folder contains no kustomization, Read reads all YAML and JSON files of the
 // folder and its subfolders.
 //
-// Read returns an error if the folder exceeds a limit, contains a forbidden file, or cannot be read or built.
-// After an error, the caller does not know which TrainJobs the folder contains, so it must neither create nor
-// delete TrainJobs in the cluster. If only single files or objects contain mistakes, Read returns no error, and
-// lists the mistakes in Tree.Problems.
+// Read returns an error if the folder exceeds a limit, contains a forbidden file, or cannot be read or built. After an
+// error, the caller does not know which TrainJobs the folder contains, so it must neither create nor delete TrainJobs
+// in the cluster. If none of these errors occurs, but some files or objects contain mistakes, Read lists these mistakes
+// in Tree.Problems, and returns no error.
 func Read(tree fs.FS, folder, namespace string, limits Limits) (Tree, error) {
 	if _, err := fs.Stat(tree, folder); errors.Is(err, fs.ErrNotExist) {
 		return Tree{}, errors.New("the commit does not contain this folder: correct spec.path, or commit an empty file such as .gitkeep in the folder, because Git stores no empty folders")

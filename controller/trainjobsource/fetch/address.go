@@ -105,8 +105,8 @@ func (a address) isListed(hosts string) bool {
 	return false
 }
 
-// hostsEntry returns an entry for the annotation trainyard.dev/hosts. If the annotation contains this entry, the
-// credentials may be sent to the host.
+// hostsEntry returns an entry for the annotation trainyard.dev/hosts of a Secret. If the annotation contains this
+// entry, the credentials in the Secret may be sent to the host.
 func (a address) hostsEntry() string {
 	if a.scheme == "http" {
 		return a.hostPort()

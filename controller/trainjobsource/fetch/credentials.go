@@ -134,7 +134,8 @@ func checkIdentity(key []byte) error {
 	return nil
 }
 
-// text returns a value of a Secret without the line break at its end, which many tools add.
+// text(secret, key) returns the value of a key in a Secret. The function removes line breaks at the end of the value,
+// because many tools add a line break there.
 func text(secret map[string][]byte, key string) string {
 	return strings.TrimRight(string(secret[key]), "\r\n")
 }

@@ -28,8 +28,9 @@ type Request struct {
 	Keys map[string][]byte
 	// Ancestor is a commit from which the fetched commit must descend. If Ancestor is empty, the history is not checked.
 	Ancestor string
-	// Known is the commit that the caller already has. If Ref still selects the commit in Known, nothing is downloaded and
-	// nothing is verified. If the caller needs a new verification of the commit, the caller leaves the field Known empty.
+	// Known is the hash of the commit that the caller already has. If Ref still selects this commit, Fetch neither
+	// downloads nor verifies the commit. If the caller needs a new verification of the commit, the caller leaves the
+	// field Known empty.
 	Known string
 }
 
@@ -40,8 +41,8 @@ type Result struct {
 	// Ref is the full name of the branch or tag, such as refs/heads/main. Ref is empty for a commit that was selected by
 	// its hash. Ref is HEAD if the server does not name its default branch.
 	Ref string
-	// Files are the files of the commit, in memory. Links and submodules appear in folders, but cannot be opened. Files is
-	// nil if the request selects the commit in Request.Known.
+	// Files are the files of the commit, in memory. Links and submodules appear in folders, but cannot be opened. If
+	// the hash of the commit equals Request.Known, the caller already has the commit, and Files is nil.
 	Files fs.FS
 }
 
@@ -125,8 +126,8 @@ func (f *Fetcher) connect(ctx context.Context, a address, r Request, received *b
 	return newHTTPRemote(a, c, d, f.options.Limits.Answer), nil
 }
 
-// exchange finds the commit that the request selects. If the caller does not have this commit yet, exchange downloads
-// and verifies it.
+// exchange finds the commit that the request selects. If the caller does not have this commit yet, the method
+// "exchange" also downloads and verifies the commit.
 func (f *Fetcher) exchange(ctx context.Context, server remote, r Request) (Result, error) {
 	stream, err := server.advertisement(ctx)
 	if err != nil {

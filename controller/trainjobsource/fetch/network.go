@@ -87,7 +87,8 @@ func (n Network) checkScheme(a address) error {
 	return configErrorf("spec.url: http is not encrypted, and the controller's configuration does not allow it for %s: use https or ssh", a.hostPort())
 }
 
-// dialer connects to the server of one fetch.
+// dialer opens the network connections of one fetch. Each fetch needs its own dialer, because the field "received"
+// counts the bytes that the fetch receives.
 type dialer struct {
 	network  Network
 	received *budget

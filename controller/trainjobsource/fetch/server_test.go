@@ -109,7 +109,8 @@ const (
 
 var sidebandRefs = line(oneHash+" HEAD"+capabilities+" side-band-64k\n") + "0000"
 
-// backwards returns the distance from a delta to its base, encoded as in a Git pack.
+// backwards returns the bytes with which a Git pack stores the argument "distance". This argument is the distance in
+// bytes from a delta to its base.
 func backwards(distance int) []byte {
 	encoded := []byte{byte(distance & 0x7f)}
 	for distance >>= 7; distance > 0; distance >>= 7 {
@@ -124,9 +125,10 @@ func repeatAfter(w io.Writer, start, text string) {
 	repeat(w, strings.Repeat(text, 100))
 }
 
-// emptyBlocks contains the first bytes of a Git pack with one object, up to the compressed data of the object. The
-// tests append many copies of emptyBlock, a Deflate block without data. The pack therefore grows without end, but
-// the object stays empty.
+// emptyBlocks contains the first bytes of a Git pack with one object. These bytes are all bytes before the first
+// Deflate block of the object. The second constant, emptyBlock, is a Deflate block without data. The fake server sends
+// emptyBlocks once, and then sends emptyBlock again and again. The pack therefore grows without end, but the object
+// stays empty.
 const emptyBlocks = "PACK\x00\x00\x00\x02\x00\x00\x00\x01\x3f\x78\x9c"
 const emptyBlock = "\x00\x00\x00\xff\xff"
 

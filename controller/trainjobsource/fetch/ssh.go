@@ -76,8 +76,8 @@ func uploadCommand(path string) string {
 	return uploadPack + " '" + path + "'"
 }
 
-// handshake does the SSH handshake. The SSH handshake fails if it takes longer than the argument
-// "answer".
+// handshake does the SSH handshake. The argument "answer" is the maximum duration of the SSH handshake. If the SSH
+// handshake takes longer, the function returns an error.
 func handshake(conn net.Conn, a address, config *ssh.ClientConfig, answer time.Duration) (*ssh.Client, error) {
 	if err := conn.SetDeadline(time.Now().Add(answer)); err != nil {
 		return nil, err

@@ -121,8 +121,10 @@ func TestIdentities(t *testing.T) {
 	}
 }
 
-// TestRefsOfSecondSession: each SSH session begins with the server's list of branches and tags. Limits.Refs must also
-// limit the list of a second session, which the method "exchange" starts if no session is open.
+// TestRefsOfSecondSession: each SSH session begins with the server's list of branches and tags. If the first session
+// was already used, the method "exchange" starts a second session. Limits.Refs must also limit the list at the
+// beginning of the second session. The test starts no first session. In this case, the method "exchange" starts a
+// session in the same way.
 func TestRefsOfSecondSession(t *testing.T) {
 	s := gitserver.New(t)
 	r, _ := newRepository(t, s)

@@ -235,7 +235,9 @@ func TestKeys(t *testing.T) {
 }
 
 // TestA27LinearHistory checks that a new commit is accepted only if it descends from the commit that was fetched last.
-// In the test case "http", the server can leave out the files of the history. In the test case "ssh", it cannot.
+// For this check, the fetcher needs the history of the new commit, but not the files in this history. In the test case
+// "http", the server can send the history without the files. In the test case "ssh", the server cannot leave out the
+// files.
 func TestA27LinearHistory(t *testing.T) {
 	for protocol, filter := range map[string]string{"http": "true", "ssh": "false"} {
 		t.Run(protocol, func(t *testing.T) { testLinearHistory(t, protocol, filter) })

@@ -5,13 +5,15 @@ import (
 	"strings"
 )
 
-// added counts the values of patches without a target. Such a patch contains the name of the object that it changes.
-// added maps each of these names to the number of values that the patches can add to an object with this name.
+// added is a map that counts the values in patches without a target. A patch without a target contains the name of the
+// object that the patch changes. These names are the keys of the map. For each name, the map contains the number of
+// values that the patches can add to an object with this name.
 //
-// Several names in the map can belong to the same object. For example, if namePrefix changes the name "a" to "dev-a",
-// earlier patches contain "a", and later patches contain "dev-a". With namePrefix and with nameSuffix, the new name
-// always contains the former name. The method "largest" therefore assumes that two names belong to the same object if
-// one name contains the other. For such names, it adds the numbers of values.
+// Several names in the map can belong to the same object. For example, namePrefix can change the name of an object from
+// "a" to "dev-a". Patches that kustomize applies before this change contain the name "a". Patches that kustomize
+// applies after this change contain the name "dev-a". With namePrefix and with nameSuffix, the new name always contains
+// the former name. The method "largest" therefore assumes that two names belong to the same object if one name contains
+// the other. The method adds up the numbers of all names that belong to the same object.
 type added map[string]int64
 
 // plus returns a map that contains, for each name, the sum of the numbers of the two maps.
@@ -19,7 +21,8 @@ func (a added) plus(b map[string]int64) added {
 	return a.combine(b, func(x, y int64) int64 { return x + y })
 }
 
-// larger returns a map that contains, for each name, the larger number of the two maps.
+// larger returns a map that contains all keys of a and all keys of b. If a and b contain the same key, the result
+// contains the larger of the two numbers for this key.
 func (a added) larger(b map[string]int64) added {
 	return a.combine(b, func(x, y int64) int64 { return max(x, y) })
 }
@@ -33,7 +36,8 @@ func (a added) combine(b map[string]int64, combine func(x, y int64) int64) added
 	return result
 }
 
-// sum returns the total number of values of all names.
+// sum returns the total of all numbers in the map. This total is the number of values that all patches together can
+// add.
 func (a added) sum() (sum int64) {
 	for _, values := range a {
 		sum += values

@@ -183,8 +183,8 @@ func TestA1Links(t *testing.T) {
 }
 
 // TestForbiddenFields checks that Build refuses fields that are not allowed. With some of these fields, kustomize would
-// read other kinds of files, start programs or repeat values. Other fields, such as "Resources", differ from an allowed
-// field only in upper-case letters.
+// read other kinds of files, start programs or repeat values. Other forbidden fields, such as "Resources", differ from
+// an allowed field only in upper-case letters.
 func TestForbiddenFields(t *testing.T) {
 	for _, field := range []string{
 		"crds", "openapi", "configMapGenerator", "secretGenerator", "generatorOptions", "helmGlobals", "helmCharts", "helmChartInflationGenerator",

@@ -145,7 +145,8 @@ func (k *parsed) countTransformations(root *yaml.Node) {
 	if list := valueOf(root, "images"); list != nil {
 		for _, image := range list.Content {
 			// For each image of each object, kustomize compiles the name in this item of "images" as a regular
-			// expression. An item with a long name therefore counts as more transformations.
+			// expression. A long name takes more time to compile. Each item therefore counts as 2 transformations, plus
+			// 1 transformation for every 12 characters of its name.
 			k.own.transformations += 2 + int64(len(textOf(image, "name")))/12
 		}
 	}

@@ -103,8 +103,8 @@ func encode(file string, document *yaml.Node, mark markFunc) ([]byte, error) {
 // library of kustomize refuses or changes them.
 var escaped = regexp.MustCompile("[\u007f-\u009f\ufffe\uffff]")
 
-// locate adds the file and the line to the text of an error. If the error does not contain its line, locate uses the
-// argument "line".
+// locate adds the file and a line number to the text of an error. If the error is a *safeyaml.MistakeError, the error
+// itself contains the line number. For any other error, the function uses the argument "line".
 func locate(file string, line int, err error) error {
 	if mistake := (*safeyaml.MistakeError)(nil); errors.As(err, &mistake) {
 		return fmt.Errorf("%s:%d: %s", file, mistake.Line, mistake.Message)
@@ -176,9 +176,10 @@ var (
 )
 
 // checkFields checks that an object or a patch has only the fields in objectFields, and that its metadata has only the
-// fields in metadataFields. Other fields are allowed only without a value (see checkFieldNames). kustomize searches all
-// fields very often, so it would be slow for objects with many fields. checkFields also limits the number of fields,
-// and the lengths of the name and the namespace. It refuses a spec that is not a mapping.
+// fields in metadataFields. Any other field is allowed only if its value is null, as in "creationTimestamp: null" (see
+// checkFieldNames). kustomize searches all fields very often, so it would be slow for objects with many fields.
+// checkFields also limits the number of fields, and the lengths of the name and the namespace. It refuses a spec that
+// is not a mapping.
 func checkFields(object *yaml.Node) error {
 	if err := checkFieldNames("", object, objectFields); err != nil {
 		return err
@@ -209,7 +210,8 @@ func checkFieldNames(where string, mapping *yaml.Node, allowed []string) error {
 	return nil
 }
 
-// maxFields is the maximum number of fields of an object, and of its metadata, including fields without a value.
+// maxFields is the maximum number of fields in one mapping. Fields without a value count as well. checkFields applies
+// this limit to the top level of an object or patch, and separately to the mapping in the field metadata.
 const maxFields = 12
 
 // checkMetadata checks that labels and annotations are mappings of strings. kustomize changes or drops other values.

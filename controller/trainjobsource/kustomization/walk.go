@@ -83,9 +83,9 @@ func (t *total) add(used total) {
 	t.folders += used.folders
 }
 
-// The unit of Limits.Work is the time that one transformation needs for one short value. 50 bytes of a long value
-// take about as much time as one short value. 80 comparisons of two names also take about as much time as one
-// short value.
+// The unit of Limits.Work is the time that kustomize needs to apply one transformation to one short value. In the same
+// time, kustomize can apply a transformation to about 50 bytes of a long value. In the same time, kustomize can also
+// compare two names about 80 times.
 const bytesPerValue, comparisonsPerValue = 50, 80
 
 // transform adds the effects of the folder's own transformations to the totals.
@@ -164,7 +164,8 @@ func (w *walk) folder(folder string) (total, error) {
 	return sum, w.copied.WriteFile(inMemory(file), k.text)
 }
 
-// copyUsed copies all files and folders that a kustomization uses, and returns the total of the kustomization's folder.
+// copyUsed copies all files and folders that a kustomization uses. The result "sum" is the combined size of the
+// kustomization and of these files and folders (see the type "total").
 func (w *walk) copyUsed(file string, k parsed) (sum total, err error) {
 	sum.bytes = k.bytes
 	for _, resource := range k.resources {
@@ -215,9 +216,9 @@ func (w *walk) readKustomization(folder string) (file string, text []byte, err e
 	return "", nil, fmt.Errorf("%s: no file kustomization.yaml", folder)
 }
 
-// resource writes a copy of a file with objects to the file system that kustomize reads. If the reference leads to a
-// folder, the method copies the kustomization of this folder. The argument "from" is the file that contains the
-// reference.
+// resource(from, r) follows the reference r, which is in the file "from". If r leads to a file, the method copies this
+// file to the file system that kustomize reads. If r leads to a folder, the method copies the kustomization of this
+// folder.
 func (w *walk) resource(from string, r reference) (total, error) {
 	target, err := r.resolve(from)
 	if err != nil {
@@ -234,8 +235,9 @@ func (w *walk) resource(from string, r reference) (total, error) {
 	return total{bytes: size, objects: found.objects, values: found.values}, err
 }
 
-// file writes a copy of one file with objects or patches to the file system that kustomize reads. The results are the
-// size of the file in bytes, and its checked content. The arguments "check" and "mark" are passed to checkText.
+// file is a method that copies one file to the file system that kustomize reads. The copied file contains objects or
+// patches. The results are the size of the file in bytes, and its checked content. The arguments "check" and "mark" are
+// passed to checkText.
 func (w *walk) file(from string, r reference, check checkFunc, mark markFunc) (size int64, found content, err error) {
 	file, err := r.resolve(from)
 	if err != nil {

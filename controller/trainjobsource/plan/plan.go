@@ -15,8 +15,9 @@ type Input struct {
 	Incomplete bool
 	Record     Record
 	// TrainJobs contains all TrainJobs of the namespace, by name. The caller must read the record before it reads the
-	// TrainJobs. Make relies on this order: if the record marks a run as created, and the TrainJob of the run is
-	// missing in this field, the TrainJob was deleted.
+	// TrainJobs. Make relies on this order. If the record marks a run as created, the TrainJob of the run existed
+	// before the caller read the TrainJobs. If the field TrainJobs nevertheless lacks this TrainJob, Make concludes
+	// that the TrainJob was deleted.
 	TrainJobs map[string]TrainJob
 	// Taken contains the jobs that belong to other TrainJobSources in the namespace. The key is the name of the job,
 	// and the value is the name of its TrainJobSource.
@@ -162,10 +163,10 @@ type job struct {
 	unreadable bool // whether Git may contain the job in a file with a problem
 }
 
-// make adds the changes of one job to the plan. It first updates the record from the TrainJobs in the cluster. If Git
-// may contain the job in a file with a problem, the method adds no changes. Otherwise, it reserves a run if the version
-// in Git must run now. It then applies the prune policy and the history limits, and adds updates of labels and
-// annotations.
+// make adds the changes of one job to the plan. It first updates the record from the TrainJobs in the cluster. If a
+// file in Git has a problem, and no other file contains the job, the file with the problem could contain the job. In
+// this case, the method adds no changes. Otherwise, it reserves a run if the version in Git must run now. It then
+// applies the prune policy and the history limits, and adds updates of labels and annotations.
 func (j *job) make() {
 	j.observe()
 	if j.inGit {
@@ -194,7 +195,8 @@ func (j *job) make() {
 	}
 }
 
-// observe updates the runs of the record from the TrainJobs in the cluster:
+// observe compares the runs in the record with the TrainJobs in the cluster. The method then changes the record as
+// follows:
 //   - A created run without a TrainJob in the cluster is removed from the record, because its TrainJob was deleted. The
 //     version of this run does not run again, unless a plan has deleted the TrainJob before the run ended.
 //   - A reserved run without a TrainJob is removed from the record if Git no longer contains the version of the run.
@@ -219,10 +221,10 @@ func (j *job) observe() {
 	}
 }
 
-// adopt updates the record for a run that exists in the cluster. adopt stores the version of the run as
-// the newest version in two cases. First, the version is newer than the newest version in the record.
-// Second, an earlier plan wanted to delete the run of the newest version, but the deletion was never
-// carried out.
+// adopt updates the record for a run that exists in the cluster. In two cases, the method stores the version of the run
+// in the record as the newest version. In the first case, the generation of the run is higher than the generation of
+// the newest version in the record. In the second case, the run has the newest version, and an earlier plan wanted to
+// delete the run. However, this deletion was never carried out.
 func (j *job) adopt(run Run) {
 	newest := &j.history.Newest
 	stays := run.Generation == newest.Generation && newest.Spec == "" && !j.in.TrainJobs[run.Name].Deleting
@@ -241,8 +243,8 @@ func (j *job) reserveAgain(run Run) Run {
 	return run
 }
 
-// start decides whether the job needs a new run, and returns the state of the job. If the new run
-// can begin now, start also reserves it.
+// start decides whether the job needs a new run, and returns the state of the job. If the job needs a new run that can
+// begin now, the method also reserves this run.
 func (j *job) start() State {
 	newest := j.newest()
 	retried := j.git.wantsRetry(newest)
@@ -300,7 +302,7 @@ func stateOf(newest Version, active []Run) State {
 	return Ended
 }
 
-// reserve adds a run for the version in Git to the record.
+// reserve adds a new run to the record. The new run is for the version that Git contains.
 func (j *job) reserve(newest Version) {
 	j.history.Reserved++
 	due := Version{

@@ -33,7 +33,8 @@ func summary(p Plan) string {
 	return strings.Join(parts, ", ")
 }
 
-// second is the name of the run with version "B", which is the second version of the job "bert".
+// The variable "second" contains the name of a run of the job "bert". The run is for the job's second version, whose
+// spec is "B".
 var second = hashedName("bert", Version{Generation: 2, Spec: "B"}, 0)
 
 func TestMake(t *testing.T) {
@@ -81,8 +82,8 @@ func TestMake(t *testing.T) {
 }
 
 // TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed: a run is confirmed if the record says that its TrainJob was created.
-// If the TrainJob of an unconfirmed run is missing, a plan must create the TrainJob. A plan must not create the missing
-// TrainJob of a confirmed run.
+// In this test, the cluster does not contain the TrainJob of a run. If the run is not confirmed, a plan must create the
+// TrainJob. If the run is confirmed, somebody has deleted the TrainJob, so a plan must not create the TrainJob again.
 func TestDeletedRunRunsAgainOnlyIfItIsNotConfirmed(t *testing.T) {
 	git := map[string]Job{"bert": {Name: "bert", Spec: "A"}}
 	first := Make(Input{Jobs: git})
@@ -217,8 +218,8 @@ func TestNamesFitIntoHostNames(t *testing.T) {
 	}
 }
 
-// TestUndeletedRunsStay simulates a controller that crashes before it deletes a run. If the version of the undeleted
-// run is in Git again, the run must stay.
+// TestUndeletedRunsStay simulates a controller that planned to delete a run, but crashed before the deletion. The run
+// therefore still exists. If Git contains the version of this run again, the run must stay.
 func TestUndeletedRunsStay(t *testing.T) {
 	git := map[string]Job{"bert": {Name: "bert", Spec: "A"}}
 	record := ran()

@@ -125,9 +125,9 @@ func refuse(w http.ResponseWriter) {
 	http.Error(w, "too many requests", http.StatusTooManyRequests)
 }
 
-// find returns a TrainJobSource and the secret of its webhook. The TrainJobSource is nil if it is unknown. The secret
-// is empty if it does not exist, or cannot be read. Even for an unknown TrainJobSource, find asks the API server for
-// a Secret, so that the answer takes about the same time as for a known TrainJobSource.
+// find returns a TrainJobSource and the secret of its webhook. If the TrainJobSource is unknown, the first result is
+// nil. If the secret does not exist or cannot be read, the second result is empty. Even for an unknown TrainJobSource,
+// find asks the API server for a Secret, so that the answer takes about the same time as for a known TrainJobSource.
 func (r *Receiver) find(ctx context.Context, key types.NamespacedName) (*v1alpha1.TrainJobSource, []byte) {
 	if len(validation.IsDNS1123Label(key.Namespace))+len(validation.IsDNS1123Label(key.Name)) > 0 {
 		key = types.NamespacedName{Namespace: "unknown", Name: "unknown"}

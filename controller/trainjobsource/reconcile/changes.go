@@ -128,8 +128,9 @@ func IsOverQuota(err error) bool {
 }
 
 // expectRun checks an existing TrainJob that has the name of a new run. If the TrainJob belongs to another job or
-// version, expectRun returns an error. The existing TrainJob can also be the TrainJob of the new run itself. The client
-// repeats a create request after some errors of the API server, and the first request may have created the TrainJob.
+// version, expectRun returns an error. The TrainJob can also be the result of an earlier create request for the new
+// run. In this case, expectRun returns no error. The client repeats a create request after some errors of the API
+// server. In spite of such an error, the first request may already have created the TrainJob.
 func (c *changes) expectRun(ctx context.Context, create plan.Create) error {
 	var found trainer.TrainJob
 	if err := c.client.Get(ctx, client.ObjectKey{Namespace: c.source.Namespace, Name: create.Run.Name}, &found); err != nil {

@@ -9,11 +9,12 @@ import (
 )
 
 const (
-	// maxPause is the longest pause of the process after which a round may continue. For example, the process is paused
-	// while its machine is suspended. Another replica becomes the leader after 15 seconds without a renewal of the lease,
-	// and carries out the rest of the round. When the paused process continues, its plan is out of date. For example,
-	// another replica may already have created a TrainJob of the plan, and a user may have deleted it. The paused process
-	// would then create the TrainJob again.
+	// maxPause is the longest time for which the process may be paused during a round. For example, the process is
+	// paused while its machine is suspended. After a longer pause, the round must not continue, for the following
+	// reason. Another replica becomes the leader after 15 seconds without a renewal of the lease, and carries out the
+	// rest of the round. When the paused process continues, its plan is out of date. For example, another replica may
+	// already have created a TrainJob of the plan, and a user may have deleted it. The paused process would then create
+	// the TrainJob again.
 	maxPause = 10 * time.Second
 	// beatInterval is the time between two beats of a pulse.
 	beatInterval = time.Second
@@ -72,7 +73,7 @@ func (p *pulse) beat(now time.Time) error {
 // RefuseAfterPause returns a transport that refuses the requests of interrupted rounds. A round is interrupted if the
 // process was paused for too long during the round. All clients of a Reconciler need this transport. A client can wait
 // for its rate limit right before it sends a request. The process can be paused during this wait, so the check for a
-// pause must come after the wait. Only the transport can check so late.
+// pause must come after the wait. Only the transport can check for a pause after the wait.
 func RefuseAfterPause(next http.RoundTripper) http.RoundTripper { return pulseTransport{next} }
 
 type pulseTransport struct{ next http.RoundTripper }

@@ -31,8 +31,9 @@ func send(ctx context.Context, transport http.RoundTripper) error {
 	return err
 }
 
-// TestRefuseAfterPause checks which requests are refused after a pause. The test starts no
-// goroutine that calls beat, as if the whole process were paused between two requests.
+// TestRefuseAfterPause checks which requests are refused after a pause. Normally, a goroutine calls the method "beat"
+// every second. During a pause of the whole process, this goroutine does not run. To simulate a pause between two
+// requests, the test does not start the goroutine, and sets the time of the last beat back.
 func TestRefuseAfterPause(t *testing.T) {
 	server := &slowServer{}
 	transport := RefuseAfterPause(server)

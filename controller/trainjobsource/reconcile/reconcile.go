@@ -40,8 +40,8 @@ type Source struct {
 
 // Reconciler runs the rounds of all TrainJobSources. Only one Reconciler may handle a namespace.
 type Reconciler struct {
-	// Records reads and writes ConfigMaps in v1alpha1.SystemNamespace, with the permissions of the controller and without
-	// a cache.
+	// Records is the client for the ConfigMaps that contain the records of TrainJobSources. These ConfigMaps are in
+	// v1alpha1.SystemNamespace. The client has the permissions of the controller, and uses no cache.
 	Records client.Client
 	// TrainJobs is a function that returns a client for the TrainJobs of a namespace. The client has the
 	// permissions of a ServiceAccount of the namespace, and uses no cache.
@@ -78,9 +78,9 @@ func (r *Reconciler) TryLock(namespace string) (unlock func()) {
 }
 
 // Reconcile runs a round for a TrainJobSource. The caller must have reserved the namespace with TryLock. Reconcile
-// starts no runs of the jobs in the argument "denied". If the API server refuses to create, change or delete a TrainJob,
-// Reconcile still makes the other changes. The returned error joins the errors of all changes. Each error of a change to
-// a TrainJob is a *JobError.
+// starts no runs of the jobs in the argument "denied". If the API server refuses to create, change or delete a
+// TrainJob, Reconcile still makes the other changes. The returned error joins the errors of all changes. If the
+// creation, change or deletion of a TrainJob fails, the error for this TrainJob is a *JobError.
 func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, denied map[string]bool) (Result, error) {
 	ctx, stop := withPulse(ctx)
 	defer stop()

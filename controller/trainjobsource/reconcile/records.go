@@ -21,8 +21,8 @@ type records struct {
 	own       plan.Record
 	configMap *corev1.ConfigMap      // the ConfigMap of "own"; nil if it does not exist yet
 	others    map[string]plan.Record // by the name of the TrainJobSource
-	// otherMaps contains the ConfigMaps of the records in "others", by the name of the
-	// TrainJobSource.
+	// otherMaps contains the ConfigMap of each record in the field "others". The keys of otherMaps are the names of the
+	// TrainJobSources.
 	otherMaps map[string]*corev1.ConfigMap
 }
 
@@ -42,10 +42,11 @@ const (
 const runBytes = 500
 
 // checkRoom checks plans that start or replace runs. It returns an error if the new record of such a plan would exceed
-// a limit. The limits apply to the record itself, and to all records of the namespace together. For each replaced job,
-// checkRoom also counts the bytes of the run that the next plan starts. After an error of checkRoom, the round neither
-// starts nor replaces runs. The round still deletes old runs, and the runs of removed jobs, so that the record can
-// become smaller.
+// a limit. The limits apply to the record itself, and to all records of the namespace together. The plan p deletes the
+// active runs of the jobs in p.Replaced. A later plan adds the new runs of these jobs to the record. For each of these
+// jobs, checkRoom therefore already counts the size of one new run (runBytes). After an error of checkRoom, the round
+// neither starts nor replaces runs. The round still deletes old runs, and the runs of removed jobs, so that the record
+// can become smaller.
 func (all records) checkRoom(namespace string, p plan.Plan) error {
 	if len(p.Create)+len(p.Replaced) == 0 {
 		return nil
@@ -98,8 +99,9 @@ func (r *Reconciler) readRecords(ctx context.Context, s Source) (records, error)
 
 // findTaken returns the jobs that belong to other TrainJobSources. In the returned map, the key is the name of a job,
 // and the value is the name of its TrainJobSource. If a job in Git belongs to a deleted TrainJobSource, findTaken first
-// releases all jobs of the deleted TrainJobSource (see the method "release"). While a run of a released job is active,
-// the map still contains the job.
+// releases all jobs of the deleted TrainJobSource (see the method "release"). If no run of a released job is active,
+// the returned map does not contain the job. If a run of a released job is still active, the returned map contains the
+// job.
 func (r *Reconciler) findTaken(ctx context.Context, s Source, all records, in plan.Input) (map[string]string, error) {
 	active := func(name string) bool { return in.TrainJobs[name].Phase == plan.Active }
 	owners := map[string]bool{}

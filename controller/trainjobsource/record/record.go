@@ -16,8 +16,9 @@ import (
 // maxBytes is the maximum size of the data of a record, because the API server accepts at most 1 MiB for the data of a
 // ConfigMap. If a plan starts or replaces runs, the record must leave at least "reserve" bytes of maxBytes free. The
 // free bytes are for later changes that start no runs, such as marking jobs that were removed from Git. Without free
-// bytes, the controller could not write these changes to a full record. The controller writes the record before it
-// deletes runs. It could therefore not delete runs either, and the record would stay full.
+// bytes, the controller could not write these changes to a full record. The controller carries out a plan only after it
+// has written the changed record. If the controller could not write the record, it would delete no runs, and the record
+// would stay full.
 const (
 	maxBytes = 1 << 20
 	reserve  = 100 << 10
@@ -61,8 +62,9 @@ func Size(data map[string]string) (size int) {
 	return size
 }
 
-// Decode returns the record in the data of a ConfigMap. An error names the first job, in alphabetical order, whose
-// value is not a history.
+// Decode returns the record in the data of a ConfigMap. Each key of the data is the name of a job, and the value of the
+// key is the history of this job. Decode reads the keys in alphabetical order. At the first value that is not a valid
+// history, Decode returns an error with the name of the job.
 func Decode(data map[string]string) (plan.Record, error) {
 	r := make(plan.Record, len(data))
 	for _, name := range slices.Sorted(maps.Keys(data)) {

@@ -11,9 +11,10 @@ import (
 // libraryError matches the errors of the YAML library.
 var libraryError = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
 
-// parserError matches errors of the YAML library's parser, which counts lines from 0. parserError must not match errors of
-// the library's scanner, which counts lines from 1. Some errors of the scanner also begin with "did not find expected", so
-// the pattern lists the words that follow in errors of the parser.
+// parserError matches errors of the YAML library's parser, which counts lines from 0. parserError must not match errors
+// of the library's scanner, which counts lines from 1. Errors of the parser and errors of the scanner can begin with
+// the same words: "did not find expected". After these words, the pattern requires further words that occur only in
+// errors of the parser, such as "node content".
 var parserError = regexp.MustCompile(`^did not find expected (<stream-start>|<document start>|node content|key|'-' indicator|',' or '[\]}]')|^found (undefined tag handle|duplicate %|incompatible YAML)`)
 
 // parseError converts an error of the YAML library to a *MistakeError. The argument "text" is the

@@ -42,8 +42,9 @@ func (r *Reader) Next() (*yaml.Node, error) {
 var tagDirective = regexp.MustCompile(`(?:^|[\n\r\x{85}\x{2028}\x{2029}\x{feff}])%TAG`)
 
 // checkDirectives refuses a text with the directive %TAG, because tags are not allowed. Many %TAG directives would also
-// make the YAML library very slow: the time grows with the square of the number of directives. checkDirectives could
-// not find the directive in UTF-16 text. Therefore checkDirectives refuses every text in UTF-16.
+// make the YAML library very slow: the time grows with the square of the number of directives. The regular expression
+// tagDirective does not match %TAG in UTF-16 text. Therefore checkDirectives also refuses every text that begins with a
+// byte order mark of UTF-16.
 func checkDirectives(text []byte) error {
 	if at := tagDirective.FindIndex(text); at != nil {
 		return &MistakeError{1 + bytes.Count(text[:at[1]], []byte("\n")), "the directive %TAG is not allowed"}

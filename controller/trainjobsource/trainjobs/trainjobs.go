@@ -75,9 +75,10 @@ func orEmpty(values map[string]string) map[string]string {
 	return values
 }
 
-// withDefaults returns the spec of a TrainJob in Git, and fills in the API server's default values. A job therefore gets no
-// new version when somebody writes a default value explicitly in Git. The result has no field suspend, because Kueue and
-// users change this field to queue or stop a TrainJob. The defaults are those of
+// withDefaults returns the spec of a TrainJob in Git, and fills in the API server's default values. A job therefore
+// gets no new version when somebody writes a default value explicitly in Git. The result does not contain the field
+// "suspend", because the value of this field can change while a TrainJob exists. Kueue sets the field to true so that a
+// TrainJob waits for quota. Users set the field to true so that a TrainJob stops. The defaults are those of
 // pkg/apis/trainer/v1alpha1/trainjob_types.go in Trainer 2.1 to 2.3.
 func withDefaults(inGit *unstructured.Unstructured) map[string]any {
 	spec := copySpec(inGit)

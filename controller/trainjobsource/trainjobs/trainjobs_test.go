@@ -137,9 +137,10 @@ func TestSuspendIsWrittenOnce(t *testing.T) {
 }
 
 // TestMissingSpec checks that a TrainJob without a spec in Git causes neither an error nor a panic. The API server
-// refuses such a TrainJob with a clear message. The test calls the function Object twice: once without a TrainJob in
-// the cluster, and once with a TrainJob. If the spec in Git is missing, a TrainJob of this version can be in the
-// cluster only if a user wrote its VersionAnnotation.
+// refuses such a TrainJob with a clear message. For each TrainJob in Git, the test calls the function Object twice. In
+// the first call, the cluster does not contain the TrainJob. In the second call, the cluster contains the TrainJob. The
+// controller cannot create a TrainJob for a job version without a spec, because the API server refuses this TrainJob. A
+// TrainJob in the cluster can therefore have this job version only if a user wrote its VersionAnnotation.
 func TestMissingSpec(t *testing.T) {
 	for _, text := range []string{"metadata: {name: bert}", "metadata: {name: bert}\nspec:"} {
 		for _, live := range []*trainer.TrainJob{nil, {Spec: trainer.TrainJobSpec{Suspend: new(true)}}} {

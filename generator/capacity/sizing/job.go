@@ -27,8 +27,8 @@ type Pod struct {
 }
 
 // Shortage describes why pods do not fit. There are three possible reasons. First, a quota or a flavor can have less of
-// a resource than the pods request. Second, a queue can have no quota for a requested resource. Third, a queue can have
-// no flavor with the node labels that the pods select.
+// a resource than the pods request. Second, a queue may lack a quota for a requested resource. Third, a queue may lack
+// a flavor with the node labels that the pods select.
 type Shortage struct {
 	Resource  string
 	Pod       string // launcher, node, or the name of an initializer; "" for the launcher and the nodes together
@@ -90,9 +90,10 @@ func (j Job) SizeInQuota(quota Amounts) Size {
 	return j.largestSize(pods, func(nodes int) Shortage { return j.Shortages(quota, nodes)[0] })
 }
 
-// largestSize returns the size of the largest TrainJob that fits. The argument "pods" is the number of pods in the
-// ReplicatedJob "node" for which there are enough resources. The function "shortage" is called with a number of nodes
-// that does not fit. It returns the first limit that a TrainJob with this number of nodes exceeds.
+// largestSize returns the size of the largest TrainJob that fits. The argument "pods" says how many pods of the
+// ReplicatedJob "node" fit into the available resources. largestSize calls the function "shortage" with a number of
+// nodes that is too large. The function "shortage" must return the first limit that a TrainJob with this number of
+// nodes exceeds.
 func (j Job) largestSize(pods int64, shortage func(nodes int) Shortage) Size {
 	most := j.nodePods(j.MaxNodes)
 	if pods >= most {

@@ -41,9 +41,10 @@ func (b builder) find(e *evaluate.Evaluator) (cue.Value, error) {
 	return v, nil
 }
 
-// component is an object, or a part of an object such as a container. CUE builds its content in one evaluation, and
-// leaves the slots empty. A component does not change after it is built: Composer.assemble fills the slots in a
-// copy.
+// component is an object, or a part of an object such as a container. CUE builds the content of a component in one
+// evaluation. The content can have slots, which are positions for other components. CUE leaves the slots empty.
+// Composer.assemble copies the component, and fills the slots in the copy. The component itself does not change after
+// CUE has built it.
 type component struct {
 	content    any
 	parameters []parameter // in the order in which the fields appear in content
@@ -91,7 +92,8 @@ func (c *Components) add(by builder, input map[string]any, built *component) {
 	c.components[by].add(input, built.parameters, built)
 }
 
-// assemble returns the component that a builder makes from an input, with other components in its slots.
+// assemble returns the component that a builder makes from an input. If this component has slots, assemble returns a
+// copy of the component. In the copy, each slot contains another component.
 func (c *Composer) assemble(by builder, input map[string]any) (*component, error) {
 	built, err := c.getComponent(by, input)
 	if err != nil || len(built.slots) == 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// A Composer serves the requests of one builder and cache group. A Composer builds each shape once, and reuses it
-// for later requests.
+// A Composer builds the shapes for requests. All requests of one Composer have the same builder and the same cache
+// group. A Composer builds each shape only once, and reuses the shape for later requests.
 type Composer struct {
 	evaluator  *evaluate.Evaluator
 	components *Components

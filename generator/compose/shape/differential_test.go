@@ -185,9 +185,9 @@ func cacheGroups(plans []*plan.Plan) map[string][]planned {
 	return groups
 }
 
-// compareShapes composes the requests of all environments twice: once with caches and once without. It reports each
-// difference between the objects. The result "requests" is the number of requests. The result "shapes" is the number of
-// different shapes of the objects that are composed with caches.
+// compareShapes composes each request of all environments twice: first with caches, and then without caches. If the two
+// compositions give different objects, compareShapes reports the differences. The result "requests" is the number of
+// requests. The result "shapes" is the number of different shapes in the compositions with caches.
 func compareShapes(t *testing.T, e *evaluate.Evaluator, plans []*plan.Plan) (requests, shapes int) {
 	t.Helper()
 	alone, err := evaluate.New(trainyard.CUE)

@@ -8,8 +8,8 @@
 //
 // A component is a part of an object, such as a container. CUE builds each component separately. Go then inserts the
 // component into a slot of the object. The field mask of a component lists the fields of the input that the component
-// reads. The cache of components ignores all other fields. It also ignores fields that affect only parameters. Two
-// inputs share the component if they are equal in the remaining fields.
+// reads. The cache of components ignores two kinds of fields: fields that are not in the field mask, and fields that
+// affect only parameters. If two inputs are equal in all other fields, both inputs get the same cached component.
 //
 //	request ──► shape cache ──hit──► values of the parameters ──► object
 //	                │ miss
@@ -22,17 +22,19 @@
 //	                                                        ▼                  ▼
 //	                                                  build with CUE ──► component in its slot
 //
-// The key of a cache entry is the input as JSON, without the fields that affect only parameters. The key omits the
-// fields that a parameter copies, and the fields from which a parameter is computed (INPUT in @fill(KEY,of=INPUT)).
-// Objects in one cache can have different sets of parameters, so their keys omit different fields. A cache therefore
-// has one group of entries for each set of parameters. A lookup tries all groups, because the parameters of an object
-// are known only after CUE has built the object.
+// The key of a cache entry is the input as JSON, without the fields that affect only parameters. The key omits two
+// kinds of input fields. A field of the first kind contains the value of a parameter. An example is KEY in @fill(KEY).
+// A field of the second kind is used only to compute the values of parameters. An example is INPUT in
+// @fill(KEY,of=INPUT). Two objects in one cache can have parameters that get their values from different input fields.
+// The keys of the two objects then omit different fields. Therefore each cache divides its entries into groups. In a
+// group, all keys omit the same fields. A lookup tries all groups, because the parameters of an object are known only
+// after CUE has built the object.
 //
 // A cache of shapes serves one builder and one cache group, such as the runtimes of one catalogue entry. Only objects
 // of the same cache group can have the same shape. One cache of components serves all builders and groups. Nothing is
 // cached between runs.
 //
-// Two checks verify that the marks of parameters are correct. After CUE has built an object or a component, each
-// parameter is compared with the input field that it repeats. The differential tests compare objects from the
-// caches with objects that CUE builds without caches.
+// Two checks verify that the marks of parameters are correct. The first check runs after CUE has built an object or a
+// component. The value of each parameter must equal the value of the input field KEY in the parameter's mark. In the
+// second check, the differential tests compare objects from the caches with objects that CUE builds without caches.
 package shape

@@ -38,8 +38,9 @@ func parameterOf(v cue.Value, path []any) (p parameter, ok bool) {
 }
 
 // mirroredParameter is a scalar with the mark @mirror(SECTION). In the object, the key of the scalar has the form
-// NAME.KEY. The scalar is a copy of the field SECTION.NAME.KEY of the document, such as spec.runtimes.mpi.image. A
-// parameter of another object is a copy of the same field, so the two scalars are always equal.
+// NAME.KEY. The scalar is a copy of the field SECTION.NAME.KEY of the document, such as spec.runtimes.mpi.image.
+// Another object has a parameter that is a copy of the same field of the document. Therefore the mirrored parameter and
+// the parameter of the other object always have equal values.
 type mirroredParameter struct {
 	path []any
 	from []string

@@ -14,8 +14,9 @@ func Compose(first, second *Node) *Node {
 		return mergeLists(first, second, Compose)
 	}
 	replacement := *second
-	// If both values are null, the second null has no effect, and the field "replaces" gets its value from the first
-	// null. In all other cases, the second value replaces the first value, so the field "replaces" is true.
+	// If both values are null, the second null has no effect. Therefore the result has the flag "replaces" only if the
+	// first null has this flag. In all other cases, the second value replaces the first value, so the result has the
+	// flag.
 	replacement.replaces = first.replaces || !first.Empty() || !second.Empty()
 	return &replacement
 }

@@ -26,10 +26,11 @@ type Node struct {
 	// the second patch replaces a value of the first patch, the new patch contains only the second value. Compose sets
 	// the flag of this value in the new patch. There is one exception. If both values are null, Compose sets the flag
 	// only if the null in the first patch already has the flag. When Merge applies the new patch to a base, a mapping
-	// or list with the flag replaces the value of the base. Merge must not merge the two values. The reason is that the
-	// first patch alone would already replace or remove the value of the base. A null with the flag removes a value
-	// that an earlier patch sets. This null has an effect even if the base does not contain the key of the null.
-	// Therefore Merge reports no note about this null.
+	// or list with the flag replaces the value of the base. Merge does not merge the mapping or list with the value of
+	// the base. The reason is that the new patch must have the same effect as the two patches one after the other. If
+	// Merge applied the two patches one after the other, Merge would not merge the second value with the value of the
+	// base either. A null with the flag removes a value that an earlier patch sets. This null has an effect even if the
+	// base does not contain the key of the null. Therefore Merge reports no note about this null.
 	replaces bool
 }
 
@@ -200,8 +201,8 @@ func (n *Node) Without(key string) *Node {
 	return &changed
 }
 
-// With copies the mapping, sets the given key to the given value in the copy, and returns the copy. If the mapping does
-// not have the key, With does not add the key.
+// With, a method of Node, copies a mapping, replaces the value of the given key in the copy, and returns the copy. The
+// method adds no keys: if the mapping does not contain the given key, the method returns an unchanged copy.
 func (n *Node) With(key string, value *Node) *Node {
 	changed := *n
 	changed.Fields = slices.Clone(n.Fields)

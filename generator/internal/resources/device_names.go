@@ -85,9 +85,9 @@ func commonDevice(name string) string {
 // such as amd.com, can differ by only one letter from the domain of another vendor.
 const minDomain = 8
 
-// isMisspelledDomain reports whether a domain is a misspelling of the domain "meant". A misspelling lacks only the ending
-// ".com", or differs by one typing error. If the domain "meant" has fewer than minDomain characters, a typing error does
-// not count as a misspelling.
+// isMisspelledDomain reports whether a domain is a misspelling of the domain "meant". A domain counts as a misspelling
+// in two cases. In the first case, the domain is equal to "meant" without the ending ".com". In the second case, the
+// domain differs from "meant" by one typing error, and "meant" has at least minDomain characters.
 func isMisspelledDomain(domain, meant string) bool {
 	return domain+".com" == meant || len(meant) >= minDomain && message.Typos(domain, meant) == 1
 }

@@ -44,9 +44,9 @@ func launcherNotANode(p *pass) {
 		"write true, or put everything that nodes need into the runtime")
 }
 
-// rootSSHKeys finds runtimes in which root runs ssh, or in which the SSH keys are in the home folder of root. At every
-// mount path, Trainer mounts the private key as a file that root owns and that a group can read. If root runs ssh, ssh
-// refuses such a key.
+// rootSSHKeys finds runtimes in which root runs ssh, or in which the SSH keys are in the home folder of root. Trainer
+// mounts the private key as a file that root owns and that a group can read. The owner and the mode of the file are the
+// same for every value of sshAuthMountPath. If root runs ssh, ssh refuses a key with this owner and this mode.
 func rootSSHKeys(p *pass) {
 	v := p.mpi.get("sshAuthMountPath")
 	shown := message.Quote(v.text())

@@ -31,9 +31,9 @@ func reservedVolume(p *pass) {
 }
 
 // reservedVariables lists environment variables that always get their value from Trainer. Trainer also sets
-// OMPI_MCA_orte_set_default_slots, but a runtime is allowed to contain this variable. If a runtime contains the
-// variable, later variables of the runtime can refer to OMPI_MCA_orte_set_default_slots. If a runtime does not contain
-// the variable, Trainer adds the variable after all variables of the runtime.
+// OMPI_MCA_orte_set_default_slots, but a runtime is allowed to contain this variable. If a runtime contains
+// OMPI_MCA_orte_set_default_slots, later variables of the runtime can refer to this variable. If a runtime does not
+// contain OMPI_MCA_orte_set_default_slots, Trainer adds this variable after all variables of the runtime.
 var reservedVariables = []string{"OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_plm_rsh_args"}
 
 func reservedVariable(p *pass) {

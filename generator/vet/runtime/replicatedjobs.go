@@ -91,9 +91,9 @@ func (p *pass) endsEarly(names []string) string {
 }
 
 // wrongSuccessPolicy checks that a TrainJob succeeds when the launcher completes. If the success policy lists no
-// targets, all ReplicatedJobs are targets. With the operator Any, the TrainJob succeeds when the first target
-// completes. If a runtime consists only of launcher and nodes, the launcher is this target, because nodes never
-// complete. Such a runtime can therefore use Any without a list of targets.
+// targets, all ReplicatedJobs are targets. With the operator Any, the TrainJob succeeds as soon as one target
+// completes. Nodes never complete. If a runtime consists only of launcher and nodes, the TrainJob therefore succeeds
+// when the launcher completes. Such a runtime can use Any without a list of targets.
 func wrongSuccessPolicy(p *pass) {
 	if !p.launcher.isSet() {
 		return

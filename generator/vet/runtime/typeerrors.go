@@ -18,8 +18,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// checkTypes reports values with a wrong type and unknown fields. Strict decoding into Trainer's Go type would
-// find the same errors, but not their positions. checkTypes compares each runtime with the type
+// checkTypes reports two kinds of errors: unknown fields, and values with a wrong type. Strict decoding into Trainer's
+// Go type would find the same errors, but not their positions. checkTypes compares each runtime with the type
 // ClusterTrainingRuntime, because a TrainingRuntime has the same fields.
 func (p *pass) checkTypes() {
 	p.compare(p.root, reflect.TypeFor[trainer.ClusterTrainingRuntime]())

@@ -35,8 +35,8 @@ func withoutConsequences(errs field.ErrorList) field.ErrorList {
 }
 
 // consequences holds the paths of two kinds of mistakes: values with a wrong type, and misspelled fields. The API
-// server refuses a TrainJob with such a mistake. The methods recognize other problems that only follow from one of
-// these mistakes.
+// server refuses a TrainJob with such a mistake. The mistake can also cause other problems, which would not exist
+// without the mistake. The methods recognize these other problems.
 type consequences struct {
 	wrongTypes []string        // paths of values with a wrong type
 	misspelled map[string]bool // paths of misspelled fields
@@ -61,7 +61,7 @@ func (c consequences) cover(path string) bool {
 	})
 }
 
-// contain reports whether a denial is only a consequence of a value that the API server refuses.
+// contain is the method that reports whether a denial is only a consequence of a value that the API server refuses.
 func (c consequences) contain(d guard.Denial, job guard.Job) bool {
 	return c.misspelled[d.Path] || c.cover(d.Path) || d.Rule == guard.RuleUnlistedRuntime && job.Runtime.Name == ""
 }
@@ -93,9 +93,9 @@ func nodeAt(n *document.Node, path string) *document.Node {
 	return n
 }
 
-// invalidValues reports the values that the API server refuses in a TrainJob. The result "c" recognizes other problems
-// that only follow from these values. If an unknown field is probably a misspelling of a missing field, invalidValues
-// reports only the unknown field.
+// invalidValues reports the values that the API server refuses in a TrainJob. A refused value can cause further
+// problems. The methods of the result "c" recognize the problems that are only consequences of refused values. If an
+// unknown field is probably a misspelling of a missing field, invalidValues reports only the unknown field.
 func invalidValues(job *document.Node, read guard.Job, errs field.ErrorList) (found problem.List, c consequences) {
 	c = newConsequences(errs)
 	for _, err := range errs {

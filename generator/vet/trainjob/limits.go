@@ -86,9 +86,9 @@ func demandOf(c *capacity.Result, job guard.Job, unlimited bool) (demand sizing.
 // applyRequests returns the requests of a pod of a TrainJob. The argument "of" contains the requests that the runtime
 // sets for the whole pod. The argument "sidecars" contains the part of these requests that belongs to the pod's
 // sidecar. A TrainJob changes only the requests of the main container. The init containers keep the runtime's requests
-// for CPU, memory and ephemeral storage. The request of the pod is the larger of two values: the sum of the main
-// container and the sidecar, and the request of an init container. Source: Kubernetes, resource sharing within
-// containers.
+// for CPU, memory and ephemeral storage. For each of these resources, the request of the pod is the larger of two
+// amounts. The first amount is the request of the main container plus the request of the sidecar. The second amount is
+// the request of an init container. Source: Kubernetes, resource sharing within containers.
 func applyRequests(of, sidecars sizing.Amounts, job guard.Job) sizing.Amounts {
 	runtime := maps.Clone(of)
 	for name, amount := range sidecars {

@@ -54,8 +54,9 @@ func listObjects(n *document.Node) []*document.Node {
 	return found
 }
 
-// findUnrecognized reports documents in which the user has probably made a mistake, because vet would otherwise skip
-// them silently. Such a document is not an object, has no kind, or has a misspelled kind or apiVersion of a TrainJob.
+// findUnrecognized reports documents in which the user has probably made a mistake. Without findUnrecognized, vet would
+// skip these documents silently. A reported document is not an object, has no kind, or has a misspelled kind or
+// apiVersion of a TrainJob.
 func findUnrecognized(n *document.Node) problem.List {
 	var found problem.List
 	for _, object := range listObjects(n) {
@@ -95,11 +96,13 @@ func describeMisspellings(object *document.Node, kind string) (found problem.Lis
 	return found
 }
 
-// names contains the positions of the TrainJobs in a file. A key consists of the namespace and the name of a TrainJob.
+// names contains the names of the TrainJobs in a file. Each key consists of the namespace and the name of a TrainJob.
+// The value for the key is the position of the name in the file.
 type names map[[2]string]problem.Position
 
 // add stores the position of a TrainJob. If an earlier TrainJob of the file has the same name and namespace, add
-// returns a problem. The argument "tenant" is the namespace of TrainJobs that set no namespace.
+// returns a problem. If a TrainJob does not set metadata.namespace, add uses the argument "tenant" as the namespace of
+// the TrainJob.
 func (n names) add(job *document.Node, tenant string) problem.List {
 	metadata := job.Get("metadata")
 	name, namespace := metadata.Get("name"), metadata.Get("namespace").AsString()

@@ -45,8 +45,8 @@ func (p Platform) findResourceProblems(job guard.Job, runtime guard.Runtime) (de
 	return devices, others
 }
 
-// adjustedPods returns the limits that the runtime sets for the launcher and, if the launcher is
-// also a node, for the nodes. Trainer applies the amounts of a TrainJob only to these pods.
+// adjustedPods returns the limits that the runtime sets for the launcher and, if the launcher is also a node, for the
+// nodes. Trainer applies the field resourcesPerNode of a TrainJob only to these pods.
 func (r runtimeObject) adjustedPods() []map[string]resource.Quantity {
 	if r.launcherIsNode {
 		return []map[string]resource.Quantity{r.launcher, r.node}
@@ -81,9 +81,10 @@ func findTooManyProcesses(job guard.Job, runtime guard.Runtime, r runtimeObject)
 	return nil
 }
 
-// processesOf returns the number of processes on each host, or 0 if the number is unknown. If numProcPerNode is 1,
-// Trainer starts one process for each GPU of a host, and a single process on a host without GPUs. In both cases, no
-// host gets too many processes, so processesOf returns 0.
+// processesOf returns the number of processes on each host. In two cases, the result is 0, so that findTooManyProcesses
+// reports nothing. In the first case, the number of processes is unknown. In the second case, numProcPerNode is 1.
+// Trainer then starts one process for each GPU of a host, and a single process on a host without GPUs. Therefore no
+// host gets too many processes.
 func processesOf(job guard.Job, runtime guard.Runtime) int64 {
 	n := runtime.NumProcPerNode
 	if job.Processes != nil {

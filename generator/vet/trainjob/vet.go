@@ -35,10 +35,11 @@ const namespacePath = "metadata.namespace"
 
 // Vet checks every TrainJob in a text against the rules of its tenant, on each platform that has this tenant. The text
 // is a YAML stream, a JSON file, or a List from kubectl get, and can contain other objects. The argument "tenant" names
-// the tenant of all TrainJobs. If this argument is empty, the namespace of each TrainJob names its tenant. The error is
-// a problem.List if the text cannot be read, or if the text has problems but contains no TrainJobs. The error is a
-// *TenantError if no tenant has rules, or if the argument "tenant" names a tenant without rules. If the argument
-// "tenant" is empty and no TrainJob names a namespace, the error is a *TenantError as well.
+// the tenant of all TrainJobs. If this argument is empty, the namespace of each TrainJob names its tenant. If the error
+// is nil, the Report contains all problems. If the text cannot be read, the error is a problem.List. If the text
+// contains no TrainJobs but has problems, the error is a problem.List as well. The error is a *TenantError if no tenant
+// has rules, or if the argument "tenant" names a tenant without rules. If the argument "tenant" is empty and no
+// TrainJob names a namespace, the error is a *TenantError as well.
 func Vet(name string, text []byte, tenant string, platforms []Platform) (Report, error) {
 	documents, err := document.ParseStream(name, text)
 	if err != nil {
@@ -177,9 +178,9 @@ func (p Platform) vet(job *document.Node, tenant string, rules tenantRules, foun
 }
 
 // findViolations reports values with which a TrainJob would not run as intended. For example, Kubernetes would refuse
-// the pods, or the TrainJob would wait forever. These values are problems for every value of spec.admission.enforce. In
-// contrast, if spec.admission.enforce has the value "none", violations of most rules of package "guard" are only notes.
-// The exceptions are the rules in failsAnyway.
+// the pods, or the TrainJob would wait forever. The reported values are problems even if spec.admission.enforce is
+// "none". In contrast, violations of most rules of package "guard" are then only notes. The exceptions are the rules in
+// failsAnyway.
 func (p Platform) findViolations(read guard.Job, tenant string, rules tenantRules) []violation {
 	devices, found := p.findResourceProblems(read, rules.Runtimes[read.Runtime.Name])
 	found = slices.Concat(devices, found)

@@ -25,8 +25,9 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// TestMain runs the command "gitops" instead of the tests if the file name of the test program is gitops. Tests replace
-// `go run ./test/gitops/cmd/gitops` in documentation pages by the test program with this file name.
+// TestMain runs the command "gitops" instead of the tests if the file name of the test program is gitops. The tests run
+// commands from documentation pages. Some of these commands contain `go run ./test/gitops/cmd/gitops`. Instead of this
+// `go run`, the tests start the test program again, through a link with the file name gitops.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "gitops" {
 		main()

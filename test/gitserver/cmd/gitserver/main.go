@@ -70,8 +70,8 @@ func serve(ctx context.Context, dir, name, address, passwordFile string) (err er
 	if err != nil {
 		return err
 	}
-	// git-http-backend refuses pushes without this setting. Pushes are safe, because the server refuses HTTP requests
-	// without the password.
+	// If http.receivepack were not set to true, git-http-backend would refuse all pushes. Pushes are safe, because the
+	// server refuses HTTP requests without the password.
 	if err := repository.Configure("http.receivepack", "true"); err != nil {
 		return err
 	}
