@@ -149,8 +149,9 @@ func (c *helmChart) metadataBlock(field, own string) string {
 	return head + "    {{- with " + added + " }}{{ . | nindent 4 }}{{ end }}\n" + own
 }
 
-// noteOwnKeys records the keys of an object's own labels and annotations. The schema of the chart refuses
-// these keys in the values commonLabels and commonAnnotations.
+// noteOwnKeys records the keys of an object's own labels and annotations. The chart has the Helm values commonLabels
+// and commonAnnotations. The chart's schema does not allow a recorded label key in commonLabels, or a recorded
+// annotation key in commonAnnotations.
 func (c *helmChart) noteOwnKeys(fields map[string]any) {
 	for field, keys := range c.ownKeys {
 		own, _ := object.At(fields, []any{"metadata", field}).(map[string]any)

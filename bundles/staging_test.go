@@ -40,9 +40,9 @@ const (
 // folders that no run created, even if their names resemble the name of a staging folder.
 func TestRecover(t *testing.T) {
 	cases := map[string]struct {
-		// If the field ReadOnly of a Writer is true, a run of this Writer is a comparison, and writes no bundle. The
-		// field "compared" contains the files that must exist after a comparison. If the field "compared" is nil, a
-		// comparison must not change any file.
+		// If the field ReadOnly of a Writer is true, a run of this Writer writes no bundle. Such a run is called a
+		// comparison. The field "compared" contains the files that must exist after a comparison. If the field
+		// "compared" is nil, a comparison must not change any file.
 		before, after, compared map[string]string
 		note                    string
 	}{

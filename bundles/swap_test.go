@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// newSwapPlan returns a plan that calls the function "with" before each exchange of folders. The
-// argument of "with" is the path of the staging folder. If "with" returns an error, the exchange
-// fails with this error.
+// newSwapPlan returns a plan that exchanges two folders: the folder of a bundle and the new folder. Before each
+// exchange, the plan calls the function in the argument "with". The argument of "with" is the path of the staging
+// folder. If "with" returns an error, the exchange fails with this error.
 func newSwapPlan(t *testing.T, w *Writer, dir string, with func(string) error) *Plan {
 	t.Helper()
 	t.Cleanup(w.Close)

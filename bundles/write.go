@@ -91,8 +91,10 @@ func split(dir string) (parent, name string, err error) {
 // Inventory returns the inventory of the present bundle. The inventory is empty if there is no bundle.
 func (p *Plan) Inventory() []Entry { return parseInventory(p.manifest) }
 
-// Differences returns a list of the differences between the folder and the tree. The list is sorted by path. If the
-// Writer's field KeepUnknown is true, Differences ignores unknown files whose paths are not in the tree.
+// Differences returns a list of the differences between the folder and the tree. The list is sorted by path. A file in
+// the folder is unknown if the manifest does not list the file, or if the file is a symbolic link. If the tree contains
+// the path of an unknown file, Differences always reports the file. Differences reports all other unknown files only if
+// the Writer's field KeepUnknown is false.
 func (p *Plan) Differences() []string {
 	var found []string
 	for _, f := range p.tree.files {

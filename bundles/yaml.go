@@ -175,8 +175,8 @@ func (w *writer) writeList(items []any, indent int) {
 	}
 }
 
-// writeInline writes a value and a line break. The value begins on the current line, which already contains the key of
-// the value or the dash of a list item.
+// writeInline writes a value and a line break. The value begins on the current line. If the value is a list item, the
+// line already contains the dash. Otherwise, the line already contains the colon that follows the key.
 func (w *writer) writeInline(value any, indent int) {
 	switch value := value.(type) {
 	case placeholder:

@@ -194,9 +194,9 @@ func (m mutant) isStopped(file string, p problem.Problem) bool {
 	return p.Line == next || m.namesLine(p)
 }
 
-// isReference reports whether a problem is about the old name of a renamed entry, such as a runtime that a tenant lists.
-// Such a problem is at the position of the field that refers to the old name, because the renamed entry itself is valid.
-// The message must suggest the new name.
+// isReference reports whether a problem is about the old name of a renamed entry, such as a runtime that a tenant
+// lists. The renamed entry itself is valid, so the problem is not at this entry. The problem is at the field that still
+// refers to the old name. The message must suggest the new name.
 func (m mutant) isReference(p problem.Problem) bool {
 	return m.renamed != "" && strings.Contains(p.Message, message.Quote(m.renamed))
 }
@@ -234,12 +234,13 @@ func (m mutant) isNamed(file string, problems problem.List) bool {
 	return false
 }
 
-// lostValue reports whether the removed part of a truncated document contains the last key of the problem's path. The
-// problem can then be a consequence of the removed value. For example, spec.ceilings.maxNodes is the largest value that
-// a runtime may set in limits.maxNodes. In spec, a runtime sets limits.maxNodes to 50. An environment sets
-// ceilings.maxNodes to 20, and changes the runtime's limits.maxNodes to 20. If the truncation removes only this change
-// of limits.maxNodes, the value 50 applies to the environment. The value 50 is higher than the environment's ceiling of
-// 20, so trainyard reports a problem.
+// lostValue reports whether a problem can be a consequence of a truncation. A truncation removes the end of a document.
+// lostValue returns true if the last key in the problem's path is also in the removed text. For example,
+// spec.ceilings.maxNodes is the largest value that a runtime may set in limits.maxNodes. Suppose that spec contains a
+// runtime with the value 50 in limits.maxNodes. Suppose also that an environment sets ceilings.maxNodes to 20, and
+// changes the runtime's limits.maxNodes to 20. If the truncation removes only this change of limits.maxNodes, the value
+// 50 applies to the environment. The value 50 is higher than the environment's ceiling of 20, so trainyard reports a
+// problem.
 func (m mutant) lostValue(p problem.Problem) bool {
 	return slices.Contains(m.removed, p.Path[strings.LastIndex(p.Path, ".")+1:])
 }

@@ -185,8 +185,8 @@ func (j *comparison) disagree(schema *jsonschema.Schema, value any, problems pro
 	return ""
 }
 
-// TestLayerSchemaRefuses: a layer may omit the fields that a document requires, and may contain null. Apart from
-// missing fields and null, the schema of layers must refuse the same mistakes as the schema of documents.
+// TestLayerSchemaRefuses: a layer may omit the fields that a document requires, and may contain null. The schema of
+// layers must refuse all other mistakes that the schema of documents refuses.
 func TestLayerSchemaRefuses(t *testing.T) {
 	schemas := newComparison(t)
 	cases := map[string]struct {

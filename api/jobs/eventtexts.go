@@ -46,7 +46,8 @@ const (
 	jobKind = "Job"
 )
 
-// subject is an object and the reason of an event about this object.
+// subject describes an event. The fields kind and name identify the object that the event is about. The field reason
+// contains the reason of the event.
 type subject struct{ kind, name, reason string }
 
 func subjectOf(e corev1.Event) subject {

@@ -61,9 +61,9 @@ type Cause struct {
 	// seen, such as "log of container node in pod a".
 	Pod    string `json:"pod,omitempty"`
 	Source string `json:"source"`
-	// Line is the number of the line that shows the failure, counted from the first line that trainyard read.
-	// This first line can be in the middle of a log. Evidence is the text of the line that shows the failure
-	// or, if this line is long, a part of it.
+	// Line is the number of the line that shows the failure, counted from the first line that trainyard read. If
+	// trainyard read only a part of a log, line 1 is the first line of this part. Evidence is the text of the line that
+	// shows the failure or, if this line is long, a part of it.
 	Line     int    `json:"line"`
 	Evidence string `json:"evidence"`
 	// Count is the number of texts in which the failure was recognized.

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Reader reads events, Workloads and logs. Their information about a TrainJob is neither in the status of the TrainJob
-// nor in the status of its pods. The type Jobs implements Reader.
+// Reader reads three sources of information about TrainJobs: events, Workloads and logs. The status of a TrainJob and
+// the status of its pods do not contain the information from these sources. The type Jobs implements Reader.
 type Reader interface {
 	// Events lists the events of a namespace, from the oldest to the latest.
 	Events(ctx context.Context, namespace string) ([]corev1.Event, error)

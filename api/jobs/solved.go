@@ -75,9 +75,9 @@ func (p progress) follows(e corev1.Event, reason string) bool {
 }
 
 // failedAt returns the time at which a TrainJob began to fail. This is the earliest time, after the start of the
-// training, at which a container ended with an error. If no container ended with an error between the start of the
-// training and the condition Failed, failedAt returns the time of this condition. failedAt returns zero if the
-// TrainJob has not failed.
+// training, at which a container ended with an error. It is possible that no container ended with an error between the
+// start of the training and the condition Failed. In this case, failedAt returns the time of the condition Failed. If
+// the TrainJob has not failed, failedAt returns zero.
 func (s Snapshot) failedAt(training time.Time) time.Time {
 	if s.Phase() != Failed {
 		return time.Time{}
@@ -229,9 +229,9 @@ func (s Snapshot) isOverForDeleted(e corev1.Event, p progress) bool {
 	return false
 }
 
-// hasMounted reports whether a mount error no longer matters. This is true if a container of the pod has started. It is
-// also true if "not registered" is the only problem in the error. The kubelet reports this problem for Secrets and
-// ConfigMaps of a pod that is being deleted.
+// hasMounted reports whether a mount error no longer matters. hasMounted returns true if a container of the pod has
+// started. hasMounted also returns true if the message of the event says "not registered" about every object that the
+// message names. The kubelet writes "not registered" about the Secrets and ConfigMaps of a pod that is being deleted.
 func (p progress) hasMounted(e corev1.Event) bool {
 	_, hasStarted := p.latest[subject{podKind, e.InvolvedObject.Name, "Started"}]
 	unknown := strings.Count(e.Message, " not registered")

@@ -84,9 +84,9 @@ func failedRun(resumed, second int) func(*trainer.TrainJob) {
 	}
 }
 
-// TestSolvedProblems tests TrainJobs in different states: waiting in a queue, starting, after the loss of a pod, after a
-// restart, and after the end. Each case contains the events so far, and the expected result: the reasons of the events
-// whose problems are not solved.
+// TestSolvedProblems tests TrainJobs in different states: waiting in a queue, starting, after the loss of a pod, after
+// a restart, and after the end. Each case contains the events so far, and the expected result. The expected result
+// contains the field "reason" of each event whose problem is not solved.
 func TestSolvedProblems(t *testing.T) {
 	const (
 		launcher, node = "bert-launcher-0-0-aaaaa", "bert-node-0-0-aaaaa"

@@ -179,7 +179,7 @@ func (s Snapshot) Creator() string {
 	return ""
 }
 
-// StripPod removes the fields of a pod that a Snapshot does not use.
+// StripPod removes fields from a pod. A Snapshot does not use the removed fields.
 func StripPod(pod *corev1.Pod) {
 	var containers []corev1.Container
 	for _, c := range pod.Spec.Containers {
@@ -188,7 +188,7 @@ func StripPod(pod *corev1.Pod) {
 	pod.ManagedFields, pod.Spec = nil, corev1.PodSpec{NodeName: pod.Spec.NodeName, Containers: containers}
 }
 
-// StripJobSet removes the fields of a JobSet that CountWanted does not use.
+// StripJobSet removes fields from a JobSet. CountWanted does not use the removed fields.
 func StripJobSet(set *jobset.JobSet) {
 	var kept []jobset.ReplicatedJob
 	for _, r := range set.Spec.ReplicatedJobs {

@@ -66,10 +66,10 @@ func (e *SuspendedError) Error() string {
 // maxNames is the maximum number of names that a message lists.
 const maxNames = 12
 
-// suggest returns a hint for an error message about an unknown name. The hint can be the question "did you mean X?". X
-// is then the known name that is most similar to the unknown name. If no known name is similar enough, the hint is a
-// list of at most maxNames known names. If several known names are equally similar, the hint is the same list. The list
-// begins with the argument "owner", for example "the namespace has".
+// suggest returns a hint for an error message about an unknown name. Let X be the known name that is most similar to
+// the unknown name. If X is similar enough, and no other known name is equally similar, the hint is the question "did
+// you mean X?". In all other cases, the hint is a list of at most maxNames known names. The list begins with the
+// argument "owner", for example "the namespace has".
 func suggest(name string, known []string, owner string) string {
 	if nearest := message.Nearest(name, known); nearest != "" {
 		return fmt.Sprintf("did you mean %s?", nearest)

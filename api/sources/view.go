@@ -51,8 +51,8 @@ type View struct {
 	SyncPending bool `json:"syncPending"`
 	// Fetched is the commit that was fetched last.
 	Fetched *v1alpha1.Revision `json:"fetched,omitempty"`
-	// Jobs and Problems are the lists in the status of the TrainJobSource. These lists have a maximum length.
-	// Summary contains the numbers of all jobs and problems.
+	// Jobs and Problems are the lists in the status of the TrainJobSource. These lists have a maximum length. Summary
+	// counts all jobs and all problems.
 	Jobs     []v1alpha1.JobStatus  `json:"jobs"`
 	Problems []v1alpha1.JobProblem `json:"problems"`
 }

@@ -89,7 +89,7 @@ func (r Repository) Put(ctx context.Context, tag string, p artifact.Packed, repl
 	return err == nil, r.explain(ctx, err)
 }
 
-// image gives an artifact the methods that the library go-containerregistry needs.
+// image wraps an artifact, and adds the methods that the library go-containerregistry needs.
 type image struct{ artifact.Packed }
 
 var _ partial.CompressedImageCore = image{}

@@ -33,7 +33,7 @@ var exitCodes = []struct {
 	meaning string
 }{
 	{exitOK, "success"},
-	{exitInternal, "internal error, failed input or output, or something was not found"},
+	{exitInternal, "internal error, I/O error, or an object that does not exist"},
 	{exitUsage, "wrong usage, such as an unknown flag or a missing file"},
 	{exitInvalid, "invalid input; each problem is one line"},
 	{exitDiffers, "the folder is not up to date (generate --check)"},

@@ -199,7 +199,8 @@ func nearestField(all []field, path []string) []string {
 	return path
 }
 
-// containsValue reports whether the given steps can lead from the field to a value inside the field. If the field is a
+// containsValue checks a path that begins with the path of the field. The argument "steps" contains the remaining steps
+// of this path. containsValue returns true if the path can be the path of a value inside the field. If the field is a
 // list, there must be exactly one step, and this step must be the index of an item. If the field is a mapping whose
 // keys the author of the document chooses, all steps together are one key. Such a key can contain dots. For any other
 // field, containsValue returns false.

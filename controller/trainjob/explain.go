@@ -73,9 +73,10 @@ func newExplanations(explainer Explainer, now func() time.Time) *explanations {
 }
 
 // get returns the most probable cause of a TrainJob's state, or nil if no cause is known. The result "finished" is true
-// if the search for the cause has ended. Workers explain the TrainJobs in the field "queue". If the search for the
-// cause of the given phase has not begun yet, the method adds the TrainJob to this queue. If the TrainJob has not
-// failed, and its last explanation is too old, the method adds the TrainJob to the queue again.
+// if the search for the cause has ended. The field "queue" contains the TrainJobs that need an explanation. Workers
+// take TrainJobs from this queue, and search for the causes. If the search for the cause of the given phase has not
+// begun yet, the method adds the TrainJob to this queue. If the TrainJob has not failed, and its last explanation is
+// too old, the method adds the TrainJob to the queue again.
 func (e *explanations) get(job *trainer.TrainJob, phase jobs.Phase) (cause *jobs.Cause, finished bool) {
 	key := types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
 	e.lock.Lock()
@@ -134,8 +135,8 @@ func (e *explanations) ask(ctx context.Context, key types.NamespacedName) (expla
 	return e.explainer.Explain(ctx, key)
 }
 
-// wanted is a method that returns the entry of a TrainJob in the map e.found. The entry contains the UID and the phase
-// for which an explanation of the TrainJob was requested.
+// wanted is a method that returns the entry of a TrainJob in the map e.found. The entry contains a UID and a phase. The
+// TrainJob had this UID and this phase when its explanation was requested.
 func (e *explanations) wanted(key types.NamespacedName) explanation {
 	e.lock.Lock()
 	defer e.lock.Unlock()

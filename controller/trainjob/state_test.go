@@ -52,8 +52,8 @@ func TestMissingPodsWaitSinceNow(t *testing.T) {
 	}
 }
 
-// TestPodsThatEndAreNoWait: while JobSet waits until old pods have ended, the gang timeout must not run. At this time,
-// JobSet has not created the new pods yet, so no new pod waits for a cluster node.
+// TestPodsThatEndAreNoWait: JobSet can wait until old pods have ended. The time of this wait must not count towards the
+// gang timeout. During the wait, JobSet has not created the new pods yet, so no new pod waits for a cluster node.
 func TestPodsThatEndAreNoWait(t *testing.T) {
 	c, now := newTestController(), start.Add(5*time.Hour)
 	snapshot := waiting(start)

@@ -63,11 +63,11 @@ const (
 // that the API server does not enforce the rules that the job breaks. If the API server refuses the job for another
 // reason, this reason replaces the message in r.denied. A dry run can get no answer, for example because a webhook is
 // not available. dropWarnings then uses the previous answer, even if this answer is outdated. If there is no previous
-// answer, or if the job in Git has changed since that answer, the job stays denied in this round. If the limit
-// maxRefused is reached in the current hour, a job whose answer is outdated also stays denied. After a round in which a
-// dry run got no answer, the controller sends no dry runs for some time (see silentPause). After this pause, the
-// controller continues with the job whose name comes next. A job whose dry run got no answer gets another dry run
-// later.
+// answer, or if the job in Git has changed since that answer, the job stays denied in this round. There is an exception
+// to the use of outdated answers. If the limit maxRefused is reached in the current hour, a job stays denied even if an
+// outdated answer admits the job. After a round in which a dry run got no answer, the controller sends no dry runs for
+// some time (see silentPause). After this pause, the controller continues with the job whose name comes next. A job
+// whose dry run got no answer gets another dry run later.
 func (r *round) dropWarnings(ctx context.Context) {
 	a := &r.state.answers
 	maps.DeleteFunc(a.jobs, func(name string, _ answer) bool { return r.denied[name] == "" })

@@ -52,9 +52,9 @@ func (r *readings) add(namespace string, spent time.Duration) {
 	r.ends[namespace] = end.Add(waitPerReading * spent)
 }
 
-// left returns how long the namespace must still wait before its next fetch. The result is 0 if the
-// namespace need not wait. If somebody sets the clock of the machine, the result stays the same, because time.Now also reads
-// a monotonic clock.
+// left is a method that returns how long the namespace must still wait before its next fetch. The result is 0 if the
+// namespace need not wait. If somebody sets the clock of the machine, the result stays the same, because time.Now also
+// reads a monotonic clock.
 func (r *readings) left(namespace string) time.Duration {
 	r.Lock()
 	defer r.Unlock()

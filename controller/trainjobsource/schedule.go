@@ -26,8 +26,8 @@ const (
 	jitter = 0.1
 )
 
-// next returns the time until the next round. If this round has fetched or has tried to fetch, next also sets the time
-// of the next fetch. The next round can start before the next fetch is due, because not every round fetches. For a
+// next returns the time until the next round. If this round has fetched or has tried to fetch, the method also sets the
+// time of the next fetch. The next round can start before the next fetch is due, because not every round fetches. For a
 // suspended TrainJobSource, the result is 0: the next round starts only after a change of the TrainJobSource or of its
 // TrainJobs.
 func (r *round) next() time.Duration {

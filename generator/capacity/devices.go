@@ -61,7 +61,8 @@ func (c *comparison) checkUnusedQuota(path []string, tenant map[string]any, requ
 	}
 }
 
-// limitsPods reports whether a quota limits anything besides the number of TrainJobs.
+// limitsPods reports whether a quota has any key other than trainJobs. The key trainJobs limits only the number of
+// TrainJobs.
 func limitsPods(quota map[string]any) bool {
 	for name := range quota {
 		if name != "trainJobs" {

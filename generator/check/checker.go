@@ -46,9 +46,9 @@ const (
 // mapping, "ok" is also false if a required key is missing or has a refused value. For a list, "ok" is also false if it
 // is false for one of the items. The argument "key" is the position of the node's key. If the node is an item of a
 // list, or the whole document, it has no key. In this case, "key" is the position of the node itself. If a problem is a
-// missing key or an empty mapping, checkValue usually reports the problem at the position "key". However, a null in a
-// later layer may have removed the missing key, or the only remaining key of the mapping. In this case, checkValue
-// reports the problem at the position of the null.
+// missing key or an empty mapping, checkValue usually reports the problem at the position "key". However, the cause of
+// the problem can be a null in a later layer. The null can have removed a required key, or the only remaining key of a
+// mapping. In this case, checkValue reports the problem at the position of the null.
 func (c *checker) checkValue(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid any, ok bool) {
 	kind := schema.IncompleteKind()
 	switch {

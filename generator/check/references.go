@@ -75,8 +75,8 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 		at := values.Extend(path, strconv.Itoa(i))
 		if null, removed := mapping.Removed(name); removed {
 			// Each null causes at most one report. If nulls have removed all entries of the mapping, the method
-			// checkNotEmpty reports one of these nulls. If several list items name the removed entry, only the first of
-			// these items causes a report.
+			// checkNotEmpty reports one of these nulls. Several list items can refer to the same removed entry. In this
+			// case, only the first of these items causes a report.
 			if len(mapping.Fields) > 0 && !c.hasProblemAt(null) {
 				c.breaks(problem.UnknownName, null, values.Extend(strings.Split(target, "."), name), "%s", wording.RemovedEntry(noun, name, problem.Path(at), item.Position))
 			}
@@ -89,8 +89,8 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 // removalOf returns the position of the null that removes the mapping at a path of the document. The argument "name" is
 // the key by which a list item refers to an entry of this mapping. If no null removes the mapping, the second result is
 // false. After the null, a later layer can add the mapping again. If the new mapping has a key that is similar to
-// "name", the second result is false too. In this case, the list item is probably a misspelling of the similar key. The
-// cause of the problem is then the misspelling, and not the null.
+// "name", the second result is false too. In this case, the author of the list item probably meant the similar key, but
+// misspelled it. The cause of the problem is then the misspelling, and not the null.
 func (c *checker) removalOf(path, name string) (problem.Position, bool) {
 	parent, keys := c.document, strings.Split(path, ".")
 	for _, key := range keys[:len(keys)-1] {

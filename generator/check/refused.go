@@ -40,15 +40,15 @@ func (r refusedPaths) filter(found []finding) []finding {
 // returned path, the refused value may have caused the finding. The method "filter" removes this finding. The first
 // returned path is the path of the refused value, but relatedPath cuts off the end of a long path. For a value in a
 // runtime, the first path ends at most two keys below the runtime. For a value in spec.queues, the first path ends at
-// most two keys below spec.queues, for example at a flavor. For a value in a tenant, the first path ends at the tenant.
-// For any other value, the first path ends at the field of spec or metadata. In some cases, relatedPath also returns
-// the paths of values with which rules compare the refused value. If the refused value is spec.delivery or
-// spec.controller, or is inside one of these fields, relatedPath also returns spec.tenants. If the refused value is the
-// whole field "storage" of a runtime, relatedPath also returns the path of the runtime's field "initializers". The
-// reason is that each initializer names an entry of the field "storage". If the refused value is inside the field
-// "storage", relatedPath returns only the first path. If the refused value is the field resources, launcher or
-// preflight of a runtime, or is inside one of these fields, relatedPath also returns three paths. They are the paths of
-// the runtime's fields numProcPerNode, resources and fabric.
+// most two keys below spec.queues, for example at a flavor. For a value in a tenant, relatedPath cuts off all keys
+// below the tenant, so the first path is the path of the tenant. For any other value, the first path ends at the field
+// of spec or metadata. In some cases, relatedPath also returns the paths of values with which rules compare the refused
+// value. If the refused value is spec.delivery or spec.controller, or is inside one of these fields, relatedPath also
+// returns spec.tenants. If the refused value is the whole field "storage" of a runtime, relatedPath also returns the
+// path of the runtime's field "initializers". The reason is that each initializer names an entry of the field
+// "storage". If the refused value is inside the field "storage", relatedPath returns only the first path. The refused
+// value can also be the field resources, launcher or preflight of a runtime, or be inside one of these fields. In this
+// case, relatedPath also returns the paths of the runtime's fields numProcPerNode, resources and fabric.
 func relatedPath(path []string) [][]string {
 	depth := map[string]int{"runtimes": 5, "tenants": 3, "queues": 4}[path[1]]
 	scope := path[:min(len(path), max(depth, 2))]
@@ -64,9 +64,10 @@ func relatedPath(path []string) [][]string {
 }
 
 // listAll handles refused values that may list runtimes: spec.tenants, a tenant, its field "runtimes", or an item of
-// this field. The rules cannot know which runtimes a refused value lists. If there is such a value, listAll therefore
-// marks all runtimes as listed, in the map "listed". If listAll did not mark a runtime, a rule could report that no
-// tenant lists this runtime. This report could be wrong, because the refused value may list this runtime.
+// this field. The rules do not see a refused value. Therefore the rules cannot know which runtimes are listed in the
+// value. If one of these values is refused, listAll marks all runtimes as listed, in the map "listed". If listAll did
+// not mark a runtime, a rule could report that no tenant lists this runtime. This report could be wrong, because the
+// refused value may list this runtime.
 func (r refusedPaths) listAll(listed map[string][]string, document map[string]any) {
 	for _, path := range r {
 		if len(path) >= 2 && path[0] == "spec" && path[1] == "tenants" && (len(path) < 4 || path[3] == "runtimes") {

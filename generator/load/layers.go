@@ -10,7 +10,8 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// layerSections lists the sections in which a later layer can add entries by mistake.
+// layerSections lists the sections in which a later layer can add an entry by mistake. For example, if the layer
+// misspells the name of an existing entry, the layer adds a new entry.
 var layerSections = append(slices.Clone(sections), section{"environment", []string{"environments"}})
 
 // addition is an entry that a later layer adds to a section of spec.
@@ -42,8 +43,9 @@ func (s *Source) recordAdditions(layer *document.Node) {
 
 // checkLayers checks the entries that later layers add to the sections of spec. An entry has a problem if it was
 // probably meant to change an entry with another name (see the method "describe"). checkLayers removes an entry with a
-// problem, so that later stages do not report the same mistake again. There are two exceptions. A runtime that is a
-// mapping is marked as incomplete, and not removed. An environment stays unchanged.
+// problem, so that later stages do not report the same mistake again. There are two exceptions. If the entry is a
+// runtime and its value is a mapping, checkLayers marks the runtime as incomplete, and does not remove the entry. If
+// the entry is an environment, the entry stays unchanged.
 func (s *Source) checkLayers() {
 	spec := s.root.Get("spec")
 	for _, a := range s.additions {

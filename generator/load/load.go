@@ -161,8 +161,8 @@ func atStart(input Input, message string) problem.Problem {
 	return problem.Problem{Position: problem.Position{File: input.Name, Line: 1, Column: 1}, Message: message}
 }
 
-// Runtimes returns the number of runtimes in spec.runtimes. It does not count runtimes that only an
-// environment adds.
+// Runtimes returns the number of runtimes in spec.runtimes. An environment can add further runtimes. The result does
+// not include these further runtimes.
 func (s *Source) Runtimes() int {
 	if mapping := s.root.Get("spec").Get("runtimes"); mapping != nil {
 		return len(mapping.Fields)

@@ -27,8 +27,8 @@ type ArgoCD struct {
 	Instance  string `json:"instance"`  // distinguishes the Argo CDs of several environments; no object contains it
 	Automated *bool  `json:"automated"` // true by default
 
-	// Clusters lists several clusters that get the same objects, by their names in the document. If the field
-	// Clusters is set, the field Cluster is empty.
+	// Clusters contains several clusters that get the same objects. The key is the name of the cluster in the document.
+	// If the field Clusters is set, the field Cluster is empty.
 	Clusters map[string]ArgoCDCluster `json:"clusters"`
 }
 

@@ -45,8 +45,8 @@ func readPolicies(e *evaluate.Evaluator) (*policies, error) {
 	return all, evaluate.Decode(builders.LookupPath(policiesPath), all, "policies")
 }
 
-// tenantSettings holds the settings that policies can read. The file tenants.cue computes the settings for
-// policies from the tenants of a document.
+// tenantSettings holds the settings that policies can read. The file tenants.cue computes the fields "tenants" and
+// "shared" from the document.
 type tenantSettings struct {
 	platform string
 	tenants  map[string]map[string]any

@@ -23,8 +23,8 @@ func DecodeError(err error) (path, message string) {
 	return other.Field, "want " + cmp.Or(yamlTypes[other.Type.Kind()], "a whole number") + ", got " + cmp.Or(given[got], got)
 }
 
-// yamlTypes maps Go kinds to the names of the matching YAML types. For kinds that are not in yamlTypes, the message of
-// DecodeError contains the text "a whole number".
+// yamlTypes maps Go kinds to the names of the matching YAML types. yamlTypes omits the kinds of integers, such as
+// reflect.Int32. If a kind is not in yamlTypes, the message of DecodeError contains the text "a whole number".
 var yamlTypes = map[reflect.Kind]string{
 	reflect.String: "text", reflect.Bool: "true or false", reflect.Slice: "a list", reflect.Map: "a mapping", reflect.Struct: "a mapping",
 	reflect.Float64: "a number", reflect.Interface: "something else",

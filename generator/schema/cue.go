@@ -21,12 +21,13 @@ const schemaFolder = "schemas/platform"
 
 // requirements matches sentences that begin with "Requirement:" in the comments of the CUE schema. These sentences
 // contain the numbers of trainyard's own requirements. The exported schema omits these sentences, because they are only
-// for developers. A matched sentence can extend over several comment lines. The first alternative of the regular
-// expression is for a sentence that fills whole lines. It matches the sentence and the line breaks before and after the
-// sentence. writeCUE replaces each match by the content of the capture groups. For the first alternative, this content
-// is the line break after the sentence. For the second alternative, this content is "//" or a full stop. If the
-// sentence begins at the start of a comment line, the content is "//". Otherwise, the content is the full stop of the
-// previous sentence.
+// for developers. A matched sentence can extend over several comment lines. The regular expression has two
+// alternatives. The first alternative is for a sentence that fills whole lines. It matches the sentence and the line
+// breaks before and after the sentence. The second alternative is for all other sentences. It matches the sentence and
+// the text directly before the sentence. If the sentence begins at the start of a comment line, this text is "//".
+// Otherwise, this text is the full stop of the previous sentence. writeCUE removes the sentence from the schema. After
+// a match of the first alternative, writeCUE keeps the line break after the sentence. After a match of the second
+// alternative, writeCUE keeps the "//" or the full stop.
 var requirements = regexp.MustCompile(`\n[ \t]*// ` + requirement + `(\n)|(//|\.) ` + requirement)
 
 const requirement = `Requirement:(?:[^.\n]|\n\s*//)*\.`

@@ -246,7 +246,8 @@ func describeSchema(s *jsonschema.Schema, v cue.Value) *jsonschema.Schema {
 	return s
 }
 
-// listExamples returns the words after "such as" in a definition's comment, without words that the definition refuses.
+// listExamples finds the words after "such as" in the comment of a definition. listExamples returns only those words
+// that are valid values of the definition.
 func (x *exporter) listExamples(of cue.Value, comment string) []any {
 	_, list, _ := strings.Cut(comment, " such as ")
 	list, _, _ = strings.Cut(list, ": ")

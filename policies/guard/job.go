@@ -13,8 +13,8 @@ import (
 
 // Job holds the values of a TrainJob that the rules check. For unset fields, strings are empty and pointers are nil.
 type Job struct {
-	// Name is metadata.name. If the TrainJob sets only generateName, Name is a placeholder as long as the name that the
-	// API server will generate (see GeneratedName).
+	// Name is metadata.name. If the TrainJob sets only generateName, Name is a placeholder (see GeneratedName). The
+	// placeholder has the same length as the name that the API server will generate.
 	Name string
 	// Exists reports whether the TrainJob already exists. RuleUnlistedQueue needs this field, because Kueue's webhook
 	// sets a default queue only on new TrainJobs.
@@ -47,10 +47,11 @@ type Job struct {
 	// UnknownAmounts is true if guard could not parse an amount in resourcesPerNode, for example because the
 	// amount violates RuleInvalidQuantity. Limits and Requests contain 0 for such an amount.
 	UnknownAmounts bool
-	// Replaces tells whether Limits and Requests replace all resources of the runtime. If so, Replaces is the version
-	// of Trainer, such as 2.2, so that messages can contain this version. If not, Replaces is empty. Before Trainer
-	// 2.3, a TrainJob that sets limits or requests replaces both the limits and the requests of the runtime. Since 2.3,
-	// Trainer merges Limits and Requests into the resources of the runtime.
+	// Replaces is either empty or a version of Trainer, such as "2.2". If Limits and Requests replace all resources of
+	// the runtime, Replaces is the version of Trainer, so that messages can contain this version. If Limits and
+	// Requests do not replace these resources, Replaces is empty. Before Trainer 2.3, a TrainJob that sets limits or
+	// requests replaces both the limits and the requests of the runtime. Since 2.3, Trainer merges Limits and Requests
+	// into the resources of the runtime.
 	Replaces string
 	// Size is the size of the spec, labels, annotations and owners of the TrainJob.
 	Size Size

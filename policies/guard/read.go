@@ -13,10 +13,11 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// Reader converts the TrainJobs of one minor version of Trainer.
+// Reader converts a TrainJob to a struct of the type Job. Each Reader supports one minor version of Trainer.
 type Reader struct {
 	trainJob fieldSchema
-	// The field "replaces" contains the value of Job.Replaces for TrainJobs that set limits or requests.
+	// If a TrainJob sets limits or requests, the Reader copies the field "replaces" to Job.Replaces. Otherwise,
+	// Job.Replaces stays empty.
 	replaces string
 	// limitsItems reports whether the version of Trainer limits the number of items in lists.
 	limitsItems bool

@@ -155,8 +155,9 @@ func (o *operator) changeImmutableField(t *testing.T) {
 }
 
 // expectRuntimeStays checks what Argo CD does if the removal of a runtime was confirmed, but TrainJobs still use the
-// runtime. Trainer's finalizer keeps the runtime, so Argo CD waits for another confirmation. expectRuntimeStays pushes
-// a newer commit. While Argo CD waits, Argo CD must not apply the newer commit. expectRuntimeStays then terminates the
+// runtime. Argo CD deletes the runtime, but Trainer's finalizer keeps the runtime in the cluster. Because the runtime
+// still exists, Argo CD starts another sync. This sync waits for another confirmation. expectRuntimeStays then pushes a
+// newer commit. While Argo CD waits, Argo CD must not apply the newer commit. expectRuntimeStays then terminates the
 // waiting sync with kubectl. After that, Argo CD must apply the newer commit.
 func (o *operator) expectRuntimeStays(t *testing.T) {
 	t.Helper()

@@ -22,8 +22,9 @@ replacements:
   targets: [{select: {kind: FunctionRun, name: workload}, fieldPaths: [function]}]
 `
 
-// functionCase returns the case in which kustomize runs trainyard-fn to generate the objects of workload W. In all
-// other cases with kustomize, kustomize reads files that were written before the measurement.
+// functionCase returns the case in which kustomize runs trainyard-fn to generate the objects of workload W. The
+// benchmark has other cases that run kustomize. In those cases, kustomize reads files that were written before the
+// measurement.
 func (b *bench) functionCase() []Case {
 	var builds []Command
 	for e := range workload.W.Environments {

@@ -25,9 +25,9 @@ type MPIFigure struct {
 // MPIPair shows how much two TrainJobs slow each other down on one machine. All times are in seconds. The field "Alone"
 // contains the times of a TrainJob that runs alone. For each value in the field "Together", two equal TrainJobs run at
 // the same time, and the value is the time of the slower TrainJob. The fields "PlainAlone" and "PlainTogether" contain
-// the corresponding times for plain mpirun, which uses none of the settings of the runtime. The section "MPI in pods" of
-// docs/benchmarks.md names an exception. For all four fields, the TrainJobs run the same program in pods of the same
-// runtime.
+// the corresponding times for plain mpirun. Plain mpirun does not get the environment variables that the runtime sets.
+// With two ranks in each TrainJob, there is one exception. The section "MPI in pods" of docs/benchmarks.md describes
+// this exception. For all four fields, the TrainJobs run the same program in pods of the same runtime.
 type MPIPair struct {
 	MPI                       string
 	Ranks                     int

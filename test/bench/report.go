@@ -62,10 +62,10 @@ type Exponent struct {
 	WithoutStart float64 `json:"withoutStart"` // the exponent after the CPU time of startup (examples/minimal) is subtracted
 }
 
-// Exponents returns one Exponent for each series of cases. An example of a series is W/10, W and 5W. Each case of a
-// series has more objects than the case before. The Exponent describes how the CPU time grows with the number of
-// objects. Exponents skips a series if one of its cases was not measured, and skips all series if the startup time was
-// not measured. Exponents also skips a series whose exponent is not a number.
+// Exponents returns one Exponent for each series of cases. Each case of a series has more objects than the case before.
+// For example, one series consists of the cases W/10, W and 5W, in this order. The Exponent describes how the CPU time
+// grows with the number of objects. Exponents skips a series if one of its cases was not measured, and skips all series
+// if the startup time was not measured. Exponents also skips a series whose exponent is not a number.
 func (r *Report) Exponents() []Exponent {
 	var found []Exponent
 	for _, series := range []struct {
@@ -108,8 +108,9 @@ type Ratio struct {
 	Best  bool    `json:"best,omitempty"` // whether this is the ratio to kustomize with the faster of its two file layouts
 }
 
-// Ratios returns a ratio for each pair of cases. A pair consists of a case of another program, and the case of
-// trainyard with the same objects. If one of these two cases was not measured, Ratios leaves out the pair.
+// Ratios returns a ratio for each pair of cases. The first case of a pair measures a program other than trainyard. The
+// second case measures trainyard with the same objects. If one of these two cases was not measured, Ratios leaves out
+// the pair.
 func (r *Report) Ratios() []Ratio {
 	var found []Ratio
 	best := -1 // the index of kustomize's faster layout in the list "found"

@@ -175,10 +175,10 @@ func ip(args ...string) error {
 	return nil
 }
 
-// kernelSettings lists the settings below /proc/sys that kubelets and the bridge plugin change. The settings that
-// kubelets change are listed in pkg/kubelet/cm/container_manager_linux.go of Kubernetes. The bridge plugin changes
-// ip_forward. A write to ip_forward also changes the other network settings in this list. Therefore restoreSysctls
-// must write ip_forward first.
+// kernelSettings lists settings below /proc/sys. These settings are changed by kubelets and by the bridge plugin. The
+// settings that kubelets change are listed in pkg/kubelet/cm/container_manager_linux.go of Kubernetes. The bridge
+// plugin changes ip_forward. A write to ip_forward also changes the other network settings in this list. Therefore
+// restoreSysctls must write ip_forward first.
 var kernelSettings = []string{
 	"net/ipv4/ip_forward", "net/ipv4/conf/*/forwarding", "net/ipv4/conf/*/accept_redirects",
 	"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops",

@@ -74,9 +74,10 @@ func (e evaluators) expectAgreement(t *testing.T, s fieldSample) string {
 	reader, parameters := e.guardFor(t, c.Tenant)
 	denials, typeErrors := reader.Check(guard.Request{User: c.User, TrainJob: c.TrainJob}, parameters)
 	if verdict == admitted {
-		// If a patch lacks a required string, Trainer's webhook adds the field with an empty string. The API
-		// server therefore admits the TrainJob, but later refuses the pods of the TrainJob. The package
-		// "guard" reports the missing field, so the test ignores errors about missing fields.
+		// If a patch lacks a required string, Trainer's webhook adds the field with an empty string. The API server
+		// therefore admits the TrainJob, but later refuses the pods of the TrainJob. The package "guard" does not
+		// accept such a TrainJob: it reports the missing field. The test permits this difference between "guard" and
+		// the API server. For this purpose, the test ignores errors about missing fields.
 		typeErrors = slices.DeleteFunc(typeErrors, func(err *field.Error) bool { return err.Type == field.ErrorTypeRequired })
 	}
 	if accepts := len(typeErrors)+len(denials) == 0; accepts != (verdict == admitted) {

@@ -108,7 +108,8 @@ func TestManyFieldsAreCheap(t *testing.T) {
 	t.Run("updates of 40,000 labels", func(t *testing.T) { expectCheapUpdates(t, cp) })
 }
 
-// maxOrdinaryCPU is the maximum CPU time in seconds that the policy may add to the request for an ordinary TrainJob.
+// maxOrdinaryCPU is the maximum CPU time, in seconds, that the API server may spend on the policy for one ordinary
+// TrainJob.
 const maxOrdinaryCPU = 0.05
 
 // TestOrdinaryTrainJobsAreCheap submits ordinary TrainJobs as an editor and as an exempt user, to whom the policy does
@@ -178,10 +179,10 @@ func expectCheapUpdates(t *testing.T, cp *controlplane.ControlPlane) {
 	}
 }
 
-// expectCheapPolicy sends the same request as an editor, and as a user who is exempt from the policy. If the editor's
-// request costs the API server too much CPU time, expectCheapPolicy sends both requests again. The editor's cheapest
-// request may cost at most maxCPU more than the exempt user's cheapest request. After ten attempts, the test fails.
-// expectCheapPolicy returns the error that the editor gets.
+// expectCheapPolicy sends two equal requests. One request comes from an editor. The other request comes from a user who
+// is exempt from the policy. If the editor's request costs the API server too much CPU time, expectCheapPolicy sends
+// both requests again. The editor's cheapest request may cost at most maxCPU more than the exempt user's cheapest
+// request. After ten attempts, the test fails. expectCheapPolicy returns the error that the editor gets.
 func expectCheapPolicy(t *testing.T, cp *controlplane.ControlPlane, send func(client.Client) error) (refused error) {
 	t.Helper()
 	editor, kueue := clientAs(t, cp, "eve", "vision", "system:authenticated"), clientAs(t, cp, exemptAccount, "system:masters")

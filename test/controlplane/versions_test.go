@@ -15,8 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// version is a release of Trainer with which bundles are tested. The fields of the type "version" describe the
-// differences between releases of Trainer.
+// version is a release of Trainer with which bundles are tested. The fields of this struct describe the differences
+// between releases of Trainer.
 type version struct {
 	trainer     string // folder below tools/
 	controllers bool   // whether tools/ builds Trainer's controllers; if not, tests use only the CRDs

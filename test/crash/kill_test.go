@@ -203,11 +203,12 @@ func TestFailEachStep(t *testing.T) {
 	}
 }
 
-// eachStep tests each swap method with each start situation in "found". For each system call in changingCalls, eachStep
-// runs several processes one after the other. When the nth process makes this system call for the nth time, strace
-// injects a signal or an error. The argument "what" names the signal or the error. If the nth process makes the system
-// call fewer than n times, eachStep continues with the next system call in changingCalls. After each process, eachStep
-// calls the function "check".
+// eachStep tests each swap method with several start situations (see startSituations). The argument "found" contains
+// the names of these start situations. For each system call in changingCalls, eachStep runs several processes one after
+// the other. When the first process makes this system call for the first time, strace injects a signal or an error.
+// When the second process makes this system call for the second time, strace injects the same signal or error, and so
+// on. The argument "what" names the signal or the error. If a process ends without an injection, eachStep continues
+// with the next system call in changingCalls. After each process, eachStep calls the function "check".
 func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injectedOutcome)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {

@@ -71,11 +71,10 @@ func (e exclusion) covers(name string, f finding) bool {
 	return (e.Dashboard == "" || e.Dashboard == name) && (e.Panel == "" || e.Panel == f.panel)
 }
 
-// TestRulesDetectViolations checks that each rule reports a violation. For each rule, the test changes a valid
-// dashboard so that the dashboard violates the rule. If a rule has an exclusion in grafana/.lint, the test needs no
-// changed dashboard for this rule. An exclusion permits certain violations of the rule. TestDashboardsFollowTheRules
-// succeeds only if the rule reports at least one of the permitted violations. Therefore TestDashboardsFollowTheRules
-// already shows that the rule reports a violation.
+// TestRulesDetectViolations checks that each rule reports a violation. To check a rule, the test changes a valid
+// dashboard so that the dashboard violates the rule. The test can omit a rule that has an exclusion in grafana/.lint,
+// because TestDashboardsFollowTheRules already checks this rule. An exclusion permits certain violations of a rule.
+// TestDashboardsFollowTheRules succeeds only if the rule reports at least one of the permitted violations.
 func TestRulesDetectViolations(t *testing.T) {
 	good := shippedDashboards(t).grafana["trainjob"]
 	changes := map[string]func(b *board){

@@ -38,8 +38,8 @@ secret values, such as passwords and tokens, in its output by ` + "`[secret]`" +
 of failures, such as GPUOutOfMemory, do not change between versions of trainyard.
 
 In the tables below, the word "symptom" marks a failure whose message does not show why it happened. The word "general" marks a failure
-with many possible causes. ` + "`trainyard why`" + ` first looks for a failure that has neither of these two words, and then for a failure with the word
-"general". If ` + "`trainyard why`" + ` finds only symptoms, it says that the cause is unknown, and prints the end of the log of the container that failed
+with many possible causes. ` + "`trainyard why`" + ` first looks for a failure that the tables mark with neither of these two words. If
+` + "`trainyard why`" + ` finds no such failure, it looks for a failure that the tables mark with the word "general". If ` + "`trainyard why`" + ` finds only symptoms, it says that the cause is unknown, and prints the end of the log of the container that failed
 first.
 
 ` + "`make update`" + ` generates this page from the [catalogue](../api/jobs/diagnosis/catalogue.yaml). To add a failure to this page, add it to

@@ -112,8 +112,8 @@ func TestLargeMessagesPrintNoErrors(t *testing.T) {
 }
 
 // TestOpenMPI5StartsAllHosts starts ranks on five hosts. Open MPI 5 runs a daemon on each host. By default, mpirun
-// starts all daemons itself only if a job has at most 65 hosts. In a larger job, some daemons must start the daemons on
-// the remaining hosts. The daemons that start other daemons call SSH with incorrect arguments, so the job fails. With
+// starts all daemons itself only if a job has at most 65 hosts. In a larger job, some daemons must use SSH to start the
+// daemons on the remaining hosts. These SSH calls have incorrect arguments, so the larger job fails. With
 // PRTE_MCA_plm_ssh_no_tree_spawn=1, mpirun always starts all daemons itself. For comparison, the test also runs a job
 // with PRTE_MCA_plm_ssh_no_tree_spawn=0, which must fail. The test reduces PRTE_MCA_routed_radix from 64 to 2, so that
 // a job with five hosts is large enough to fail.

@@ -88,8 +88,9 @@ func readApplied(t *testing.T, format bundles.Format, bundle bundles.Bundle) (al
 	return all
 }
 
-// expectRightsLast checks that all RoleBindings and ClusterRoleBindings come after all objects of other kinds. It also
-// checks that exactly the RoleBindings and ClusterRoleBindings have the label v1alpha1.AccessLabel.
+// expectRightsLast checks that all RoleBindings and ClusterRoleBindings come after all objects of other kinds.
+// expectRightsLast also checks the label v1alpha1.AccessLabel. All RoleBindings and ClusterRoleBindings must have this
+// label, and no other object may have the label.
 func expectRightsLast(t *testing.T, all []unstructured.Unstructured) {
 	t.Helper()
 	granted := ""

@@ -30,8 +30,8 @@ const (
 	changeCount     = 500 // the number of TrainJobs that end
 )
 
-// jobCounts lists the numbers of TrainJobs at which the benchmark measures the controller's memory, CPU time and
-// requests.
+// jobCounts lists how many TrainJobs exist at each measurement. In each measurement, the benchmark measures the
+// controller's memory, CPU time and requests.
 var jobCounts = []int{1000, 2000, 4000}
 
 type followed struct {

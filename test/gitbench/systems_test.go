@@ -72,7 +72,7 @@ func declareTrainyard(r repository) []client.Object {
 }
 
 // startFlux starts source-controller and kustomize-controller with the rights of an administrator. kustomize-controller
-// impersonates the same ServiceAccounts as trainyard-controller.
+// impersonates ServiceAccounts. trainyard-controller impersonates the same ServiceAccounts.
 func startFlux(t testing.TB, c *cluster) []*program {
 	t.Helper()
 	artifacts := controlplane.FreeAddress(t)

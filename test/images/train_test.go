@@ -75,8 +75,9 @@ func (s system) runTraining(t *testing.T, ranks int, command ...string) Training
 	return got
 }
 
-// firstDifference returns the first index at which elements differ by more than Tolerance, or at which only one slice
-// has an element. If there is no difference, it returns -1.
+// firstDifference returns the first index at which the relative difference between the two elements is larger than
+// Tolerance. If one slice is shorter, the first index after its end also counts as a difference. If there is no
+// difference, firstDifference returns -1.
 func firstDifference(want, got []float64) int {
 	for i := range max(len(want), len(got)) {
 		if i >= len(want) || i >= len(got) || !(math.Abs(got[i]-want[i]) <= Tolerance*math.Abs(want[i])) {

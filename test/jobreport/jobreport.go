@@ -56,7 +56,9 @@ func Start(kubeconfig string) (stop func() error, err error) {
 	}, nil
 }
 
-// CheckAnnotations returns an error unless the annotations of a TrainJob contain the given phase, and a message with the given text.
+// CheckAnnotations checks the phase and the message in the annotations of a TrainJob. If the phase differs from the
+// given phase, CheckAnnotations returns an error. If the message does not contain the given text, CheckAnnotations also
+// returns an error.
 func CheckAnnotations(ctx context.Context, c client.Reader, job client.ObjectKey, phase jobs.Phase, text string) error {
 	found := &trainer.TrainJob{}
 	if err := c.Get(ctx, job, found); err != nil {

@@ -101,9 +101,9 @@ func (b ban) listViolations(all []pkg) []string {
 // bannedImports returns the imports of the package p that listViolations must compare with the pattern "target". If
 // "target" matches packages of this repository, bannedImports returns all direct and indirect imports. If "target"
 // matches packages of CUE, the result depends on the pattern "from". If "from" matches packages in cmd/, bannedImports
-// returns only direct imports, because commands may import CUE through the generator. If "from" matches other packages,
-// bannedImports returns all direct and indirect imports. For all other targets, bannedImports returns only direct
-// imports, because this project cannot change the imports of other modules.
+// returns only direct imports of p. The reason is that packages in cmd/ may import CUE indirectly, through the
+// generator. If "from" matches other packages, bannedImports returns all direct and indirect imports. For all other
+// targets, bannedImports returns only direct imports, because this project cannot change the imports of other modules.
 func (target pattern) bannedImports(from pattern, p pkg) []string {
 	isCommand := strings.HasPrefix(from.path, module+"/cmd")
 	if strings.HasPrefix(target.path, module) || strings.HasPrefix(target.path, "cuelang.org") && !isCommand {

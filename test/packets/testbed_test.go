@@ -82,8 +82,8 @@ func ofJob(job, role string) map[string]string {
 	return map[string]string{"jobset.sigs.k8s.io/jobset-name": job, "jobset.sigs.k8s.io/replicatedjob-name": role}
 }
 
-// testbed uses the machine of the tests as the router between the hosts. The API server stores a Pod object for
-// each host that is a pod.
+// testbed uses the machine of the tests as the router between the hosts. Some hosts play the role of pods. For each of
+// these hosts, the API server stores a Pod object.
 type testbed struct {
 	*controlplane.ControlPlane
 	hosts []*host

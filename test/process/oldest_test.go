@@ -33,8 +33,8 @@ func TestOldestProcessOfAGroupIsFound(t *testing.T) {
 			}
 		}
 	}
-	// The process with the id 1 has no file "stat", which contains the start time. The test thereby simulates a process
-	// that ends before oldestBelow reads its start time.
+	// oldestBelow reads the start time of a process from the file "stat". For the process with the id 1, the test does
+	// not create this file. The test thereby simulates a process that ends before oldestBelow reads the start time.
 	if err := os.Mkdir(filepath.Join(proc, "1"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -71,8 +71,8 @@ func startSandbox(t *testing.T, o cluster.Options, documents ...string) *sandbox
 
 // awaitQuotas waits until Kubernetes has computed the usage of every ResourceQuota. Until then, Kubernetes refuses
 // TrainJobs. In a new cluster, Kubernetes needs some seconds to discover kinds such as TrainJob. If a quota was created
-// before this discovery, Kubernetes computes its usage only five minutes later. To avoid these five minutes,
-// awaitQuotas deletes and recreates each quota whose usage is still unknown.
+// before this discovery, five minutes pass before Kubernetes computes the usage of the quota. To avoid these five
+// minutes, awaitQuotas deletes and recreates each quota whose usage is still unknown.
 func (s *sandbox) awaitQuotas(t *testing.T) {
 	t.Helper()
 	poll.Until(t, waitTimeout, func(ctx context.Context) error {

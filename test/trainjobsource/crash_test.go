@@ -151,9 +151,10 @@ func (l *live) watchCreations(nodes int) <-chan struct{} {
 
 // waitForMoment returns at the moment at which the test must kill the program. If no TrainJob was created since the
 // last call, waitForMoment waits for the next creation, but at most one second. Otherwise, waitForMoment waits for a
-// random time of less than a second. The test calls waitForMoment when it has started the program. After a short random
-// time, the program may still be starting. After a longer random time, the program may be changing the record. With
-// this change, the program confirms in the record that certain TrainJobs were created.
+// random time of less than a second. The test calls waitForMoment after the start of the program. If the random time is
+// short, the test may kill the program during its start. If the random time is longer, the test may kill the program
+// during a change of the record. With this change, the program confirms in the record that certain TrainJobs were
+// created.
 func waitForMoment(random *rand.Rand, created <-chan struct{}) {
 	if len(created) == 0 {
 		select {

@@ -25,7 +25,8 @@ import (
 	"github.com/trainyard/trainyard/test/process"
 )
 
-// servers lets a test kill the programs of a control plane, and start them again with the same arguments.
+// servers is a type with methods for tests. With these methods, a test can kill the programs of a control plane, and
+// start these programs again with the same arguments.
 type servers struct {
 	t       *testing.T
 	folder  string

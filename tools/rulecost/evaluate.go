@@ -75,8 +75,8 @@ func (in input) prepare(ctx context.Context, windows map[string]time.Duration) e
 }
 
 // writeRecorded evaluates the named recording rules once, at endTime, and writes the results into a block. The block
-// also contains copies of each result. The copies have earlier timestamps, because other rules can read earlier samples
-// of a recorded series. Each series gets enough copies for all rules that read the series.
+// also contains copies of each result, with timestamps before endTime. Other rules can query past samples of a recorded
+// series. The copies serve as these past samples. Each series gets enough copies for all rules that read the series.
 func (in input) writeRecorded(ctx context.Context, names []string, expressions map[string]string, windows map[string]time.Duration) error {
 	db, err := in.open()
 	if err != nil {
@@ -157,8 +157,8 @@ func (in input) measure(ctx context.Context, out *output) error {
 	return nil
 }
 
-// loadGroups converts the rule groups of the input to Prometheus' own rule groups. Prometheus would create the same
-// groups from a rule file.
+// loadGroups converts the rule groups of the input to Prometheus' own rule groups. If Prometheus loaded the rules of
+// the input from a rule file, Prometheus would create the same groups.
 func (in input) loadGroups(ctx context.Context, db *tsdb.DB) ([]*rules.Group, error) {
 	options := &rules.ManagerOptions{
 		NameValidationScheme: model.UTF8Validation, ExternalURL: &url.URL{}, Context: ctx, Appendable: db, Queryable: db,

@@ -30,9 +30,9 @@ func TestCatalogueIsComplete(t *testing.T) {
 	}
 }
 
-// TestRequiredWords checks the required words that newPatterns finds in an expression. The expected text has
-// one line for each pattern that newPatterns returns. In a line, "&" separates the clauses, and "|" separates
-// the words of a clause.
+// TestRequiredWords checks the field "required" of the patterns that newPatterns returns for an expression. The
+// expected text has one line for each pattern. In a line, "&" separates the clauses, and "|" separates the words of a
+// clause.
 func TestRequiredWords(t *testing.T) {
 	for expression, want := range map[string]string{
 		`exec format error`:               "exec format error",

@@ -94,9 +94,10 @@ func first(r report) Failure {
 // event matches the start of each event in the output of `kubectl describe`.
 var event = regexp.MustCompile(`(?m)^\s*(Normal|Warning)\s`)
 
-// messages returns the texts of a report that Diagnose gets: the whole log, or one text for each event. If a pod was
-// scheduled after a FailedScheduling event, the result omits this event. The reason is that the package "jobs" also
-// omits such events.
+// messages splits a report into texts, which are the input of Diagnose. A log is one text, and so is any other report
+// without events. If another report has events, each event is one text. The part before the first event is also one
+// text. If a pod was scheduled after a FailedScheduling event, the result omits this event. The reason is that the
+// package "jobs" also omits such events.
 func (r report) messages() []string {
 	starts := event.FindAllStringIndex(r.Text, -1)
 	if r.Source == Log || len(starts) == 0 {

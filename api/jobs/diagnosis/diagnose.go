@@ -59,8 +59,8 @@ type ranked struct {
 	origin int // the smallest index in the list origins among the diagnoses of the same text and level
 }
 
-// rank adds the sort keys to the diagnoses in the argument "found". All these diagnoses were found in the same text.
-// The argument "text" is the index of this text in the list that Diagnose gets as its argument.
+// rank is a function that adds the sort keys to the diagnoses in the argument "found". All these diagnoses were found
+// in the same text. The argument "text" is the index of this text in the list that Diagnose gets as its argument.
 func rank(text int, found []Diagnosis) []ranked {
 	best := map[Level]int{}
 	for _, d := range found {
@@ -81,9 +81,9 @@ func rank(text int, found []Diagnosis) []ranked {
 // with the older text comes first. If the times are equal, the diagnosis with the smaller value of ranked.origin comes
 // first. If these values are also equal, the two diagnoses have the same order as their texts in the argument of
 // Diagnose. Causes in the same text are in the order of their lines, and general failures in the same text are in the
-// order of the catalogue. The third level, symptoms, has another order. In the catalogue, symptoms that explain more
-// come before symptoms that explain less. Symptoms are therefore compared first by their positions in the catalogue,
-// and only then by the times of their texts. A Python exception that is not in the catalogue comes before all other
+// order of the catalogue. The third level is symptoms. If two diagnoses are both symptoms, their positions in the
+// catalogue are compared before the times of their texts. The reason is that the catalogue lists symptoms that explain
+// more before symptoms that explain less. A Python exception that is not in the catalogue comes before all other
 // symptoms.
 func compare(a, b ranked) int {
 	inText := cmp.Compare(a.Line, b.Line)

@@ -10,8 +10,8 @@ type grams [1 << (gramBits - 6)]uint64
 
 const (
 	gramSize = 4
-	// gramBits is the binary logarithm of the number of bits in the set. The set uses 64 KiB of memory. A megabyte of
-	// text from different logs sets about a sixth of the bits.
+	// gramBits is the binary logarithm of the number of bits in the set. The set uses 64 KiB of memory. For a megabyte
+	// of text from different logs, newGrams sets about a sixth of these bits to 1.
 	gramBits = 19
 )
 

@@ -76,8 +76,8 @@ func (p pattern) narrow(lower string, g *grams) (narrowed pattern, mayMatch bool
 // useful, because most lines contain them.
 const minWord = 3
 
-// requiredOf returns the clauses of required words for an expression. Each text that matches the
-// expression contains at least one word of each clause.
+// requiredOf returns the required words of an expression as a list of clauses. A clause is a list of lower-case words.
+// If a text matches the expression, the text in lower case contains at least one word of each clause.
 func requiredOf(e *syntax.Regexp) []clause {
 	switch e.Op {
 	case syntax.OpLiteral:

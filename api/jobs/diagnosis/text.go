@@ -23,7 +23,8 @@ const (
 // Text is a piece of text about a TrainJob, such as the end of a log or the message of an event.
 type Text struct {
 	Source Source
-	// From names the event, condition, state or log with the text, such as "event FailedCreate of Job bert-node-0".
+	// The field "From" contains the name of the event, condition, state or log with the text, such as "event
+	// FailedCreate of Job bert-node-0".
 	From string
 	// Pod is the pod that the text is about, if any.
 	Pod string

@@ -62,9 +62,9 @@ func cutPrefix(line, prefix string) (rest string, found bool) {
 // ignored is the text that Python prints before the traceback of an exception that it ignores.
 const ignored = "Exception ignored in"
 
-// codeLines returns the indexes of the traceback lines that the function "search" must skip. The lines with source code and
-// file names are skipped, because they can contain the same words as error messages. If Python ignores the exception, all
-// lines of its traceback are skipped.
+// codeLines returns the indexes of the traceback lines that the function "search" must skip. The lines with source code
+// and file names are skipped, because they can contain the same words as error messages. Python can ignore an
+// exception, but still print the traceback of the exception. All lines of such a traceback are skipped.
 func codeLines(lines []string) map[int]bool {
 	code := map[int]bool{}
 	for i, line := range lines {

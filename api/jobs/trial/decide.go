@@ -42,11 +42,11 @@ func (t *trial) decide(o *observation) bool {
 
 // lastReached returns the index of the last check that the TrainJob has reached. A check that passed counts as reached.
 // A check that failed counts as reached only if its finding names the pod that caused the failure. If the finding names
-// no pod, the failure does not show which checks the TrainJob has reached. For example, checkComplete fails whenever
-// the TrainJob fails, even if the TrainJob has not reached the earlier checks. When a TrainJob ends, its pods can be
-// deleted, and then the evidence for some checks is lost. Therefore the method "decide" needs no evidence for an open
-// check that comes before the last reached check. The method can set the status of this open check to Passed, unless
-// the check needs the launcher's log.
+// no pod, the failure does not show which checks the TrainJob has reached. For example, if the TrainJob fails, the
+// finding of checkComplete always has the status Failed. This finding names no pod, and does not show whether the
+// TrainJob has reached the earlier checks. When a TrainJob ends, its pods can be deleted, and then the evidence for
+// some checks is lost. Therefore the method "decide" needs no evidence for an open check that comes before the last
+// reached check. The method can set the status of this open check to Passed, unless the check needs the launcher's log.
 func lastReached(findings []finding) int {
 	last := -1
 	for i, f := range findings {

@@ -1,5 +1,7 @@
-// Package build returns the version of the running program. It also returns commands that install other programs of
-// trainyard. If Go can install the version of the running program, these commands install this version.
+// Package build returns the version of the running program. The package also returns commands that install other
+// programs of trainyard. Each command calls `go install` with the version of the running program. For a version that
+// `go install` cannot install, such as (devel), the command contains "latest" instead. This command installs the latest
+// release.
 package build
 
 import (

@@ -125,8 +125,8 @@ func repeatAfter(w io.Writer, start, text string) {
 	repeat(w, strings.Repeat(text, 100))
 }
 
-// emptyBlocks contains the first bytes of a Git pack with one object. These bytes are all bytes before the first
-// Deflate block of the object. The second constant, emptyBlock, is a Deflate block without data. The fake server sends
+// emptyBlocks contains the first bytes of a Git pack with one object. The first Deflate block of the object comes
+// directly after these bytes. The second constant, emptyBlock, is a Deflate block without data. The fake server sends
 // emptyBlocks once, and then sends emptyBlock again and again. The pack therefore grows without end, but the object
 // stays empty.
 const emptyBlocks = "PACK\x00\x00\x00\x02\x00\x00\x00\x01\x3f\x78\x9c"

@@ -123,8 +123,8 @@ func TestIdentities(t *testing.T) {
 
 // TestRefsOfSecondSession: each SSH session begins with the server's list of branches and tags. If the first session
 // was already used, the method "exchange" starts a second session. Limits.Refs must also limit the list at the
-// beginning of the second session. The test starts no first session. In this case, the method "exchange" starts a
-// session in the same way.
+// beginning of the second session. The test starts no first session. For the method "exchange", a missing session is
+// the same as a used session: "exchange" starts a new session.
 func TestRefsOfSecondSession(t *testing.T) {
 	s := gitserver.New(t)
 	r, _ := newRepository(t, s)

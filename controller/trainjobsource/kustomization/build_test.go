@@ -149,8 +149,8 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestValues checks that strings stay unchanged, and that integers are int64. Package unstructured of Kubernetes panics
-// for other types of integers.
+// TestValues checks that strings stay unchanged, and that integers are int64. If an integer has another integer type,
+// such as int, the method DeepCopy of the Kubernetes type unstructured.Unstructured panics.
 func TestValues(t *testing.T) {
 	script := "set -e\n\n  indented  \nif true; then\n\techo '#'  # end\nfi\n<>&"
 	text, err := json.Marshal(script)

@@ -12,9 +12,10 @@ type origin struct {
 	line int    // the first line of the object, counted from 1
 }
 
-// originAnnotation stores the origin of each object in the copies that kustomize reads. Build removes the annotation
-// from the built objects. A tenant's patch can replace all annotations of an object. Therefore, Build accepts only
-// values that the method "mark" has written.
+// originAnnotation is the key of an annotation. The value of the annotation identifies the origin of an object.
+// kustomize reads a copy of each object. The method "mark" adds the annotation to this copy. Build removes the
+// annotation from the built objects. A tenant's patch can replace all annotations of an object. Therefore, Build
+// accepts only values that the method "mark" has written.
 const originAnnotation = v1alpha1.Group + "/origin"
 
 // mark adds the origin annotation to an object.

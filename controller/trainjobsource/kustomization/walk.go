@@ -9,7 +9,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// walk copies the files of a kustomization, and computes the size of the kustomization and the work of its build.
+// walk copies the files of a kustomization. walk also computes the size of the kustomization, and estimates the time of
+// its build (see Limits).
 type walk struct {
 	tree    fs.FS
 	limits  Limits
@@ -133,7 +134,8 @@ func (t *total) check(limits Limits) error {
 }
 
 // folder writes a copy of a folder's kustomization to the file system that kustomize reads. The method also copies all
-// files and folders that the kustomization uses. The result is the total of the folder.
+// files and folders that the kustomization uses. The result is the combined size of the folder and of all folders that
+// it uses (see the type "total").
 func (w *walk) folder(folder string) (total, error) {
 	if known, entered := w.folders[folder]; entered && known == nil {
 		return total{}, fmt.Errorf("%s: the kustomization includes itself", folder)

@@ -129,10 +129,11 @@ func (w *world) end(phase Phase) {
 	}
 }
 
-// deleteAsUser deletes a random TrainJob. A TrainJob that a plan has created is not deleted before the record marks it
-// as created. After such an early deletion, the controller would create the TrainJob a second time, and the test would
-// fail. This second creation is a known limitation. It happens if the controller crashes right after the creation of a
-// TrainJob, and a user deletes the TrainJob before the controller restarts.
+// deleteAsUser deletes a random TrainJob. If a plan has created a TrainJob, deleteAsUser can delete the TrainJob only
+// after the record has marked it as created. If deleteAsUser deleted the TrainJob earlier, the controller would create
+// the TrainJob a second time, and the test would fail. This second creation is a known limitation. It happens if the
+// controller crashes right after the creation of a TrainJob, and a user deletes the TrainJob before the controller
+// restarts.
 func (w *world) deleteAsUser() {
 	name := w.pick(func(name string, _ TrainJob) bool { return w.byName[name] == nil || w.byName[name].recorded })
 	delete(w.cluster, name)

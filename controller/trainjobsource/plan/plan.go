@@ -82,8 +82,9 @@ func Make(in Input) Plan {
 		j.git, j.inGit = in.Jobs[name]
 		// A job can belong to another TrainJobSource. In two cases, the plan leaves such a job unchanged. First, the
 		// folder of the plan's own TrainJobSource also contains the job. Second, this folder has a file with a problem,
-		// and this file may contain the job. In all other cases, this folder no longer contains the job. The prune
-		// policy then applies to the runs that the job still has in the plan's own TrainJobSource.
+		// and this file may contain the job. If neither case applies, the folder of the plan's own TrainJobSource no
+		// longer contains the job. The plan's own TrainJobSource may still have runs of the job. The prune policy
+		// applies to these runs.
 		if _, taken := in.Taken[name]; taken && (j.inGit || in.Incomplete) {
 			if j.inGit {
 				p.States[name] = Duplicated

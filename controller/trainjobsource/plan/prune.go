@@ -7,7 +7,7 @@ import (
 
 // prune adds deletions of runs to the plan. If the job is in Git, prune deletes the ended runs that exceed the history
 // limits. If the job is not in Git, the prune policy decides. With Never, prune deletes no runs. With Always, prune
-// deletes all runs of the job. With Finished, prune deletes the same runs as for a job in Git.
+// deletes all runs of the job. With Finished, prune deletes the ended runs that exceed the history limits.
 func (j *job) prune() {
 	if !j.inGit && j.in.Policy.Prune == Never {
 		return
@@ -40,9 +40,9 @@ func (j *job) limit(phase Phase, most int) {
 // There is one exception: if a plan deleted the run of this version while the run was active, the version runs again.
 const removedJobs = 2000
 
-// forget limits the number of removed jobs in the record to removedJobs, so that the record fits
-// into a ConfigMap. If the record contains more, forget drops the jobs whose removal from Git was
-// longest ago.
+// forget deletes jobs from a record that is too long. A record may contain at most 2000 jobs that are neither in Git
+// nor in the cluster (see removedJobs). With this limit, the record fits into a ConfigMap. If the record contains more
+// of these jobs, forget deletes the jobs whose removal from Git was longest ago.
 func (r Record) forget() {
 	var removed []string
 	for name, history := range r {

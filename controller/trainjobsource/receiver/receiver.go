@@ -119,7 +119,8 @@ func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// refuse sends the response "too many requests" if a request exceeds a limit.
+// refuse is a function that sends the response "too many requests". The receiver calls this function if a request
+// exceeds a limit.
 func refuse(w http.ResponseWriter) {
 	w.Header().Set("Retry-After", retryAfter)
 	http.Error(w, "too many requests", http.StatusTooManyRequests)

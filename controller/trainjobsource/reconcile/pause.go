@@ -31,8 +31,8 @@ type pulse struct {
 
 type pulseKey struct{}
 
-// withPulse starts a pulse, which detects that the process was paused during a round. withPulse returns the context for the
-// requests of the round. The caller must call stop at the end of the round.
+// withPulse starts a pulse, which detects that the process was paused during a round. withPulse returns the context for
+// the requests of the round, and the function "stop". The caller must call this function at the end of the round.
 func withPulse(ctx context.Context) (round context.Context, stop context.CancelFunc) {
 	p := &pulse{last: time.Now()}
 	ctx, stop = context.WithCancel(context.WithValue(ctx, pulseKey{}, p))
@@ -72,8 +72,8 @@ func (p *pulse) beat(now time.Time) error {
 
 // RefuseAfterPause returns a transport that refuses the requests of interrupted rounds. A round is interrupted if the
 // process was paused for too long during the round. All clients of a Reconciler need this transport. A client can wait
-// for its rate limit right before it sends a request. The process can be paused during this wait, so the check for a
-// pause must come after the wait. Only the transport can check for a pause after the wait.
+// for its rate limit right before it sends a request. The process can be paused during this wait. Therefore the check
+// for pauses must run after this wait. Only the transport can run the check so late.
 func RefuseAfterPause(next http.RoundTripper) http.RoundTripper { return pulseTransport{next} }
 
 type pulseTransport struct{ next http.RoundTripper }

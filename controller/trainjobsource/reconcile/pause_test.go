@@ -33,7 +33,8 @@ func send(ctx context.Context, transport http.RoundTripper) error {
 
 // TestRefuseAfterPause checks which requests are refused after a pause. Normally, a goroutine calls the method "beat"
 // every second. During a pause of the whole process, this goroutine does not run. To simulate a pause between two
-// requests, the test does not start the goroutine, and sets the time of the last beat back.
+// requests, the test does not start the goroutine. The test also changes p.last, which is the time of the last beat, to
+// an earlier time.
 func TestRefuseAfterPause(t *testing.T) {
 	server := &slowServer{}
 	transport := RefuseAfterPause(server)

@@ -26,15 +26,17 @@
 // kinds of input fields. A field of the first kind contains the value of a parameter. An example is KEY in @fill(KEY).
 // A field of the second kind is used only to compute the values of parameters. An example is INPUT in
 // @fill(KEY,of=INPUT). Two objects in one cache can have parameters that get their values from different input fields.
-// The keys of the two objects then omit different fields. Therefore each cache divides its entries into groups. In a
-// group, all keys omit the same fields. A lookup tries all groups, because the parameters of an object are known only
-// after CUE has built the object.
+// In this case, the cache keys of the two objects omit different input fields. Therefore each cache divides its entries
+// into groups. In a group, all keys omit the same fields. The group of an object depends on the parameters of the
+// object. These parameters are known only after CUE has built the object. A lookup happens before that, so the lookup
+// tries all groups.
 //
 // A cache of shapes serves one builder and one cache group, such as the runtimes of one catalogue entry. Only objects
 // of the same cache group can have the same shape. One cache of components serves all builders and groups. Nothing is
 // cached between runs.
 //
 // Two checks verify that the marks of parameters are correct. The first check runs after CUE has built an object or a
-// component. The value of each parameter must equal the value of the input field KEY in the parameter's mark. In the
-// second check, the differential tests compare objects from the caches with objects that CUE builds without caches.
+// component. In the mark of each parameter, KEY names an input field. The value of the parameter must equal the value
+// of this input field. In the second check, the differential tests compare objects from the caches with objects that
+// CUE builds without caches.
 package shape

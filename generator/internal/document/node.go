@@ -24,13 +24,15 @@ type Node struct {
 
 	// The field "replaces" is a flag that Compose sets when Compose makes a new patch from two patches. If a value of
 	// the second patch replaces a value of the first patch, the new patch contains only the second value. Compose sets
-	// the flag of this value in the new patch. There is one exception. If both values are null, Compose sets the flag
-	// only if the null in the first patch already has the flag. When Merge applies the new patch to a base, a mapping
-	// or list with the flag replaces the value of the base. Merge does not merge the mapping or list with the value of
-	// the base. The reason is that the new patch must have the same effect as the two patches one after the other. If
-	// Merge applied the two patches one after the other, Merge would not merge the second value with the value of the
-	// base either. A null with the flag removes a value that an earlier patch sets. This null has an effect even if the
-	// base does not contain the key of the null. Therefore Merge reports no note about this null.
+	// the flag of this value in the new patch. There is one exception: if both values are null, the second null has no
+	// effect. In this case, the null in the new patch has the flag only if the null in the first patch has the flag.
+	// Later, Merge applies the new patch to another value, the base. If a mapping or list in the new patch has the
+	// flag, this mapping or list replaces the matching value in the base. Merge does not merge these two values. The
+	// reason is that the new patch must have the same effect as the two patches one after the other. If Merge applied
+	// the two patches one after the other, the result would contain only the second value. The result would contain
+	// nothing from the value of the base. A null with the flag removes a value that an earlier patch sets. This null
+	// has an effect even if the base does not contain the key of the null. Therefore Merge reports no note about this
+	// null.
 	replaces bool
 }
 
@@ -130,7 +132,8 @@ func (n *Node) indexFields() func(key string) *Field {
 	return func(key string) *Field { return fields[key] }
 }
 
-// remove marks a key of the mapping as removed by a null, and stores the position of the null.
+// remove records that a null removed a key of the mapping. The argument "null" contains the key and the position of the
+// null.
 func (n *Node) remove(null *Field) {
 	if n.removed == nil {
 		n.removed = map[string]problem.Position{}
@@ -147,7 +150,8 @@ func (n *Node) Removed(key string) (problem.Position, bool) {
 	return position, ok
 }
 
-// Removals returns the positions of the nulls in later layers that removed keys of a mapping, in the order of the text.
+// Removals returns the positions of the nulls that removed keys of the mapping. These nulls are in later layers. The
+// positions are sorted in the order of the text.
 func (n *Node) Removals() []problem.Position {
 	return slices.SortedFunc(maps.Values(n.removed), problem.Position.Compare)
 }
@@ -174,9 +178,9 @@ func (n *Node) LocateKey(path ...string) problem.Position {
 	return key
 }
 
-// find follows a path of keys and indexes. It returns the position of the last key or item of the
-// path that exists, and the value at the end of the path. The result "value" is nil if a part of
-// the path is missing.
+// find follows a path of keys and indexes until a key or an item is missing. The result "key" is the position of the
+// last key or item that find reached. If no part of the path is missing, the result "value" is the value at the end of
+// the path. Otherwise, the result "value" is nil.
 func (n *Node) find(path []string) (key problem.Position, value *Node) {
 	key = n.Position
 	for _, step := range path {

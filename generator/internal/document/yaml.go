@@ -18,8 +18,8 @@ import (
 // parser needs 650 bytes for each bracket and comma in a flow list or flow mapping, such as [a, b].
 const maxMarks = 250_000
 
-// checkMarks refuses texts with more than maxMarks brackets and commas. A document within the limit MaxNodes rarely
-// needs so many.
+// checkMarks counts the brackets and the commas of a text together. If the total is greater than maxMarks, checkMarks
+// refuses the text. A document within the limit MaxNodes rarely needs so many brackets and commas.
 func checkMarks(name string, text []byte) error {
 	marks := 0
 	for offset, b := range text {

@@ -51,10 +51,10 @@ func rootSSHKeys(p *pass) {
 	v := p.mpi.get("sshAuthMountPath")
 	shown := message.Quote(v.text())
 	if !v.isSet() {
-		shown = keysPath + ", the default"
+		shown = keysPath + " (the default)"
 	}
 	if strings.HasPrefix(p.keysDir()+"/", "/root/") {
-		p.addProblem(v, "if root runs ssh, ssh refuses the keys at %s because of their modes: "+
+		p.addProblem(v, "because of their modes, ssh refuses the keys at %s if root runs ssh: "+
 			"write a folder outside of /root, such as /home/mpiuser/.ssh, and run as another user", shown)
 	}
 	for _, job := range p.mpiJobs() {

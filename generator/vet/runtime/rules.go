@@ -7,7 +7,7 @@ type rule struct {
 	doc   string
 }
 
-// Rules about types, which checkTypes applies before all other rules.
+// The function checkTypes applies these two rules. All other rules are applied after checkTypes.
 var (
 	wrongType = rule{name: "wrong-type",
 		doc: "A value has a different type than the field, so the API server refuses the runtime"}
@@ -15,8 +15,8 @@ var (
 		doc: "Trainer 2.3 has no field with this name, so the setting has no effect"}
 )
 
-// trapRules lists the rules about all traps, grouped by subject. A trap is a mistake in a runtime that the cluster
-// usually accepts.
+// trapRules lists the rules about all traps, grouped by subject. A trap is a mistake in a runtime. The cluster usually
+// accepts the runtime despite the mistake.
 var trapRules = []rule{
 	wrongType,
 	unknownField,

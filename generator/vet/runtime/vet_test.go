@@ -107,7 +107,7 @@ func TestVetPassesGoodRuntimes(t *testing.T) {
 	}
 }
 
-// findingMark stands in front of each value that Vet must report in a test text.
+// findingMark is a mark in the text of a test case. The mark stands in front of each value that Vet must report.
 const findingMark = "»"
 
 type edited struct {

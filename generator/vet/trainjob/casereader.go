@@ -106,7 +106,8 @@ func (r *caseReader) checkComplete(n *document.Node, c cases.Case) {
 }
 
 // checkAddress reports a wrong apiVersion, kind or namespace of a TrainJob. With a wrong value, the rules of the tenant
-// would not apply to the TrainJob. A case can omit these fields.
+// would not apply to the TrainJob. If a TrainJob does not have one of these three fields, checkAddress does not report
+// the missing field.
 func (r *caseReader) checkAddress(job *document.Node, tenant string) {
 	for _, field := range []struct {
 		value     *document.Node

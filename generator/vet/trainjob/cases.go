@@ -101,8 +101,8 @@ func (c Case) TypeErrors(p Platform) problem.List {
 func (c Case) Position(field string) problem.Position { return c.node.Locate(field) }
 
 // Mismatch compares an outcome with the result that the case expects, and returns the difference as a problem. The
-// problem has the position of the field that the outcome contradicts, such as the field "admitted" of the case. The
-// result "ok" is false if there is no difference.
+// difference concerns one field of the case, such as the field "admitted". The position of the problem is the position
+// of this field. The result "ok" is false if there is no difference.
 func (c Case) Mismatch(o cases.Outcome) (p problem.Problem, ok bool) {
 	located := o
 	located.Messages = nil

@@ -52,8 +52,7 @@ func newConsequences(errs field.ErrorList) consequences {
 	return c
 }
 
-// cover reports whether a path leads to a value with a wrong type, or to a part
-// of a value with a wrong type.
+// cover reports whether a path leads to a value that has a wrong type, or to a part of such a value.
 func (c consequences) cover(path string) bool {
 	return slices.ContainsFunc(c.wrongTypes, func(wrong string) bool {
 		rest, ok := strings.CutPrefix(path, wrong)
@@ -61,7 +60,8 @@ func (c consequences) cover(path string) bool {
 	})
 }
 
-// contain is the method that reports whether a denial is only a consequence of a value that the API server refuses.
+// contain reports whether a denial is one of the consequences. A denial is a consequence if a wrong type, a misspelled
+// field or a missing runtime name causes the denial. The API server refuses a TrainJob with such a mistake.
 func (c consequences) contain(d guard.Denial, job guard.Job) bool {
 	return c.misspelled[d.Path] || c.cover(d.Path) || d.Rule == guard.RuleUnlistedRuntime && job.Runtime.Name == ""
 }
@@ -94,8 +94,9 @@ func nodeAt(n *document.Node, path string) *document.Node {
 }
 
 // invalidValues reports the values that the API server refuses in a TrainJob. A refused value can cause further
-// problems. The methods of the result "c" recognize the problems that are only consequences of refused values. If an
-// unknown field is probably a misspelling of a missing field, invalidValues reports only the unknown field.
+// problems. The result "c" is a value with methods. These methods report whether a problem is only a consequence of
+// refused values. If an unknown field is probably a misspelling of a missing field, invalidValues reports only the
+// unknown field.
 func invalidValues(job *document.Node, read guard.Job, errs field.ErrorList) (found problem.List, c consequences) {
 	c = newConsequences(errs)
 	for _, err := range errs {

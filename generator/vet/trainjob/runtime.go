@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/generator/object"
 )
 
-// runtimeObject holds the properties that vet reads from the Kubernetes object of a runtime. Except for the kind, these
-// properties are not in the parameters of a tenant.
+// runtimeObject holds the properties that vet reads from the Kubernetes object of a runtime. The parameters of a tenant
+// contain only one of these properties, the kind.
 type runtimeObject struct {
 	kind           string
 	launcherIsNode bool                         // whether ranks run in the launcher

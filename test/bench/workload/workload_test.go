@@ -35,9 +35,10 @@ func generateFrom(t *testing.T, text []byte) []generator.Platform {
 	return platforms
 }
 
-// expectedNotes lists the rules that the workload breaks on purpose. For example, the workload has no queues and no
-// quota for GPUs. If the workload followed the rules, trainyard would generate different objects. It would then be
-// impossible to compare new measurements with earlier measurements.
+// expectedNotes lists the rules that the workload breaks on purpose. For example, the workload breaks the rule
+// kueue-without-queues, because its tenants have no queues. The workload also breaks the rule unlimited-device, because
+// its tenants have no quota for GPUs. If the workload followed the rules, trainyard would generate different objects.
+// It would then be impossible to compare new measurements with earlier measurements.
 var expectedNotes = []string{"kueue-without-queues", "unlimited-device", "setting-without-effect"}
 
 func TestWorkloadDocument(t *testing.T) {

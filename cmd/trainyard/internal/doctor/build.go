@@ -109,8 +109,8 @@ func isNotFound(err error) bool {
 	return errors.As(err, &failed) && errors.Is(failed.error, exec.ErrNotFound)
 }
 
-// firstLine returns the first line that a failed program wrote to standard error. If the program wrote
-// nothing, firstLine returns the first line of the error.
+// firstLine returns the first line that a failed program wrote to standard error. If the program wrote nothing to
+// standard error, firstLine returns the first line of err.Error().
 func firstLine(err error) string {
 	text := err.Error()
 	if failed := (*programError)(nil); errors.As(err, &failed) && strings.TrimSpace(failed.stderr) != "" {
