@@ -44,8 +44,9 @@ type mpiStart struct {
 	mpi      string
 	began    time.Time
 	reads    int
-	// firstLine is the time of the first line that a rank printed, or zero if no such line was found yet. After this line
-	// was found, the log is read once more, because a later line can contain the marker.
+	// firstLine is the time of the first line that a rank printed, or zero if no such line was found yet. After this
+	// line was found, mpiStarts reads the log once more, because a later line can contain the text of the constant
+	// marker.
 	firstLine time.Time
 }
 

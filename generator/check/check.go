@@ -112,10 +112,10 @@ type rules struct {
 // check has two steps: it evaluates the rules, and it compares the resources that TrainJobs need with the quotas of
 // tenants and queues. The second step skips values that have problems. If a refused value could change the results of
 // all rules, check leaves out both steps. This happens, for example, if the schema refuses a value in spec.target. Some
-// problems do not refuse a value. For example, if a list contains an item twice, the item is reported as a problem, but
-// no value is refused. If a problem that does not refuse a value could change all results, check leaves out only the
-// second step. It also leaves out the second step if the load stage has found any problem. The argument "problems"
-// contains the problems that earlier checks have found. The returned error contains these problems and all new ones.
+// problems are reported although the value stays in the document, for example if a list contains an item twice. If such
+// a problem could change all results, check leaves out only the second step. It also leaves out the second step if the
+// load stage has found any problem. The argument "problems" contains the problems that earlier checks have found. The
+// returned error contains these problems and all new ones.
 func (r *rules) check(document map[string]any, problems problem.List) error {
 	if r.refused.decideAll() {
 		return problems.Err()

@@ -65,8 +65,8 @@ func (s *Source) checkLayers() {
 }
 
 // describe returns a message if an added entry is probably meant to change an entry of the earlier layers, and
-// otherwise "". Earlier entries that a later layer has removed are not considered, because the added entry
-// probably replaces the removed entry.
+// otherwise "". If a layer has removed an entry of an earlier layer, describe ignores the removed entry, because the
+// added entry probably replaces it.
 func (a addition) describe(f document.Field, entries, environments *document.Node) string {
 	kept := slices.DeleteFunc(slices.Clone(a.earlier), func(name string) bool { return entries.Field(name) == nil })
 	known := slices.Concat(kept, a.section.addedElsewhere(environments, ""))

@@ -23,11 +23,11 @@ const schemaFolder = "schemas/platform"
 // contain the numbers of trainyard's own requirements. The exported schema omits these sentences, because they are only
 // for developers. A matched sentence can extend over several comment lines. The regular expression has two
 // alternatives. The first alternative is for a sentence that fills whole lines. It matches the sentence and the line
-// breaks before and after the sentence. The second alternative is for all other sentences. It matches the sentence and
-// the text directly before the sentence. If the sentence begins at the start of a comment line, this text is "//".
-// Otherwise, this text is the full stop of the previous sentence. writeCUE removes the sentence from the schema. After
-// a match of the first alternative, writeCUE keeps the line break after the sentence. After a match of the second
-// alternative, writeCUE keeps the "//" or the full stop.
+// breaks before and after the sentence. The second alternative is for all other sentences. It matches the sentence
+// together with the characters directly before it: the "//" at the start of a comment line, or the full stop of the
+// previous sentence. writeCUE removes the sentence from the schema. After a match of the first alternative, writeCUE
+// keeps the line break after the sentence. After a match of the second alternative, writeCUE keeps the "//" or the full
+// stop.
 var requirements = regexp.MustCompile(`\n[ \t]*// ` + requirement + `(\n)|(//|\.) ` + requirement)
 
 const requirement = `Requirement:(?:[^.\n]|\n\s*//)*\.`

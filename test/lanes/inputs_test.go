@@ -102,9 +102,9 @@ func listPackages(t *testing.T) map[string]pkg {
 	}
 }
 
-// covers reports whether a folder is below the inputs of a lane, but not below the exceptions of the lane. If
-// embed.go is an input, covers also returns true for the root folder, because the package in the root folder
-// consists only of embed.go.
+// covers reports whether a folder is below the inputs of a lane, but not below the exceptions of the lane. The package
+// in the root folder consists only of embed.go. So if embed.go is an input of the lane, the result is also true for the
+// root folder.
 func (l Lane) covers(folder string) bool {
 	contains := func(input string) bool {
 		return isWithin(folder, input) || folder == "." && input == "embed.go"

@@ -93,7 +93,7 @@ func (c *Components) add(by builder, input map[string]any, built *component) {
 }
 
 // assemble returns the component that a builder makes from an input. If this component has slots, assemble returns a
-// copy of the component. In the copy, each slot contains another component.
+// copy of the component. In the copy, each slot is filled with the component that belongs into the slot.
 func (c *Composer) assemble(by builder, input map[string]any) (*component, error) {
 	built, err := c.getComponent(by, input)
 	if err != nil || len(built.slots) == 0 {
