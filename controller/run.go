@@ -73,9 +73,9 @@ type Options struct {
 // runs(name) returns true if the program must start the controller with this name. The program starts a controller only
 // if the field Controllers contains its name. In read-only mode, the program does not start the controller of
 // TrainJobSources. A cluster can run several copies of the program, one for each shard. Each copy reads only the
-// TrainJobSources of its own shard, but it reads all TrainJobs. If several copies reported the state of TrainJobs, each
-// TrainJob would get the same events several times. Therefore only a copy whose field Shard is empty starts the
-// controller that reports the state of TrainJobs.
+// TrainJobSources of its own shard, but it reads all TrainJobs. Only a copy whose field Shard is empty starts the
+// controller that reports the state of TrainJobs. If every copy started this controller, each TrainJob would get the
+// same events several times.
 func (o Options) runs(name string) bool {
 	switch {
 	case name == TrainJobs && o.Shard != "", name == TrainJobSources && o.ReadOnly:

@@ -159,10 +159,10 @@ func pick(random *rand.Rand, weights []int) int {
 // changed line, or in the line of the enclosing mapping or list. A problem at another position counts only in three
 // cases. In the first case, isStopped accepts the problem. In the second case, the change replaces a value, and
 // isCompared accepts the problem. In the third case, the change renames a key, and isReference accepts the problem.
-// After a change of any other kind, isReported returns the result of isNamed. isNamed accepts each problem in one of
-// the lines m.at (the changed lines and some nearby lines). isNamed also accepts a problem at any other position if one
-// of three conditions is met. First, the message of the problem names the changed line. Second, lostValue accepts the
-// problem. Third, one of m.words is in the path of the problem, in its message or in the text of its line.
+// After a change of any other kind, isReported returns the result of isNamed. The field m.at lists the changed lines
+// and some nearby lines. isNamed accepts each problem in one of these lines. It also accepts a problem in any other
+// line if one of three conditions is met. First, the message of the problem names a line in m.at. Second, lostValue
+// accepts the problem. Third, one of m.words is in the path of the problem, in its message or in the text of its line.
 func (m mutant) isReported(kind, file string, problems problem.List) bool {
 	isException := func(problem.Problem) bool { return false }
 	switch kind {

@@ -8,10 +8,10 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// maxUnchecked is the time after which the controller must compare the cluster with Git again. A round that compares
-// the cluster with Git is called complete. If the last complete round began at least maxUnchecked ago, the next round
-// is complete, even if no event has arrived. A complete round also finds changes that cause no event. Examples are a
-// changed record, a changed admission rule, and a removed RoleBinding of the tenant's ServiceAccount.
+// maxUnchecked is the time after which the controller must compare the cluster with Git again. Such a comparison is
+// called a complete round. If the last complete round began at least maxUnchecked ago, the next round is complete, even
+// if no event has arrived. A complete round also finds changes that cause no event. Examples are a changed record, a
+// changed admission rule, and a removed RoleBinding of the tenant's ServiceAccount.
 const maxUnchecked = time.Hour
 
 // settled describes the last complete round if that round found nothing to do. Otherwise, the value

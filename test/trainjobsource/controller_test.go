@@ -198,8 +198,8 @@ func TestLinearHistoryAfterAProblem(t *testing.T) {
 	l.wait("False", v1alpha1.ReasonVerificationFailed)
 }
 
-// TestDeniedJobDoesNotStopOthers commits a good job, a job that an admission rule denies, and a file with a mistake in
-// its YAML. The good job must run, and the status must describe both jobs and the file.
+// TestDeniedJobDoesNotStopOthers commits two jobs, and a file that is not valid YAML. An admission rule denies one of
+// the jobs. The other job is good. The good job must run, and the status must describe both jobs and the file.
 func TestDeniedJobDoesNotStopOthers(t *testing.T) {
 	l := newLive(t)
 	l.push("big", "numNodes: 100000")

@@ -327,8 +327,8 @@ func checkOperation(operation *yaml.Node) error {
 }
 
 // checkPointer checks the field "path" or "from" of an operation. A patch may change only the spec, the status, labels
-// and annotations, so that an object keeps its kind, name and namespace. A patch must not move annotations, because
-// Build reads the origin of the object from one of the annotations.
+// and annotations. The kind, the name and the namespace of an object therefore stay the same. A patch must not move
+// annotations, because Build reads the origin of the object from one of the annotations.
 func checkPointer(field string, value *yaml.Node) error {
 	pointer := value.Value
 	switch part := parts(pointer); {
