@@ -238,7 +238,7 @@ verify: update ## Rewrite generated files, and fail if a file changes
 	@test -z "$$(git ls-files --others --exclude-standard)" || { git status --short; echo "generated files are not committed" >&2; exit 1; }
 
 .PHONY: pictures
-pictures: packages ## Draw the panels of dashboards for docs/, from recorded series
+pictures: packages ## Draw the panels of dashboards for docs/, from responses of Prometheus
 	test -d .tools/pictures || python3 -m venv .tools/pictures
 	.tools/pictures/bin/pip install -q -r tools/pictures/requirements.txt
 	TRAINYARD_PICTURES=$(CURDIR)/.tools/pictures/answers.json go test -count=1 -run TestAnswersForPictures ./test/prometheus

@@ -30,10 +30,9 @@ type Pool struct {
 // NewPool returns a pool of evaluators, which load their CUE from the given files.
 func NewPool(definitions fs.FS) *Pool { return &Pool{definitions: definitions} }
 
-// Each, a method of Pool, calls the function "do" once for each number from 0 to n-1. The argument "runtimes" is the
-// number of runtimes in all environments. If this number is at least runtimesToFill, the calls can run in parallel,
-// with several evaluators. When the context is done, the method ends at once: the method starts no more calls of "do",
-// and does not wait for running calls.
+// Each calls the function "do" once for each number from 0 to n-1. The argument "runtimes" is the number of runtimes in
+// all environments. If this number is at least runtimesToFill, the calls can run in parallel, with several evaluators.
+// When the context is done, Each starts no more calls of "do", and returns without waiting for running calls.
 func (p *Pool) Each(ctx context.Context, n, runtimes int, do func(e *Evaluator, i int)) error {
 	var next atomic.Int64
 	var g errgroup.Group

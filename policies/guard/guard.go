@@ -87,7 +87,7 @@ func Rules() []Definition {
 		{RuleUnlistedKueueSetting, "A TrainJob may only have labels and annotations of Kueue that trainyard has reviewed", unlistedKueueSetting},
 		{RuleRemovedQueuePatch, "An update may not change or remove the patches that Kueue writes", updatesOnly},
 		{RuleManualResume, "If a tenant has queues, only Kueue may resume its TrainJobs", updatesOnly},
-		{RuleReservedMetadata, "Only controllers may set finalizers and controlling owners of a TrainJob", reservedMetadata},
+		{RuleReservedMetadata, "Only controllers and admins may set finalizers and controlling owners of a TrainJob", reservedMetadata},
 		{RuleOrphaningDeletion, "The deletion of a TrainJob or its JobSet must delete the pods, too", noDeletion},
 		{RuleOwnedJobSet, "A JobSet that a TrainJob controls may only be deleted with the TrainJob", noDeletion},
 	}

@@ -58,7 +58,7 @@ type Job struct {
 	// Overrides is the number of items in podTemplateOverrides. Trainer 2.1 accepts any number of items, so
 	// RuleOversizedJob limits the number.
 	Overrides int
-	// Reserved lists metadata that only controllers may set: finalizers, and owners with
+	// Reserved lists metadata that only controllers and admins may set: finalizers, and owners with
 	// controller: true.
 	Reserved []Named
 	// Initializers lists the initializers that the TrainJob configures: dataset, model or both.

@@ -132,7 +132,7 @@ func (j *Job) readTrainer(trainer value) {
 	}
 }
 
-// readMetadata reads the labels and annotations of Kueue, and the metadata that only controllers may set.
+// readMetadata reads the labels and annotations of Kueue, and the metadata that only controllers and admins may set.
 func (j *Job) readMetadata(metadata value) {
 	j.Queue, j.PriorityClass = metadata.get("labels", queueLabel).stringValue(), metadata.get("labels", priorityClassLabel).stringValue()
 	for _, key := range listKeys([]value{metadata.get("labels"), metadata.get("annotations")}) {

@@ -38,7 +38,7 @@ func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList)
 	if oversized := len(denials) > 0 && denials[0].Rule == RuleOversizedJob; request.Before != nil && !oversized {
 		before, _ := r.Read(request.Before)
 		if len(job.Reserved) < len(before.Reserved) {
-			denials = append(denials, Denial{RuleReservedMetadata, "metadata", "only controllers may remove finalizers and controlling owners"})
+			denials = append(denials, Denial{RuleReservedMetadata, "metadata", "only controllers and admins may remove finalizers and controlling owners"})
 		}
 		denials = append(denials, request.removedQueuePatches()...)
 		denials = append(denials, request.manualResume(p)...)

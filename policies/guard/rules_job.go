@@ -113,7 +113,7 @@ func unknownManager(job Job, p Parameters) field.ErrorList {
 func reservedMetadata(job Job, _ Parameters) field.ErrorList {
 	var errs field.ErrorList
 	for _, reserved := range job.Reserved {
-		errs = append(errs, field.Forbidden(reserved.Path, "only controllers may set this field: leave it out"))
+		errs = append(errs, field.Forbidden(reserved.Path, "only controllers and admins may set this field: leave it out"))
 	}
 	return errs
 }

@@ -44,7 +44,7 @@ func TestUnmeasuredCasesAreNotReported(t *testing.T) {
 	}
 }
 
-func TestFunctionIsComparedWithCommittedFiles(t *testing.T) {
+func TestReportComparesTheFunctionWithWrittenFiles(t *testing.T) {
 	r := measuredReport(map[string]time.Duration{caseFunction: 3 * time.Second, caseFlat: 2 * time.Second})
 	if text := r.Markdown(); !strings.Contains(text, "use 3.00 s of CPU time. This CPU time includes the time of `trainyard-fn`. If `kustomize build` reads files that trainyard wrote before the measurement, the builds use 2.00 s of CPU time. The ratio of the two CPU times is 1.5.") {
 		t.Errorf("want a report with a ratio of 1.5, got\n%s", text)

@@ -205,8 +205,8 @@ func (n *Node) Without(key string) *Node {
 	return &changed
 }
 
-// With, a method of Node, copies a mapping, replaces the value of the given key in the copy, and returns the copy. The
-// method adds no keys: if the mapping does not contain the given key, the method returns an unchanged copy.
+// With copies the mapping, replaces the value of the given key in the copy, and returns the copy. It adds no keys: if
+// the mapping does not contain the given key, the returned copy is equal to the mapping.
 func (n *Node) With(key string, value *Node) *Node {
 	changed := *n
 	changed.Fields = slices.Clone(n.Fields)

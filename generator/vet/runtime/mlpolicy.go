@@ -54,7 +54,7 @@ func rootSSHKeys(p *pass) {
 		shown = keysPath + " (the default)"
 	}
 	if strings.HasPrefix(p.keysDir()+"/", "/root/") {
-		p.addProblem(v, "because of their modes, ssh refuses the keys at %s if root runs ssh: "+
+		p.addProblem(v, "if root runs ssh, ssh refuses the key files at %s, because of the file modes that Trainer sets: "+
 			"write a folder outside of /root, such as /home/mpiuser/.ssh, and run as another user", shown)
 	}
 	for _, job := range p.mpiJobs() {
