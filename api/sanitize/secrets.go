@@ -176,7 +176,7 @@ func isNoCredential(value string) bool {
 // "authentication" in "basic authentication" is an ordinary word.
 func isWord(value string) bool { return word.MatchString(trim(value)) }
 
-// isPort reports whether the text between ":" and "@" in a URL begins with a port number and a slash. For example,
-// this text in "http://a.example.com:8080/users/x@y.com" is "8080/users/x", which is a port and a path, and not a
-// password.
+// isPort reports whether the text between ":" and "@" in a URL begins with a port number and a slash. For example, the
+// URL "http://a.example.com:8080/users/x@y.com" has the text "8080/users/x" between ":" and "@", which is a port and a
+// path, and not a password.
 func isPort(value string) bool { return port.MatchString(value) }

@@ -72,7 +72,7 @@ const maxNames = 12
 // argument "owner", for example "the namespace has".
 func suggest(name string, known []string, owner string) string {
 	if nearest := message.Nearest(name, known); nearest != "" {
-		return fmt.Sprintf("did you mean %s?", nearest)
+		return fmt.Sprintf("did you mean %q?", nearest)
 	}
 	switch {
 	case len(known) == 0:

@@ -122,7 +122,7 @@ func TestUnknownSource(t *testing.T) {
 		"Retry":       func() error { _, err := all.Retry(t.Context(), missing, "a", now); return err },
 		"RequestSync": func() error { _, err := all.RequestSync(t.Context(), missing, now); return err },
 	} {
-		want := fmt.Sprintf("there is no TrainJobSource \"jbs\" in namespace %s: did you mean jobs?", w.namespace)
+		want := fmt.Sprintf("there is no TrainJobSource \"jbs\" in namespace %s: did you mean \"jobs\"?", w.namespace)
 		if err := call(); err == nil || err.Error() != want {
 			t.Errorf("%s() = %v, want %s", name, err, want)
 		}
@@ -196,7 +196,7 @@ func TestRetry(t *testing.T) {
 	})
 	prefix := fmt.Sprintf("TrainJobSource %s/jobs has no job ", w.namespace)
 	for job, want := range map[string]string{
-		"bert": "", "brt": prefix + `"brt": did you mean bert?`, "resnet": prefix + `"resnet": it has bert, sum`,
+		"bert": "", "brt": prefix + `"brt": did you mean "bert"?`, "resnet": prefix + `"resnet": it has bert, sum`,
 	} {
 		_, err := all.Retry(t.Context(), w.key(), job, now)
 		if got := fmt.Sprint(err); err != nil && got != want || (err == nil) != (want == "") {

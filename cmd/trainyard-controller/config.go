@@ -104,7 +104,7 @@ func (c *configFile) find(key *yaml.Node) *pflag.Flag {
 		return c.set.Lookup(key.Value)
 	}
 	if nearest := message.Nearest(key.Value, names); nearest != "" {
-		c.refuse(key, "unknown setting %s: did you mean %s?", message.Quote(key.Value), nearest)
+		c.refuse(key, "unknown setting %s: did you mean %q?", message.Quote(key.Value), nearest)
 	} else {
 		c.refuse(key, "unknown setting %s: want one of %s", message.Quote(key.Value), strings.Join(names, ", "))
 	}

@@ -61,7 +61,7 @@ func TestConfigFileErrors(t *testing.T) {
 		"an empty file":        {"", ""},
 		"a comment":            {"# nothing\n", ""},
 		"a list":               {"- workers\n", ":1:1: want a mapping from the names of flags to values"},
-		"a misspelled setting": {"shard: a\nworker: 8\n", ":2:1: unknown setting \"worker\": did you mean workers?"},
+		"a misspelled setting": {"shard: a\nworker: 8\n", ":2:1: unknown setting \"worker\": did you mean \"workers\"?"},
 		"an unknown setting":   {"replicas: 2\n", ":1:1: unknown setting \"replicas\": want one of allow-address, "},
 		"a file in a file":     {"config: other.yaml\n", ":1:1: unknown setting \"config\": want one of "},
 		"no number":            {"workers: many\n", ":1:10: workers: want an integer"},

@@ -66,7 +66,7 @@ func (l *resourceList) process(ctx context.Context) int {
 // suggestName returns text that suggests the most similar known name, or an empty string if no name is similar.
 func suggestName(name string, known []string) string {
 	if nearest := message.Nearest(name, known); nearest != "" {
-		return fmt.Sprintf(": did you mean %s?", nearest)
+		return fmt.Sprintf(": did you mean %q?", nearest)
 	}
 	return ""
 }

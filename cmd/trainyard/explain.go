@@ -138,7 +138,7 @@ func unknownField(given string) error {
 	path := strconv.Quote(message.Shorten(given, maxShownPath))
 	for _, candidate := range []string{given, "spec." + given} {
 		if nearest := message.Nearest(candidate, fieldPaths()); nearest != "" {
-			return usageErrorf("field %s: no such field: did you mean %s?", path, nearest)
+			return usageErrorf("field %s: no such field: did you mean %q?", path, nearest)
 		}
 	}
 	return usageErrorf("field %s: no such field: run \"trainyard explain\" to list the top-level fields", path)

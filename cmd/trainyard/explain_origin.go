@@ -143,7 +143,7 @@ func keysBelow(path []string, sources []generator.Source) []string {
 func unknownName(at, name string, names []string) error {
 	switch nearest := message.Nearest(name, names); {
 	case nearest != "":
-		return usageErrorf("%s has no %s: did you mean %s?", at, name, nearest)
+		return usageErrorf("%s has no %s: did you mean %q?", at, name, nearest)
 	case len(names) == 0:
 		return usageErrorf("%s has no %s: no layer sets %s", at, name, at)
 	}

@@ -92,7 +92,7 @@ func checkAllowed(value string, allowed []string) error {
 	}
 	err := errors.New("want one of " + listNames(allowed))
 	if nearest := message.Nearest(value, allowed); nearest != "" {
-		return fmt.Errorf("%w: did you mean %s?", err, nearest)
+		return fmt.Errorf("%w: did you mean %q?", err, nearest)
 	}
 	return err
 }

@@ -64,7 +64,7 @@ func removesNothing(component string, kept, removable []string) error {
 		return usageErrorf("--remove %s: the document still contains this entry: delete the entry from the document first", component)
 	}
 	if nearest := message.Nearest(component, removable); nearest != "" {
-		return usageErrorf("--remove %s: removes nothing: did you mean %s?", component, nearest)
+		return usageErrorf("--remove %s: removes nothing: did you mean %q?", component, nearest)
 	}
 	return usageErrorf("--remove %s: removes nothing: leave the flag out", component)
 }

@@ -136,7 +136,7 @@ func (f *runtimeTestFlags) findRuntime(ctx context.Context, client jobs.Jobs) (j
 	runtime, err := client.Runtime(ctx, f.options.Namespace, f.runtime)
 	if unknown := (*jobs.UnknownRuntimeError)(nil); errors.As(err, &unknown) {
 		if nearest := message.Nearest(unknown.Name, unknown.Known); nearest != "" {
-			err = fmt.Errorf("%w: did you mean %s?", err, nearest)
+			err = fmt.Errorf("%w: did you mean %q?", err, nearest)
 		}
 	}
 	return runtime, err

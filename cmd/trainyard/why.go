@@ -84,7 +84,7 @@ func (f *whyFlags) explainMissing(ctx context.Context, client jobs.Jobs, name st
 // lists the existing names.
 func suggestName(name string, names []string) string {
 	if nearest := message.Nearest(name, names); nearest != "" {
-		return fmt.Sprintf(": did you mean %s?", nearest)
+		return fmt.Sprintf(": did you mean %q?", nearest)
 	}
 	if len(names) == 0 {
 		return ""

@@ -71,7 +71,7 @@ func TestPrintExplanation(t *testing.T) {
 }
 
 func TestSuggestName(t *testing.T) {
-	for name, want := range map[string]string{"brt": ": did you mean bert?", "resnet": "; it has bert, gpt"} {
+	for name, want := range map[string]string{"brt": `: did you mean "bert"?`, "resnet": "; it has bert, gpt"} {
 		if got := suggestName(name, []string{"bert", "gpt"}); got != want {
 			t.Errorf("suggestName(%q) = %q, want %q", name, got, want)
 		}

@@ -33,7 +33,7 @@ func (c *comparison) checkTenantDevices(name string, tenant map[string]any) {
 	}
 	for _, device := range slices.Sorted(maps.Keys(requested)) {
 		if _, limited := quota[device]; !limited {
-			c.report(&c.Notes, path, UnlimitedDevice, fmt.Sprintf("the quota does not limit the device %[1]s, which runtime %[2]s requests, so TrainJobs of this tenant can use all devices of this type in the cluster: add %[1]s to the quota", device, requested[device]))
+			c.report(&c.Notes, path, UnlimitedDevice, fmt.Sprintf("the quota does not limit the device %[1]s, which runtime %[2]q requests, so TrainJobs of this tenant can use all devices of this type in the cluster: add %[1]s to the quota", device, requested[device]))
 		}
 	}
 }

@@ -25,7 +25,7 @@ func (c *comparison) queuedQuota(tenant string, queues, given map[string]any, qu
 	sorted := slices.Sorted(maps.Keys(names))
 	own, most := c.admittedAmounts(sorted)
 	for _, resource := range slices.Sorted(maps.Keys(given)) {
-		path, admits := []string{"spec", "tenants", tenant, "quota", resource}, "ClusterQueue "+strings.Join(sorted, " and ClusterQueue ")
+		path, admits := []string{"spec", "tenants", tenant, "quota", resource}, `ClusterQueue "`+strings.Join(sorted, `" and ClusterQueue "`)+`"`
 		switch {
 		case most[resource] == math.MaxInt64:
 			c.report(&c.Problems, path, QuotaBelowQueues, fmt.Sprintf("not allowed: %s can admit TrainJobs with any number of %s, and with a quota in this field, Kubernetes could refuse pods of admitted TrainJobs: remove this field, or add a quota for %[2]s to each ClusterQueue of the tenant", admits, resource))

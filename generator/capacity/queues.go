@@ -188,7 +188,7 @@ func (c *comparison) sizesInQueues(path []string, tenant map[string]any, job siz
 	case best.Nodes == 0:
 		c.report(&c.Problems, path, JobNeverAdmitted, "no TrainJob of this runtime can be admitted: "+whyNever(best.Limit, bestQueue))
 	case best.Nodes < job.DefaultNodes:
-		c.report(&c.Notes, path, DefaultNeverAdmitted, fmt.Sprintf("the default TrainJob of this runtime has %d nodes and is never admitted, because ClusterQueue %s admits at most %d nodes: set fewer nodes in TrainJobs, or raise the quota",
+		c.report(&c.Notes, path, DefaultNeverAdmitted, fmt.Sprintf("the default TrainJob of this runtime has %d nodes and is never admitted, because ClusterQueue %q admits at most %d nodes: set fewer nodes in TrainJobs, or raise the quota",
 			job.DefaultNodes, bestQueue, best.Nodes))
 	}
 	return sizes
@@ -197,11 +197,11 @@ func (c *comparison) sizesInQueues(path []string, tenant map[string]any, job siz
 func whyNever(s sizing.Shortage, queue string) string {
 	switch {
 	case s.Missing && s.Resource == "":
-		return fmt.Sprintf("no flavor of ClusterQueue %s has the node labels that %s selects: change nodeSelector, or nodeLabels of a flavor", queue, requester(s))
+		return fmt.Sprintf("no flavor of ClusterQueue %q has the node labels that %s selects: change nodeSelector, or nodeLabels of a flavor", queue, requester(s))
 	case s.Missing:
-		return fmt.Sprintf("%s requests resource %s, for which ClusterQueue %s has no quota: add this resource to a group of the ClusterQueue", requester(s), s.Resource, queue)
+		return fmt.Sprintf("%s requests resource %s, for which ClusterQueue %q has no quota: add this resource to a group of the ClusterQueue", requester(s), s.Resource, queue)
 	}
-	return fmt.Sprintf("%s requests %s, but flavor %s of ClusterQueue %s has only %s, including the quota that the ClusterQueue can borrow: raise the quota, or lower the requests of the runtime",
+	return fmt.Sprintf("%s requests %s, but flavor %q of ClusterQueue %q has only %s, including the quota that the ClusterQueue can borrow: raise the quota, or lower the requests of the runtime",
 		requester(s), sizing.Format(s.Resource, s.Requested), s.Flavor, queue, sizing.Format(s.Resource, s.Available))
 }
 

@@ -263,7 +263,7 @@ func (c *checker) listFields(schema cue.Value, n *document.Node) []cue.Value {
 // checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN). The schema
 // uses @nonempty(NOUN) for mappings in which the author of the document chooses all keys. NOUN is the word for a key in
 // the message, as in "want at least one runtime". If the attribute is @nonempty(), the message names the keys that the
-// schema allows, as in "want at least one of cpu, memory".
+// schema allows, as in: want at least one of "cpu", "memory".
 func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.Position, path []string) {
 	mark := schema.Attribute("nonempty")
 	nulls := n.Removals()
@@ -272,10 +272,10 @@ func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.
 	}
 	want := mark.Contents()
 	if want == "" {
-		want = "of " + strings.Join(slices.Sorted(maps.Keys(c.schemas.keysOf(schema).known)), ", ")
+		want = "of " + strings.Join(wording.QuoteAll(slices.Sorted(maps.Keys(c.schemas.keysOf(schema).known))), ", ")
 	}
 	if len(nulls) > 0 {
-		key, want = nulls[len(nulls)-1], want+": this null removes the last one"
+		key, want = nulls[len(nulls)-1], want+": this null removes the only remaining one"
 	}
 	c.add(key, path, "want at least one %s", want)
 }

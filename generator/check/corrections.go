@@ -80,8 +80,8 @@ func nearestKey(schema cue.Value, key string, known []string) string {
 // null removes nothing if the earlier layers do not contain its key. A key is probably misspelled if the schema does
 // not contain the key, but contains a likely correction. Because of the wrong spelling, the key that the author wanted
 // to remove stays in the document. For other nulls that remove nothing, the load stage reports only a note. Each
-// problem that checkIdleNulls reports has the rule IdleNull, and not the rule UnknownKey. The exported JSON Schema must
-// find all problems of the rule UnknownKey, but it cannot find nulls that remove nothing. The JSON Schema describes
+// problem that checkIdleNulls reports has the rule IdleNull, and not the rule UnknownKey, because the exported JSON
+// Schema finds all problems of the rule UnknownKey. The JSON Schema cannot find nulls that remove nothing: it describes
 // merged documents, which no longer contain these nulls.
 func (c *checker) checkIdleNulls(schema cue.Value, n *document.Node, path []string) {
 	nulls := n.IdleNulls()
@@ -119,13 +119,13 @@ func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	}
 	for _, prefix := range []string{"requests.", "limits."} { // prefixes of the names in a ResourceQuota
 		if name, ok := strings.CutPrefix(key, prefix); ok && evaluate.Descend(schema, name).Exists() {
-			return fmt.Sprintf("not allowed: the prefix %s belongs only to names in a ResourceQuota: %s", prefix, wording.Suggestion([]string{resources.Correct(name)}))
+			return fmt.Sprintf("not allowed: the prefix %q belongs only to names in a ResourceQuota: %s", prefix, wording.Suggestion([]string{resources.Correct(name)}))
 		}
 	}
 	form, _ := keys.String(0) // each attribute @keys begins with the name of a definition
 	want := "want as key " + constraint.Sentence(c.definitions.LookupPath(cue.MakePath(cue.Def(form))))
 	for _, name := range known {
-		want += ", or " + name
+		want += ", or " + message.Quote(name)
 	}
 	example, _ := keys.String(1)
 	if nearest := nearestName(key, known, example); nearest != "" {

@@ -20,7 +20,7 @@ import (
 // addresses.
 func (c *checker) checkDestination(n *document.Node, path []string) {
 	if n.Get("cidrs") == nil && n.Get("namespaces") == nil && !n.Incomplete {
-		c.add(n.Position, path, "want cidrs, namespaces or both; to allow every address, set cidrs to [0.0.0.0/0, \"::/0\"]")
+		c.add(n.Position, path, "want \"cidrs\", \"namespaces\" or both; to allow every address, set \"cidrs\" to [0.0.0.0/0, \"::/0\"]")
 	}
 	c.checkLocation(n, path)
 	for i, item := range itemsOf(n.Get("except")) {
@@ -55,7 +55,7 @@ func (c *checker) checkException(n, cidrs *document.Node, path []string) {
 // have in common.
 func (c *checker) checkLocation(n *document.Node, path []string) {
 	if n.Get("pods") != nil && n.Get("namespaces") == nil {
-		c.add(n.Locate("pods"), values.Extend(path, "pods"), "not allowed without namespaces: list the namespaces of these pods")
+		c.add(n.Locate("pods"), values.Extend(path, "pods"), "not allowed without \"namespaces\": list the namespaces of these pods")
 	}
 	for i, item := range itemsOf(n.Get("cidrs")) {
 		c.checkCIDR(item, values.Extend(values.Extend(path, "cidrs"), strconv.Itoa(i)))

@@ -131,7 +131,7 @@ func (section) keptNames(base []string, changes *document.Node) []string {
 // a new entry whose name is similar to an existing name.
 func (s section) describeMistake(f document.Field, similar, known []string, remedy string) string {
 	if meant := misspelledName(f.Key, similar); meant != "" {
-		return fmt.Sprintf("unknown %[1]s %[2]s (to define a new %[1]s with this name, %[3]s): %[4]s",
+		return fmt.Sprintf("unknown %[1]s %[2]s: %[4]s To define a new %[1]s with this name, %[3]s",
 			s.noun, message.Quote(f.Key), remedy, wording.Suggestion([]string{meant}))
 	}
 	if s.isPatch(f.Value) && !slices.Contains(known, f.Key) {

@@ -36,7 +36,7 @@ var cases = map[string]ruleCase{
 		refuses: specs(`{runtimeRef: {name: torch}}`, `{runtimeRef: {name: own, kind: TrainingRuntime}}`, `{runtimeRef: {name: Exempt}}`),
 	},
 	"a misspelled runtime is suggested": {
-		rule: RuleUnlistedRuntime, at: "spec.runtimeRef.name", says: "did you mean team-mpi?", refuses: specs(`{runtimeRef: {name: tema-mpi}}`),
+		rule: RuleUnlistedRuntime, at: "spec.runtimeRef.name", says: `did you mean "team-mpi"?`, refuses: specs(`{runtimeRef: {name: tema-mpi}}`),
 	},
 	"a listed name with another kind": {
 		rule: RuleUnlistedRuntime, at: "spec.runtimeRef", says: "runtime mpi has the kind ClusterTrainingRuntime and the apiGroup trainer.kubeflow.org",

@@ -32,7 +32,7 @@ func unlistedRuntime(job Job, p Parameters) field.ErrorList {
 		offer = "it has none"
 	}
 	if meant := message.Nearest(job.Runtime.Name, names); meant != "" {
-		offer = fmt.Sprintf("did you mean %s? %s", meant, offer)
+		offer = fmt.Sprintf("did you mean %q? %s", meant, offer)
 	}
 	return newViolation(path.Child("name"), "%s %s is not a runtime of this namespace: %s", printableName(job.Runtime.Kind), printableName(job.Runtime.Name), offer)
 }

@@ -52,11 +52,11 @@ func inventoryPage(g grafanadata.Grafana) string {
 	b.WriteString("\n## Metrics of other programs\n\n")
 	for _, name := range grafanadata.Sorted(g.Sources) {
 		s := g.Sources[name]
-		fmt.Fprintf(&b, "**%s**, version %s or later: %s.", name, s.Since, s.Description)
+		fmt.Fprintf(&b, "**%s**, version %s or later, reports %s.", name, s.Since, s.Description)
 		if s.Requires != "" {
 			fmt.Fprintf(&b, " Requires %s.", escapeCell(s.Requires))
 		}
-		fmt.Fprintf(&b, " `%s`\n\n", strings.Join(grafanadata.Sorted(s.Metrics), "`, `"))
+		fmt.Fprintf(&b, " Metrics: `%s`\n\n", strings.Join(grafanadata.Sorted(s.Metrics), "`, `"))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -59,9 +59,9 @@ type ranked struct {
 	origin int // the smallest index in the list origins among the diagnoses of the same text and level
 }
 
-// rank is a function that adds the sort keys to the diagnoses in the argument "found". All these diagnoses were found
-// in the same text. The argument "text" is the index of this text in the list that Diagnose gets as its argument.
-func rank(text int, found []Diagnosis) []ranked {
+// rank adds the sort keys to diagnoses. All diagnoses in the argument "found" were found in the same text. The argument
+// "index" is the position of this text in the list that Diagnose gets as its argument.
+func rank(index int, found []Diagnosis) []ranked {
 	best := map[Level]int{}
 	for _, d := range found {
 		origin := slices.Index(origins, d.Origin)
@@ -71,7 +71,7 @@ func rank(text int, found []Diagnosis) []ranked {
 	}
 	var all []ranked
 	for _, d := range found {
-		all = append(all, ranked{d, text, best[d.Level]})
+		all = append(all, ranked{d, index, best[d.Level]})
 	}
 	return all
 }

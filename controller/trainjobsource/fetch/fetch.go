@@ -221,8 +221,8 @@ func verify(rings map[string][]byte, d download) error {
 }
 
 // verifyHistory checks the condition spec.verify.linearHistory. The history and the files of a commit can each need
-// Limits.Inflated bytes of memory. The caller must therefore call verifyHistory before it downloads the commit.
-// Otherwise both would be in memory at the same time.
+// Limits.Inflated bytes of memory. They must not be in memory at the same time, so the caller must call verifyHistory
+// before it downloads the commit.
 func (f *Fetcher) verifyHistory(ctx context.Context, server remote, list *packp.AdvRefs, r Request, selected target) error {
 	if r.Ancestor == "" || r.Ancestor == selected.commit.String() {
 		return nil

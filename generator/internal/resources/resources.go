@@ -39,7 +39,7 @@ func CanOvercommit(name string) bool { return !IsDevice(name) && !strings.HasPre
 func DescribeInvalid(name string) string {
 	for _, prefix := range quotaPrefixes {
 		if meant, ok := strings.CutPrefix(name, prefix); ok && isValid(meant) {
-			return fmt.Sprintf("not allowed: the prefix %s belongs only to names in a ResourceQuota: %s", prefix, wording.Suggestion([]string{Correct(meant)}))
+			return fmt.Sprintf("not allowed: the prefix %q belongs only to names in a ResourceQuota: %s", prefix, wording.Suggestion([]string{Correct(meant)}))
 		}
 	}
 	if isValid(name) {

@@ -29,7 +29,7 @@ func Choice(text, word string, allowed []string) string {
 	case len(allowed) == 0:
 		return text + ": there is none"
 	}
-	return fmt.Sprintf("%s: want one of %s", text, strings.Join(quoteAll(allowed), ", "))
+	return fmt.Sprintf("%s: want one of %s", text, strings.Join(QuoteAll(allowed), ", "))
 }
 
 // Similar returns the allowed words that are most similar to a forbidden word. In a word of up to four letters, Similar
@@ -53,10 +53,11 @@ func Nearest(word string, allowed []string) string {
 
 // Suggestion asks whether the author meant one of the given words.
 func Suggestion(words []string) string {
-	return "did you mean " + strings.Join(quoteAll(words), " or ") + "?"
+	return "did you mean " + strings.Join(QuoteAll(words), " or ") + "?"
 }
 
-func quoteAll(words []string) []string {
+// QuoteAll puts each word in double quotes.
+func QuoteAll(words []string) []string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
 		quoted[i] = message.Quote(word)
@@ -69,7 +70,7 @@ func quoteAll(words []string) []string {
 func Lookalike(word string) string {
 	for _, r := range word {
 		if r > unicode.MaxASCII && unicode.IsPrint(r) {
-			return fmt.Sprintf(" (yours has U+%04X, %q)", r, string(r))
+			return fmt.Sprintf(" (your text has U+%04X, %q)", r, string(r))
 		}
 	}
 	return ""

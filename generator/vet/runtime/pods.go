@@ -55,7 +55,7 @@ func brokenHostNames(p *pass) {
 	}
 	if v := network.get("subdomain"); v.text() != "" {
 		p.addProblem(v, "all TrainJobs of a namespace need a Service with this name, but only one of them can create it: "+
-			"remove subdomain, so that each TrainJob gets its own Service")
+			"remove \"subdomain\", so that each TrainJob gets its own Service")
 	}
 }
 

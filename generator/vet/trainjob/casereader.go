@@ -65,7 +65,7 @@ func (r *caseReader) checkName(at problem.Position, what, name string, known []s
 	}
 	hint := "want one of " + strings.Join(known, ", ")
 	if nearest := message.Nearest(name, known); nearest != "" {
-		hint = fmt.Sprintf("did you mean %s?", nearest)
+		hint = fmt.Sprintf("did you mean %q?", nearest)
 	}
 	r.add(at, "unknown %s %s: %s", what, message.Quote(name), hint)
 }
@@ -91,13 +91,13 @@ func (r *caseReader) readCase(n *document.Node) {
 func (r *caseReader) checkComplete(n *document.Node, c cases.Case) {
 	switch {
 	case c.Name == "":
-		r.add(n.Position, "the case has no name: set name to a sentence that describes the case")
+		r.add(n.Position, "the case has no name: set \"name\" to a sentence that describes the case")
 	case r.names[c.Name]:
 		r.add(n.Get("name").Position, "want a unique name, got %s a second time", message.Quote(c.Name))
 	case c.Tenant == "":
-		r.add(n.Position, "the case has no tenant: set tenant to the namespace of the TrainJob")
+		r.add(n.Position, "the case has no tenant: set \"tenant\" to the namespace of the TrainJob")
 	case c.TrainJob == nil:
-		r.add(n.Position, "the case has no trainJob: set trainJob to the TrainJob that the case submits")
+		r.add(n.Position, "the case has no trainJob: set \"trainJob\" to the TrainJob that the case submits")
 	case c.Admitted == (len(c.Refused) > 0):
 		r.add(n.Position, "want either admitted: true or refused: [RULE, ...]")
 	case c.Admitted && c.Says != "":
@@ -118,7 +118,7 @@ func (r *caseReader) checkAddress(job *document.Node, tenant string) {
 		{job.Get("metadata").Get("namespace"), "namespace", tenant},
 	} {
 		if field.value != nil && field.value.AsString() != field.want {
-			r.add(field.value.Position, "want %[1]s: %[2]s; with another %[1]s, the rules of tenant %[3]s would not apply to the object: correct or remove this field", field.key, field.want, tenant)
+			r.add(field.value.Position, "want %[1]s: %[2]s; with another %[1]s, the rules of tenant %[3]q would not apply to the object: correct or remove this field", field.key, field.want, tenant)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func (r *caseReader) text(n *document.Node, key string) string {
 	value := n.Get(key)
 	text := value.AsString()
 	if value != nil && text == "" {
-		r.add(value.Position, "want %s to be text that is not empty, in quotes if it looks like a number or a boolean", key)
+		r.add(value.Position, "want %q to be text that is not empty, in quotes if it looks like a number or a boolean", key)
 	}
 	return text
 }

@@ -70,7 +70,7 @@ func findLostDevices(job guard.Job, r runtimeObject) []violation {
 			continue
 		}
 		found = append(found, violation{launcherOnlyDevice, devicePath(job, name), fmt.Sprintf(
-			"only the launcher would get this device, but no ranks run there, because runtime %s sets runLauncherAsNode to false: leave the device out, or use a runtime whose nodes have the device", job.Runtime.Name)})
+			"only the launcher would get this device, but no ranks run there, because runtime %q sets runLauncherAsNode to false: leave the device out, or use a runtime whose nodes have the device", job.Runtime.Name)})
 	}
 	return found
 }

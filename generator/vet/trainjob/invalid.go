@@ -60,9 +60,9 @@ func (c consequences) cover(path string) bool {
 	})
 }
 
-// contain reports whether a denial is one of the consequences. A denial is a consequence if a wrong type, a misspelled
+// includes reports whether a denial is one of the consequences. A denial is a consequence if a wrong type, a misspelled
 // field or a missing runtime name causes the denial. The API server refuses a TrainJob with such a mistake.
-func (c consequences) contain(d guard.Denial, job guard.Job) bool {
+func (c consequences) includes(d guard.Denial, job guard.Job) bool {
 	return c.misspelled[d.Path] || c.cover(d.Path) || d.Rule == guard.RuleUnlistedRuntime && job.Runtime.Name == ""
 }
 
@@ -102,7 +102,7 @@ func invalidValues(job *document.Node, read guard.Job, errs field.ErrorList) (fo
 	for _, err := range errs {
 		if path := misspellingOf(err, read.Disallowed); path != "" {
 			c.misspelled[path] = true
-			found = append(found, newProblem(job, path, invalidValue, fmt.Sprintf("unknown field: did you mean %s?", lastKey(err.Field))))
+			found = append(found, newProblem(job, path, invalidValue, fmt.Sprintf("unknown field: did you mean %q?", lastKey(err.Field))))
 			continue
 		}
 		found = append(found, refusedValue(job, err))

@@ -28,7 +28,7 @@ func describeShortage(tenant string, c *capacity.Result, job guard.Job, unlimite
 	}
 	limits := c.Tenants[tenant]
 	for _, s := range demand.Shortages(limits.Quota, nodes) {
-		return fmt.Sprintf("asks for %s, and the quota of tenant %s has %s, so the TrainJob would wait forever",
+		return fmt.Sprintf("asks for %s, and the quota of tenant %q has %s, so the TrainJob would wait forever",
 			sizing.Format(s.Resource, s.Requested), tenant, sizing.Format(s.Resource, s.Available))
 	}
 	queue, ok := limits.Queues[cmp.Or(job.Queue, defaultQueue)]
@@ -36,7 +36,7 @@ func describeShortage(tenant string, c *capacity.Result, job guard.Job, unlimite
 		return ""
 	}
 	if size := demand.SizeInQueue(queue.Resources); size.Nodes < nodes {
-		return fmt.Sprintf("asks for %s, but ClusterQueue %s can admit at most %d of them (because %s), so the TrainJob would wait forever",
+		return fmt.Sprintf("asks for %s, but ClusterQueue %q can admit at most %d of them (because %s), so the TrainJob would wait forever",
 			plural(nodes, "node"), queue.ClusterQueue, size.Nodes, describeLimit(size.Limit))
 	}
 	return ""
@@ -50,7 +50,7 @@ func describeLimit(s sizing.Shortage) string {
 	case s.Missing:
 		return "it has no quota for " + s.Resource
 	}
-	return fmt.Sprintf("its flavor %s has %s", s.Flavor, sizing.Format(s.Resource, s.Available))
+	return fmt.Sprintf("its flavor %q has %s", s.Flavor, sizing.Format(s.Resource, s.Available))
 }
 
 func plural(n int, noun string) string {

@@ -160,7 +160,7 @@ func (p Platform) vet(job *document.Node, tenant string, rules tenantRules, foun
 		if p.unenforced && !failsAnyway[d.Rule] {
 			forbidden = &found.unenforced
 		}
-		if !consequences.contain(d, read) {
+		if !consequences.includes(d, read) {
 			forbidden.add(p.environment, newProblem(job, d.Path, problem.Rule{Name: string(d.Rule), Doc: d.Rule.Doc()}, d.Message))
 		}
 	}
