@@ -153,7 +153,7 @@ func open(name string) (*os.File, error) {
 	case r := <-opened:
 		return r.file, r.err
 	case <-time.After(pipeTimeout):
-		return nil, fmt.Errorf("%s is a named pipe, and no program opened it for writing within %s", name, pipeTimeout)
+		return nil, fmt.Errorf("%s: no program opened this named pipe for writing within %s", name, pipeTimeout)
 	}
 }
 

@@ -49,14 +49,14 @@ func (c *comparison) checkUnusedQuota(path []string, tenant map[string]any, requ
 	if len(runtimes) == 0 || slices.Contains(grants, any("manage-runtimes")) {
 		return
 	}
-	others := "; its runtimes request " + strings.Join(slices.Sorted(maps.Keys(requested)), ", ")
+	others := "they request " + strings.Join(slices.Sorted(maps.Keys(requested)), ", ")
 	if len(requested) == 0 {
-		others = ", or any other device"
+		others = "they request no devices"
 	}
 	quota := values.Mapping(tenant, "quota")
 	for _, device := range devicesIn(quota) {
 		if _, used := requested[device]; !used && fmt.Sprint(quota[device]) != "0" {
-			c.report(&c.Notes, values.Extend(path, device), UnusedQuota, "no runtime of this tenant requests "+device+others)
+			c.report(&c.Notes, values.Extend(path, device), UnusedQuota, "the runtimes of this tenant do not request "+device+": "+others)
 		}
 	}
 }

@@ -270,20 +270,25 @@ func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.
 	if mark.Err() != nil || len(n.Fields) > 0 || n.Incomplete {
 		return
 	}
-	want := mark.Contents()
-	if want == "" {
-		want = "of " + strings.Join(wording.QuoteAll(slices.Sorted(maps.Keys(c.schemas.keysOf(schema).known))), ", ")
+	want := "at least one " + mark.Contents()
+	switch known := wording.QuoteAll(slices.Sorted(maps.Keys(c.schemas.keysOf(schema).known))); {
+	case mark.Contents() != "":
+	case len(known) == 1:
+		want = "the key " + known[0]
+	default:
+		want += "of " + strings.Join(known, ", ")
 	}
 	if len(nulls) > 0 {
 		key, want = nulls[len(nulls)-1], want+": this null removes the only remaining one"
 	}
-	c.add(key, path, "want at least one %s", want)
+	c.add(key, path, "want %s", want)
 }
 
 func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 	want := constraint.Of(schema)
 	complaint := fmt.Sprintf("want %s, got %s", want, wording.Describe(n, want.Kind))
-	if text, ok := n.Scalar.(string); ok {
+	text, isText := n.Scalar.(string)
+	if isText {
 		if correction := correct(text, want); correction != "" {
 			complaint += fmt.Sprintf(": did you mean %s?", correction)
 		}
@@ -292,7 +297,7 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 		}
 		complaint += wording.Lookalike(text)
 	}
-	if n.Kind == document.Scalar && n.Scalar != nil && c.admitsScalar(schema, n.Text) {
+	if n.Kind == document.Scalar && n.Scalar != nil && !isText && c.admitsScalar(schema, n.Text) {
 		complaint += ": put it in quotes"
 	}
 	rule := problem.WrongValue

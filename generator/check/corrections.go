@@ -123,10 +123,7 @@ func (c *checker) describeUnknown(schema cue.Value, key string) string {
 		}
 	}
 	form, _ := keys.String(0) // each attribute @keys begins with the name of a definition
-	want := "want as key " + constraint.Sentence(c.definitions.LookupPath(cue.MakePath(cue.Def(form))))
-	for _, name := range known {
-		want += ", or " + message.Quote(name)
-	}
+	want := "want as key " + strings.Join(append(wording.QuoteAll(known), constraint.Sentence(c.definitions.LookupPath(cue.MakePath(cue.Def(form))))), " or ")
 	example, _ := keys.String(1)
 	if nearest := nearestName(key, known, example); nearest != "" {
 		want += fmt.Sprintf(": did you mean %s?", message.Quote(nearest))

@@ -85,7 +85,7 @@ func (s section) findMistake(spec *document.Node, f document.Field, changes *doc
 	if removed && len(base) == 0 && s.isPatch(f.Value) && !slices.Contains(others, f.Key) {
 		return problem.Problem{Position: null, Rule: problem.MissingKey, Path: problem.Path(path), Message: wording.RemovedSection(s.noun)}
 	}
-	remedy := fmt.Sprintf("add it to %s, and set it to null in the other environments", strings.Join(path, "."))
+	remedy := fmt.Sprintf("add it to %s outside of spec.environments, and set it to null in the other environments", strings.Join(path, "."))
 	text := s.describeMistake(f, s.keptNames(base, changes), slices.Concat(base, others), remedy)
 	return problem.Problem{Position: f.Position, Rule: problem.UnknownName, Path: problem.Path(values.Extend(path, f.Key)), Message: text}
 }

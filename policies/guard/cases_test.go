@@ -39,7 +39,7 @@ var cases = map[string]ruleCase{
 		rule: RuleUnlistedRuntime, at: "spec.runtimeRef.name", says: `did you mean "team-mpi"?`, refuses: specs(`{runtimeRef: {name: tema-mpi}}`),
 	},
 	"a listed name with another kind": {
-		rule: RuleUnlistedRuntime, at: "spec.runtimeRef", says: "runtime mpi has the kind ClusterTrainingRuntime and the apiGroup trainer.kubeflow.org",
+		rule: RuleUnlistedRuntime, at: "spec.runtimeRef", says: "runtime \"mpi\" has the kind ClusterTrainingRuntime and the apiGroup trainer.kubeflow.org",
 		refuses: specs(`{runtimeRef: {name: mpi, kind: TrainingRuntime}}`, `{runtimeRef: {name: mpi, apiGroup: acme.example}}`),
 	},
 	"runtimes of the tenant with a grant": {
@@ -74,12 +74,12 @@ var cases = map[string]ruleCase{
 		accepts: specs(`{activeDeadlineSeconds: 60}`), refuses: specs(`{podTemplateOverrides: []}`, `{labels: {team: a}}`),
 	},
 	"number of nodes": {
-		rule: RuleNodeLimit, at: "spec.trainer.numNodes", says: "want 1 to 8, the limit of runtime mpi, got",
+		rule: RuleNodeLimit, at: "spec.trainer.numNodes", says: "want 1 to 8, the limit of runtime \"mpi\", got",
 		accepts: specs(`{}`, `{trainer: {numNodes: 1}}`, `{trainer: {numNodes: 8}}`),
 		refuses: specs(`{trainer: {numNodes: 9}}`, `{trainer: {numNodes: 0}}`, `{trainer: {numNodes: -1}}`),
 	},
 	"number of processes": {
-		rule: RuleProcessLimit, at: "spec.trainer.numProcPerNode", says: "want 1 to 4, the limit of runtime mpi, got",
+		rule: RuleProcessLimit, at: "spec.trainer.numProcPerNode", says: "want 1 to 4, the limit of runtime \"mpi\", got",
 		accepts: specs(`{trainer: {numProcPerNode: 1}}`, `{trainer: {numProcPerNode: 4}}`),
 		refuses: specs(`{trainer: {numProcPerNode: 5}}`, `{trainer: {numProcPerNode: 0}}`),
 	},
@@ -99,7 +99,7 @@ var cases = map[string]ruleCase{
 		refuses: specs(`{runtimeRef: {name: team-mpi, kind: TrainingRuntime}, trainer: {numProcPerNode: 5}}`),
 	},
 	"number of GPUs": {
-		rule: RuleGPULimit, at: "spec.trainer.resourcesPerNode", says: "want at most 4 GPUs per node, the limit of runtime mpi, got",
+		rule: RuleGPULimit, at: "spec.trainer.resourcesPerNode", says: "want at most 4 GPUs per node, the limit of runtime \"mpi\", got",
 		accepts: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 4}}}}`, `{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 4000m, cpu: 64}}}}`,
 			`{trainer: {resourcesPerNode: {limits: {amd.com/gpu: 2}}}}`, `{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 0, amd.com/GPU: 4}}}}`),
 		refuses: specs(`{trainer: {numProcPerNode: 1, resourcesPerNode: {limits: {nvidia.com/gpu: 5}}}}`, `{trainer: {numProcPerNode: 1, resourcesPerNode: {requests: {nvidia.com/gpu: "4001m"}}}}`,
@@ -244,14 +244,14 @@ var cases = map[string]ruleCase{
 		accepts: specs(`{trainer: {image: "quay.io/acme/mpi:1"}}`, `{trainer: {image: ""}}`), refuses: specs(`{trainer: {image: other}}`),
 	},
 	"the hostfile of Trainer with Hydra": {
-		rule: RuleUnreadableHostfile, data: limitsWith("mpi.hostfile", "unreadable"), at: "spec.trainer.command", says: "mpirun of runtime mpi cannot read /etc/mpi/hostfile",
+		rule: RuleUnreadableHostfile, data: limitsWith("mpi.hostfile", "unreadable"), at: "spec.trainer.command", says: "mpirun of runtime \"mpi\" cannot read /etc/mpi/hostfile",
 		accepts: specs(`{}`, `{trainer: {command: [mpirun, train]}}`, `{trainer: {command: [bash, -c, /etc/mpi/hostfile]}}`, `{trainer: {command: [mpirun, --hostfile, /tmp/hosts, a]}}`,
 			`{trainer: {command: [mpirun, --hostfile, /etc/mpi/hostfile, a], env: [{name: PATH, value: "/mpi-run/bin:/bin"}]}}`),
 		refuses: specs(`{trainer: {command: [mpirun, --hostfile, /etc/mpi/hostfile, a]}}`, `{trainer: {command: [mpirun], args: [-f, /etc/mpi/hostfile, a]}}`,
 			`{trainer: {command: [mpirun, --hostfile, /etc/mpi/hostfile, a], env: [{name: A, value: "/mpi-run/bin:/bin"}, {name: PATH, value: /bin}]}}`),
 	},
 	"the hostfile of Trainer with a converting PATH": {
-		rule: RuleUnreadableHostfile, data: limitsWith("mpi.hostfile", "converted"), at: "spec.trainer.command", says: "set env.PATH of the runtime to /mpi-run/bin:",
+		rule: RuleUnreadableHostfile, data: limitsWith("mpi.hostfile", "converted"), at: "spec.trainer.command", says: "set env.PATH of the runtime to \"/mpi-run/bin:\", followed by",
 		accepts: specs(`{trainer: {command: [mpirun, --hostfile, /etc/mpi/hostfile, a]}}`),
 		refuses: specs(`{trainer: {command: [mpirun, --hostfile, /etc/mpi/hostfile, a], env: [{name: PATH, value: "/bin:/mpi-run/bin"}]}}`,
 			`{trainer: {command: [mpirun, --hostfile, /etc/mpi/hostfile, a], env: [{name: PATH}]}}`),

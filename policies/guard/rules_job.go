@@ -24,7 +24,7 @@ func unlistedRuntime(job Job, p Parameters) field.ErrorList {
 	}
 	path := specPath.Child("runtimeRef")
 	if listed, ok := p.Runtimes[job.Runtime.Name]; ok {
-		return newViolation(path, "runtime %s has the kind %s and the apiGroup trainer.kubeflow.org: write this kind and this apiGroup", job.Runtime.Name, listed.Kind)
+		return newViolation(path, "runtime %s has the kind %s and the apiGroup trainer.kubeflow.org: write this kind and this apiGroup", message.Quote(job.Runtime.Name), listed.Kind)
 	}
 	names := slices.Sorted(maps.Keys(p.Runtimes))
 	offer := "name one of: " + strings.Join(names, ", ")
@@ -46,7 +46,7 @@ func missingInitializer(job Job, runtime Runtime) field.ErrorList {
 	var errs field.ErrorList
 	for _, initializer := range job.Initializers {
 		if !slices.Contains(runtime.Initializers, initializer.Name) {
-			errs = append(errs, field.Forbidden(initializer.Path, fmt.Sprintf("runtime %s has no %s initializer: leave this field out", printableName(job.Runtime.Name), initializer.Name)))
+			errs = append(errs, field.Forbidden(initializer.Path, fmt.Sprintf("runtime %s has no %s initializer: leave this field out", message.Quote(job.Runtime.Name), initializer.Name)))
 		}
 	}
 	return errs
@@ -59,7 +59,7 @@ func imageMismatch(job Job, runtime Runtime) field.ErrorList {
 	if runtime.Image == "" || job.Image == "" || job.Image == runtime.Image {
 		return nil
 	}
-	return newViolation(trainerPath.Child("image"), "nodes would still run %s: leave it out, or use a runtime with %s", runtime.Image, printableName(job.Image))
+	return newViolation(trainerPath.Child("image"), "the nodes would still run %s: leave this field out, or use a runtime with the image %s", runtime.Image, printableName(job.Image))
 }
 
 // trainerHostfile is the path of Trainer's hostfile, which has the format of Open MPI. If PATH begins with
@@ -83,7 +83,7 @@ func unreadableHostfile(job Job, runtime Runtime) field.ErrorList {
 		return nil
 	}
 	return newViolation(trainerPath.Child("command"), "mpirun of runtime %s cannot read %s, which has the format of Open MPI: "+
-		"leave out the option that names this file, or, if the Kubeflow SDK adds the option, run the mpirun of trainyard, which drops the option: set env.PATH of the runtime to %s followed by the PATH of the image", printableName(job.Runtime.Name), trainerHostfile, convertingPath)
+		"leave out the option that names this file, or, if the Kubeflow SDK adds the option, run the mpirun of trainyard, which drops the option: set env.PATH of the runtime to \"%s\", followed by the PATH of the image", message.Quote(job.Runtime.Name), trainerHostfile, convertingPath)
 }
 
 // reservedVariables lists environment variables that only Trainer and the runtime may set. If a TrainJob set one

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/trainyard/trainyard/api/message"
 )
 
 // jobNameLength denies names that are longer than runtime.MaxName. Trainer accepts a longer name, but JobSet
@@ -28,7 +30,7 @@ func nodeLimit(job Job, runtime Runtime) field.ErrorList {
 	if job.Nodes == nil || *job.Nodes >= 1 && *job.Nodes <= runtime.MaxNodes {
 		return nil
 	}
-	return newViolation(trainerPath.Child("numNodes"), "want 1 to %d, the limit of runtime %s, got %d", runtime.MaxNodes, printableName(job.Runtime.Name), *job.Nodes)
+	return newViolation(trainerPath.Child("numNodes"), "want 1 to %d, the limit of runtime %s, got %d", runtime.MaxNodes, message.Quote(job.Runtime.Name), *job.Nodes)
 }
 
 // processLimit limits the number of processes per node. If the TrainJob sets no number, the runtime's number applies.
@@ -36,7 +38,7 @@ func nodeLimit(job Job, runtime Runtime) field.ErrorList {
 // limit. processLimit also denies words such as "auto", which Trainer 2.1 accepts for runtimes without MPI.
 func processLimit(job Job, runtime Runtime) field.ErrorList {
 	path := trainerPath.Child("numProcPerNode")
-	want := fmt.Sprintf("want 1 to %d, the limit of runtime %s", runtime.MaxProcPerNode, printableName(job.Runtime.Name))
+	want := fmt.Sprintf("want 1 to %d, the limit of runtime %s", runtime.MaxProcPerNode, message.Quote(job.Runtime.Name))
 	if job.Processes == nil {
 		processes := largerAmount(job, func(amounts map[string]resource.Quantity) resource.Quantity {
 			return defaultProcesses(amounts, runtime)
@@ -73,7 +75,7 @@ func gpuLimit(job Job, runtime Runtime) field.ErrorList {
 		return nil
 	}
 	return newViolation(trainerPath.Child("resourcesPerNode"), "want at most %d GPUs per node, the limit of runtime %s, got %s",
-		runtime.MaxGPUsPerNode, printableName(job.Runtime.Name), got.String())
+		runtime.MaxGPUsPerNode, message.Quote(job.Runtime.Name), got.String())
 }
 
 // gpuNames matches the names of resources that are GPUs or slices of GPUs.

@@ -184,6 +184,8 @@ func jsonMessage(found, context string) string {
 		return `this text contains an unknown escape: write "\\" for a backslash`
 	case found == `'}'` && context == "looking for beginning of object key string", found == `']'` && context == "looking for beginning of value":
 		return fmt.Sprintf("a comma before %q is not allowed", strings.Trim(found, "'"))
+	case found == `','` || found == `'}'`:
+		return "want a value, got " + found
 	case message == "":
 		return fmt.Sprintf("want a value, got %s: put text in double quotes", found)
 	case strings.HasPrefix(message, "want"):

@@ -30,7 +30,7 @@ type syntaxMessage struct {
 
 const (
 	missingColon = `want ":", a space and a value after this key`
-	missingKey   = "want a key here: indent all keys of a mapping equally, and put text with quotes or brackets in quotes; this mapping begins at line {line}"
+	missingKey   = "want a key here: indent all keys of a mapping equally, and put text that contains quotes or brackets in quotes; this mapping begins at line {line}"
 	cannotBegin  = "{found} cannot begin a value: put the value in quotes"
 	tabs         = "tab in indentation: YAML wants spaces"
 	openQuote    = "the quote that opens here is never closed"
@@ -74,7 +74,7 @@ func (m syntaxMessage) String(e syntaxError) string {
 	case e.found == "\t" && text == cannotBegin:
 		return tabs
 	case (e.found == "}" || e.found == "]") && text == missingKey:
-		text = `{found} closes no bracket: brackets open after ": ", with a space`
+		text = `{found} has no opening bracket: if an opening bracket follows ":", write a space between them`
 	}
 	return strings.NewReplacer("{found}", fmt.Sprintf("%q", e.found), "{line}", fmt.Sprint(e.start.Line)).Replace(text)
 }
@@ -106,7 +106,7 @@ func (s syntaxError) explain(text []byte, e *yaml.LoadError) (problem.Position, 
 	anchor := unknownAnchor.FindStringSubmatch(e.Message)
 	switch {
 	case anchor != nil:
-		return s.at, fmt.Sprintf(`anchor &%[1]s does not exist before *%[1]s: put text that begins with "*" in quotes`, message.Shorten(anchor[1], 60))
+		return s.at, fmt.Sprintf(`there is no anchor &%[1]s before *%[1]s: define the anchor earlier, or, if *%[1]s is text, put it in quotes`, message.Shorten(anchor[1], 60))
 	case !known:
 		return s.at, oneLine(strings.TrimSpace(e.ContextMsg + " " + e.Message))
 	case hasStart && (explained.atStart || s.found == ""):

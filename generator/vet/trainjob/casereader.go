@@ -154,7 +154,7 @@ func (r *caseReader) boolean(n *document.Node, key string) bool {
 	}
 	boolean, ok := value.Scalar.(bool)
 	if !ok {
-		r.add(value.Position, "want %s: true", key)
+		r.add(value.Position, "want %[1]s: true, or no key %[1]q", key)
 	}
 	return boolean
 }
