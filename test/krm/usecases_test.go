@@ -169,7 +169,7 @@ func TestErrors(t *testing.T) {
 		"a generated quota": {"validator", "job.yaml", job4, newQuota("{hardd: {pods: 4}}", "trainyard"), "error: ResourceQuota team: spec.hardd: unknown field"},
 		"an unknown field":  {"transformer", "change.yaml", "labels:", "label:", `error: Transformer acme: spec.label: unknown key: did you mean "labels"?`},
 		"another tag":       {"transformer", "job.yaml", ":4.1.6", ":4.1.7", "error: TrainJob train: spec.trainer.image: image quay.io/acme/openmpi:4.1.7 has no digest: for this repository, spec.images.digests of the Transformer contains only quay.io/acme/openmpi:4.1.6; add this image with its digest"},
-		"an unknown kind":   {"transformer", "change.yaml", "kind: Transformer", "kind: Transform", `want a functionConfig of the kind Platform or Transformer, got "Transform": did you mean Transformer?`},
+		"an unknown kind":   {"transformer", "change.yaml", "kind: Transformer", "kind: Transform", `want a functionConfig of the kind Platform or Transformer, got "Transform": did you mean "Transformer"?`},
 		"a kind of another function": {
 			"transformer", "change.yaml", "  annotations:\n", "  annotations:\n    trainyard.dev/function: validate\n",
 			"validate wants a functionConfig of the kind Platform, got the kind Transformer",
