@@ -85,8 +85,8 @@ func (s section) findMistake(spec *document.Node, f document.Field, changes *doc
 	if removed && len(base) == 0 && s.isPatch(f.Value) && !slices.Contains(others, f.Key) {
 		return problem.Problem{Position: null, Rule: problem.MissingKey, Path: problem.Path(path), Message: wording.RemovedSection(s.noun)}
 	}
-	remedy := fmt.Sprintf("add it to %s outside of spec.environments, and set it to null in the other environments", strings.Join(path, "."))
-	text := s.describeMistake(f, s.keptNames(base, changes), slices.Concat(base, others), remedy)
+	place := fmt.Sprintf("%s, outside of spec.environments, and set it to null in each environment that must not have it", strings.Join(path, "."))
+	text := s.describeMistake(f, s.keptNames(base, changes), slices.Concat(base, others), place)
 	return problem.Problem{Position: f.Position, Rule: problem.UnknownName, Path: problem.Path(values.Extend(path, f.Key)), Message: text}
 }
 
@@ -127,12 +127,12 @@ func (section) keptNames(base []string, changes *document.Node) []string {
 // describeMistake returns a message if the author of an entry probably wanted to change an existing entry that has
 // another name. Otherwise describeMistake returns an empty string. describeMistake returns a message in two cases. In
 // the first case, the name of the entry is a misspelling of a name in the list "similar". In the second case, the entry
-// is a runtime that has no key "from" and is not in the list "known". The argument "remedy" tells authors how to define
-// a new entry whose name is similar to an existing name.
-func (s section) describeMistake(f document.Field, similar, known []string, remedy string) string {
+// is a runtime that has no key "from" and is not in the list "known". The argument "place" says where
+// authors define a new entry whose name is similar to an existing name.
+func (s section) describeMistake(f document.Field, similar, known []string, place string) string {
 	if meant := misspelledName(f.Key, similar); meant != "" {
-		return fmt.Sprintf("unknown %[1]s %[2]s: %[4]s To define a new %[1]s with this name, %[3]s",
-			s.noun, message.Quote(f.Key), remedy, wording.Suggestion([]string{meant}))
+		return fmt.Sprintf("unknown %[1]s %[2]s: %[4]s If %[2]s is a new %[1]s, define it in %[3]s",
+			s.noun, message.Quote(f.Key), place, wording.Suggestion([]string{meant}))
 	}
 	if s.isPatch(f.Value) && !slices.Contains(known, f.Key) {
 		return wording.Choice("unknown runtime "+message.Quote(f.Key)+" (a new runtime must set the key \"from\")", f.Key, known)

@@ -73,6 +73,6 @@ func (a addition) describe(f document.Field, entries, environments *document.Nod
 	if len(kept) == 0 || entries.Incomplete { // the document has no entry that the author could mean, or its name is unreadable
 		known = append(known, f.Key)
 	}
-	remedy := fmt.Sprintf("add it to the layer that defines %s", message.Quote(misspelledName(f.Key, kept)))
-	return a.section.describeMistake(f, kept, known, remedy)
+	place := fmt.Sprintf("the layer that defines %s", message.Quote(misspelledName(f.Key, kept)))
+	return a.section.describeMistake(f, kept, known, place)
 }

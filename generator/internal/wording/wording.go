@@ -29,7 +29,11 @@ func Choice(text, word string, allowed []string) string {
 	case len(allowed) == 0:
 		return text + ": there is none"
 	}
-	return fmt.Sprintf("%s: want one of %s", text, strings.Join(QuoteAll(allowed), ", "))
+	verb := "want"
+	if strings.Contains(text, "want ") { // a second "want" would read as another demand
+		verb = "choose"
+	}
+	return fmt.Sprintf("%s: %s one of %s", text, verb, strings.Join(QuoteAll(allowed), ", "))
 }
 
 // Similar returns the allowed words that are most similar to a forbidden word. In a word of up to four letters, Similar
