@@ -86,7 +86,8 @@ func (p *Plan) listFolders() []string {
 // unchanged, the method tries to create a hard link to the old file in the folder of the bundle. If the old file and
 // the staging folder are in different file systems, this attempt fails, and the method returns errMounted. The staging
 // folder lies next to the folder of the bundle, so the file systems differ only if the old file is in a mounted folder.
-// A run cannot replace a mounted folder. If the attempt fails for another reason, the method writes the file.
+// A run cannot replace a mounted folder. If the attempt to create the hard link fails for another reason, the method
+// writes the file.
 func (p *Plan) put(s *staging, f hashedFile) error {
 	before := p.present[f.Path]
 	if before.generated && before.digest == f.digest {

@@ -32,8 +32,9 @@ func (e entry) pathLabel(path string) string {
 	return path
 }
 
-// read compares the present folder with its manifest, and records the state of each file and folder
-// in the plan. If the folder does not exist, the method "read" leaves the plan unchanged.
+// read compares the present folder with its manifest. For each file and folder that the method "read" finds, the method
+// adds an entry to the field "present" of the plan. If the folder does not exist, the method "read" leaves the plan
+// unchanged.
 func (p *Plan) read(ctx context.Context) error {
 	info, err := p.parent.root.Lstat(p.name)
 	switch {

@@ -15,10 +15,10 @@ type boundCheck struct {
 	sums  []int // the numbers N of the template variables $sN that must not exceed the limit
 }
 
-// addBounds adds checks of bounds to the chart. A bound has a limit, and none of its sums may exceed this limit. If
-// neither the sum nor the limit depends on values of the chart, the chart does not check the sum. The schema of the
-// chart checks two simple cases. In the first case, the limit is a constant, and the sum has only one term. This term
-// is a value of the chart that must be a whole number. The schema then requires that the value of the chart is not
+// addBounds adds checks of bounds to the chart. A bound consists of a limit and a list of sums. No sum may exceed the
+// limit. If neither the sum nor the limit depends on values of the chart, the chart does not check the sum. The schema
+// of the chart checks two simple cases. In the first case, the limit is a constant, and the sum has only one term. This
+// term is a value of the chart that must be a whole number. The schema then requires that the value of the chart is not
 // greater than the limit. In the second case, the sum has only one term, which is a constant. The limit is a value of
 // the chart that must be a whole number. The schema then requires that the value of the chart is not less than the
 // constant. The file templates/bounds.yaml checks all other sums.
@@ -41,8 +41,8 @@ func (c *helmChart) addBounds(bounds []object.Bound) {
 	}
 }
 
-// sumVariable returns the index N of a sum. The template stores this sum in the variable $sN. If several bounds use the
-// same sum, the template contains only one variable for the sum.
+// sumVariable returns the number N in the name of the template variable $sN. This variable contains the given sum. If
+// several bounds use the same sum, the template contains only one variable for the sum.
 func (c *helmChart) sumVariable(sum *object.Sum) int {
 	i := slices.Index(c.sums, sum)
 	if i < 0 {
@@ -78,8 +78,8 @@ func (c *helmChart) boundsTemplate() []byte {
 }
 
 // includesValue returns a template expression. The expression is true if the release includes a component with objects
-// that use the value. The value can be a mapping. An object uses a mapping if it uses any value in the mapping. If no
-// component uses the value, the expression is always true.
+// that use the value. The value can be a mapping. An object uses a mapping if it uses any value in the mapping. There
+// is one exception: if no component uses the value, the expression is always true.
 func (v *helmValue) includesValue() string {
 	components := map[string]bool{}
 	if v != nil {

@@ -46,9 +46,9 @@ const (
 	payloadSize = 512 << 10 // bytes
 )
 
-// Limits of an OLM bundle. OLM compresses each file, and encodes the compressed file as base64. The limit olmBundle
-// applies to the total size of the encoded files. olmOperator is the space in an OLM bundle that is reserved for the
-// operator's own manifests. Source: github.com/operator-framework/operator-registry, pkg/configmap.
+// Limits of an OLM bundle. OLM compresses each file, and encodes the compressed file as base64. The constant olmBundle
+// is the maximum total size of the encoded files. The constant olmOperator is the part of this size that is reserved
+// for the operator's own manifests. Source: github.com/operator-framework/operator-registry, pkg/configmap.
 const (
 	olmBundle   = 1 << 20 // bytes
 	olmOperator = olmBundle * 15 / 100

@@ -13,8 +13,8 @@ import (
 )
 
 // newSwapPlan returns a plan that exchanges two folders: the folder of a bundle and the new folder. Before each
-// exchange, the plan calls the function in the argument "with". The argument of "with" is the path of the staging
-// folder. If "with" returns an error, the exchange fails with this error.
+// exchange, the plan calls the function "with", and passes the path of the staging folder to this function. If the
+// function returns an error, the exchange fails with this error.
 func newSwapPlan(t *testing.T, w *Writer, dir string, with func(string) error) *Plan {
 	t.Helper()
 	t.Cleanup(w.Close)

@@ -71,7 +71,8 @@ func (w *Writer) Plan(ctx context.Context, tree Tree, dir string) (*Plan, error)
 }
 
 // split returns the parent directory and the name of a folder. If a path ends with "." or "..", its last part is not
-// the name of the folder. The function split therefore first resolves this path, including symbolic links.
+// the name of the folder. Therefore the function first resolves the symbolic links in this path, and makes this path
+// absolute.
 func split(dir string) (parent, name string, err error) {
 	if base := filepath.Base(dir); base == "." || base == ".." {
 		if dir, err = filepath.EvalSymlinks(dir); err == nil {
@@ -92,9 +93,9 @@ func split(dir string) (parent, name string, err error) {
 func (p *Plan) Inventory() []Entry { return parseInventory(p.manifest) }
 
 // Differences returns a list of the differences between the folder and the tree. The list is sorted by path. A file in
-// the folder is unknown if the manifest does not list the file, or if the file is a symbolic link. If the tree contains
-// the path of an unknown file, Differences always reports the file. Differences reports all other unknown files only if
-// the Writer's field KeepUnknown is false.
+// the folder is unknown if the manifest does not list the file, or if the file is a symbolic link. If a file in the
+// tree has the same path as an unknown file in the folder, Differences always reports the unknown file. Differences
+// reports all other unknown files only if the Writer's field KeepUnknown is false.
 func (p *Plan) Differences() []string {
 	var found []string
 	for _, f := range p.tree.files {

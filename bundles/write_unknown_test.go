@@ -108,9 +108,10 @@ func TestKeepUnknown(t *testing.T) {
 	}
 }
 
-// TestNoHardLinks: a run cannot create hard links. The run must then write unchanged files again. If the folder
-// contains unknown files, the run must fail, because a run can keep unknown files only with hard links. The run must
-// also fail if an unchanged file is in a mounted folder, because such a folder cannot be replaced.
+// TestNoHardLinks checks what a run does if it cannot create hard links. In this case, the run must write unchanged
+// files again. If the folder contains unknown files, the run must fail, because a run can keep unknown files only with
+// hard links. The run must also fail if an unchanged file is in a mounted folder, because such a folder cannot be
+// replaced.
 func TestNoHardLinks(t *testing.T) {
 	cases := map[string]struct {
 		before []func(*testing.T, string)

@@ -54,9 +54,9 @@ func reportedOnce(t *testing.T, shared *sharedPool, wrong any) {
 	}
 }
 
-// copiesWithMistakes returns copies of a value, each with one mistake. In the returned map, the key of a copy
-// consists of the path of the mistake and its type: "refused" for a value that no field admits, or "mistyped" for a
-// misspelled key.
+// copiesWithMistakes returns copies of a value, each with one mistake. The copies are the values of the returned map.
+// Each key of this map consists of the path of a mistake and the type of this mistake. The type "refused" means that
+// the mistake is a value that no field admits. The type "mistyped" means that the mistake is a misspelled key.
 func copiesWithMistakes(value any) map[string]any {
 	all := map[string]any{"refused": "\u202e"}
 	switch value := value.(type) {

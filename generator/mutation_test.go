@@ -122,7 +122,8 @@ func tryMutant(t *testing.T, shared *sharedPool, layers []Input) problem.List {
 	return wellFormed(t, err, layers...)
 }
 
-// rightDocuments returns three examples, and one of these examples with a second layer.
+// rightDocuments returns four documents. Each of the first three documents is an example with one layer. The fourth
+// document consists of the example "minimal" and a second layer.
 func rightDocuments(t *testing.T) [][]Input {
 	t.Helper()
 	var all [][]Input
@@ -155,14 +156,14 @@ func pick(random *rand.Rand, weights []int) int {
 }
 
 // isReported reports whether one of the problems refers to the change. If a change replaces a value or renames a key,
-// the author can correct the mistake only in the changed line. After such a change, at least one problem must be in the
-// changed line, or in the line of the enclosing mapping or list. A problem at another position counts only in three
-// cases. In the first case, isStopped accepts the problem. In the second case, the change replaces a value, and
-// isCompared accepts the problem. In the third case, the change renames a key, and isReference accepts the problem.
-// After a change of any other kind, isReported returns the result of isNamed. The field m.at lists the changed lines
-// and some nearby lines. isNamed accepts each problem in one of these lines. It also accepts a problem in any other
-// line if one of three conditions is met. First, the message of the problem names a line in m.at. Second, lostValue
-// accepts the problem. Third, one of m.words is in the path of the problem, in its message or in the text of its line.
+// the resulting mistake is in the changed line. After such a change, at least one problem must be in the changed line,
+// or in the line of the enclosing mapping or list. A problem at another position counts only in three cases. In the
+// first case, isStopped accepts the problem. In the second case, the change replaces a value, and isCompared accepts
+// the problem. In the third case, the change renames a key, and isReference accepts the problem. After a change of any
+// other kind, isReported returns the result of isNamed. The field m.at lists the changed lines and some nearby lines.
+// isNamed accepts each problem in one of these lines. It also accepts a problem in any other line if one of three
+// conditions is met. First, the message of the problem names a line in m.at. Second, lostValue accepts the problem.
+// Third, one of m.words is in the path of the problem, in its message or in the text of its line.
 func (m mutant) isReported(kind, file string, problems problem.List) bool {
 	isException := func(problem.Problem) bool { return false }
 	switch kind {
@@ -180,9 +181,9 @@ func (m mutant) isReported(kind, file string, problems problem.List) bool {
 
 // isStopped reports whether a problem is a syntax error that the parser finds only after the changed line. After a
 // change such as an added bracket, the text up to the changed line can still be the beginning of a valid document. The
-// parser then finds the error in a later line. isStopped skips empty lines and comments after the changed line, and
-// accepts a syntax error in the next line. isStopped accepts a syntax error in any other line only if the message names
-// one of two lines. These are the changed line and the line of the enclosing mapping or list.
+// parser then finds the error in a later line. isStopped searches the lines after the changed line for the first line
+// that is neither empty nor a comment. isStopped accepts a syntax error in the found line. It accepts a syntax error in
+// another line only if the message names the changed line, or the line of the enclosing mapping or list.
 func (m mutant) isStopped(file string, p problem.Problem) bool {
 	if p.File != file || p.Rule != problem.Syntax {
 		return false
@@ -194,9 +195,9 @@ func (m mutant) isStopped(file string, p problem.Problem) bool {
 	return p.Line == next || m.namesLine(p)
 }
 
-// isReference reports whether a problem is about the old name of a renamed entry, such as a runtime that a tenant
-// lists. The renamed entry itself is valid, so the problem is not at this entry. The problem is at the field that still
-// refers to the old name. The message must suggest the new name.
+// isReference reports whether a problem is about a reference to the old name of a renamed entry. For example, a change
+// renames a runtime, and a tenant still lists the old name. The renamed entry itself is valid, so the problem is not at
+// this entry. The problem is at the field that still refers to the old name. The message must suggest the new name.
 func (m mutant) isReference(p problem.Problem) bool {
 	return m.renamed != "" && strings.Contains(p.Message, message.Quote(m.renamed))
 }
@@ -235,7 +236,7 @@ func (m mutant) isNamed(file string, problems problem.List) bool {
 }
 
 // lostValue reports whether a problem can be a consequence of a truncation. A truncation removes the end of a document.
-// lostValue returns true if the last key in the problem's path is also in the removed text. For example,
+// lostValue returns true if the removed text contains the last key of the problem's path. For example,
 // spec.ceilings.maxNodes is the largest value that a runtime may set in limits.maxNodes. Suppose that spec contains a
 // runtime with the value 50 in limits.maxNodes. Suppose also that an environment sets ceilings.maxNodes to 20, and
 // changes the runtime's limits.maxNodes to 20. If the truncation removes only this change of limits.maxNodes, the value

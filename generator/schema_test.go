@@ -185,8 +185,9 @@ func (j *comparison) disagree(schema *jsonschema.Schema, value any, problems pro
 	return ""
 }
 
-// TestLayerSchemaRefuses: a layer may omit the fields that a document requires, and may contain null. The schema of
-// layers must refuse all other mistakes that the schema of documents refuses.
+// TestLayerSchemaRefuses: the JSON Schema of layers must refuse the same mistakes as the JSON Schema of documents, with
+// three exceptions. First, a layer may omit required fields. Second, a layer may set a key to null, which removes the
+// key. Third, a layer may contain empty mappings. None of these exceptions applies inside lists.
 func TestLayerSchemaRefuses(t *testing.T) {
 	schemas := newComparison(t)
 	cases := map[string]struct {
@@ -304,8 +305,9 @@ func TestCUESchemaIsOneFile(t *testing.T) {
 
 var requirement = regexp.MustCompile(`\b(FR|NFR|SC)-([A-Z]+-)?[0-9]{3}\b|\bRequirement: `)
 
-// TestSchemasNameNoRequirements checks that no format contains the numbers of trainyard's own requirements.
-// The comments in the folder schemas contain these numbers, and the export must remove them.
+// TestSchemasNameNoRequirements checks that no exported schema contains the identifier of a requirement for trainyard,
+// such as FR-OBS-001. The comments in the folder schemas contain such identifiers, and the export must remove the
+// identifiers.
 func TestSchemasNameNoRequirements(t *testing.T) {
 	for _, format := range schema.Formats() {
 		text, err := New(trainyard.CUE).Schema(format.Name, false)

@@ -129,10 +129,10 @@ func (s Snapshot) explain(cluster, logs []diagnosis.Text, missing []error) Expla
 	return e
 }
 
-// excerpts returns the end of the first log that is not empty. The argument "logs" is sorted by the time at which the
-// containers ended, so this log usually belongs to the container that failed first. If all logs are empty, or there are
-// no logs, the function returns excerpts of the texts in the argument "cluster". Such a text is, for example, the
-// message of an event.
+// excerpts returns the end of the first log that is not empty. In the argument "logs", the logs of failed containers
+// come first, in the order in which the containers ended. Therefore the first log that is not empty usually belongs to
+// the container that failed first. If all logs are empty, or there are no logs, the function returns excerpts of the
+// texts in the argument "cluster". Such a text is, for example, the message of an event.
 func excerpts(cluster, logs []diagnosis.Text) []Excerpt {
 	for _, text := range logs {
 		if e := excerptOf(text); len(e.Lines) > 0 {

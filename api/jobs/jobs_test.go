@@ -179,8 +179,8 @@ func TestOrderOfPods(t *testing.T) {
 	}
 }
 
-// submit creates a TrainJob. If the request fails, submit retries for a while, because the cache of Trainer's webhook
-// may not yet contain a new runtime.
+// submit creates a TrainJob. If the request fails, the function submit repeats the request for a while. The reason is
+// that the cache of Trainer's webhook may not yet contain a new runtime.
 func submit(t *testing.T, all jobs.Jobs, job *trainer.TrainJob) {
 	t.Helper()
 	controlplane.Eventually(t, func(ctx context.Context) error { return all.Submit(ctx, job.DeepCopy()) })

@@ -65,8 +65,8 @@ func (p progress) isRelevant(pod Pod) bool {
 	return slices.ContainsFunc(p.relevant, func(other Pod) bool { return other.Name == pod.Name })
 }
 
-// follows looks for the latest event that has the given reason and is about the same object as the event e. The result
-// is true if such an event exists, and this event did not occur before e.
+// follows(e, reason) reports whether an event with this reason occurred at the same time as the event e, or later. Both
+// events must be about the same object.
 func (p progress) follows(e corev1.Event, reason string) bool {
 	about := subjectOf(e)
 	about.reason = reason
@@ -133,7 +133,7 @@ func (s Snapshot) isOverForOwner(e corev1.Event, p progress) bool {
 	case jobKind:
 		return s.hasAllPods(s.roleOf(e)) || p.latest[subject{jobKind, e.InvolvedObject.Name, "SuccessfulCreate"}].After(lastSeen(e))
 	}
-	// The event is about the TrainJob or the JobSet. Its problem is solved if a later event or a newer pod shows that
+	// The event is about the TrainJob or the JobSet. The problem is solved if a later event or a newer pod shows that
 	// the JobSet creates pods. The problem of an inactive Workload is also solved if the Workload is active again.
 	return isPlaced || s.HasPodSince(lastSeen(e)) || s.Workload.isActive() && strings.Contains(e.Message, "workload is deactivated")
 }
@@ -255,21 +255,23 @@ const evictionDelay = 5 * time.Minute
 
 // hasRecovered reports whether the cluster node of a pod became ready again after an event NodeNotReady. There are
 // three signs, and one sign is sufficient. Sign 1: the pod is ready. Sign 2: Kubernetes cancelled the eviction of the
-// pod. The comment inside the function hasRecovered explains which cancellations count. Sign 3: a container ended for a
-// reason that is not in unknownEnds. The time between the event and the end of this container must be longer than
-// evictionDelay. If the TrainJob has failed, sign 1 counts only if the pod became ready before the failure. Likewise,
-// sign 2 counts only if Kubernetes cancelled the eviction before the failure. Sign 3 does not count if the TrainJob
-// failed within evictionDelay after the event. These three restrictions have the same reason: a cluster node that
-// became ready only after the failure has possibly caused the failure.
+// pod. The comment inside the function hasRecovered explains which cancellations count. Sign 3: a container of the pod
+// ended for a known reason. The reasons in the list unknownEnds count as unknown. The time between the event and the
+// end of the container must be longer than evictionDelay. If the TrainJob has failed, sign 1 counts only if the pod
+// became ready before the failure. Likewise, sign 2 counts only if Kubernetes cancelled the eviction before the
+// failure. Sign 3 does not count if the TrainJob failed within evictionDelay after the event. These three restrictions
+// have the same reason. If the cluster node became ready only after the TrainJob failed, the cluster node may have
+// caused the failure.
 func (s Snapshot) hasRecovered(e corev1.Event, p progress) bool {
 	isInTime := func(at time.Time) bool { return p.failure.IsZero() || at.Before(p.failure) }
 	pod, exists := s.podOf(e)
 	if at, found := p.latest[subject{podKind, e.InvolvedObject.Name, cancelled}]; found && isInTime(at) {
 		// A cancelled eviction alone does not show that the cluster node is ready. Kubernetes also cancels a planned
-		// eviction if it evicts the pod at once instead, or if the pod is deleted. Therefore the cancellation counts
-		// only if no event about an eviction follows the cancellation. For a deleted pod, there is a second condition.
-		// An event with the reason Killing must follow the cancellation, because this event shows that the kubelet
-		// works.
+		// eviction in two cases in which the cluster node may not be ready. In the first case, Kubernetes replaces the
+		// planned eviction with an immediate eviction. In the second case, the pod is deleted. Therefore the
+		// cancellation counts only if no event about an eviction follows the cancellation. For a deleted pod, there is
+		// a second condition. An event with the reason Killing must follow the cancellation, because this event shows
+		// that the kubelet works.
 		isEvicted := !p.latest[subject{podKind, e.InvolvedObject.Name, evicted}].Before(at)
 		isStopped := !p.latest[subject{podKind, e.InvolvedObject.Name, "Killing"}].Before(at)
 		if p.follows(e, cancelled) && !isEvicted && (exists || isStopped) {

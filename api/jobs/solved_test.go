@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// at returns the time that is the given number of seconds after the creation of the TrainJob.
+// at(second) returns the creation time of the TrainJob plus the given number of seconds.
 func at(second int) metav1.Time {
 	return metav1.NewTime(created.Add(time.Duration(second) * time.Second))
 }
@@ -268,7 +268,7 @@ func TestSolvedProblems(t *testing.T) {
 	}
 }
 
-// ending copies the pod, sets the deletion timestamp of the copy to the given second, and returns the copy. The
+// ending(second) returns a copy of the pod. The deletion timestamp of the copy is the result of at(second). The
 // deletion has no grace period.
 func (p Pod) ending(second int) Pod {
 	p.DeletionTimestamp = ptr.To(at(second))

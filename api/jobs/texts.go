@@ -110,9 +110,9 @@ func endTexts(pod Pod, container string, ended corev1.ContainerStateTerminated) 
 	return []diagnosis.Text{text, left}
 }
 
-// runtimeReasons lists the reasons that are reported for a container that did not start. For these reasons, the
-// termination message comes from the container runtime. For all other reasons, endTexts assumes that the message
-// comes from the program in the container.
+// runtimeReasons lists the reasons that are reported for a container that did not start. If the reason of a container
+// is in this list, the container runtime wrote the termination message. If the reason is not in this list, endTexts
+// assumes that the program in the container wrote the termination message.
 var runtimeReasons = []string{"StartError", "ContainerCannotRun", "CreateContainerError"}
 
 // stoppedAt returns the time at which Kubernetes stopped the pod. If this time is unknown, stoppedAt returns the time at

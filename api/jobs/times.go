@@ -11,8 +11,9 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// Times contains the times at which a TrainJob reached the stages of its life. A time is zero if the TrainJob has not
-// reached the stage, or if the pods whose status contained the time no longer exist.
+// Times contains the times at which a TrainJob reached the stages of its life. If the TrainJob has not reached a stage,
+// the time of this stage is zero. The times Scheduled and Started are read from the status of pods. If these pods were
+// deleted, Scheduled and Started are also zero.
 type Times struct {
 	// Created is the time at which the TrainJob was created. Resumed is the time at which the TrainJob was last resumed, or
 	// its creation time if it was never resumed. From this time on, Trainer should create pods. Resumed is zero while the

@@ -68,8 +68,8 @@ const maxNames = 12
 
 // suggest returns a hint for an error message about an unknown name. Let X be the known name that is most similar to
 // the unknown name. If X is similar enough, and no other known name is equally similar, the hint is the question "did
-// you mean X?". In all other cases, the hint is a list of at most maxNames known names. The list begins with the
-// argument "owner", for example "the namespace has".
+// you mean X?". In all other cases, the hint is a list of at most maxNames known names. The argument "owner" contains
+// the words before the list, for example "the namespace has".
 func suggest(name string, known []string, owner string) string {
 	if nearest := message.Nearest(name, known); nearest != "" {
 		return fmt.Sprintf("did you mean %q?", nearest)

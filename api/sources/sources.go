@@ -112,8 +112,9 @@ func (s Sources) Suspend(ctx context.Context, key types.NamespacedName, suspend 
 	return err == nil, err
 }
 
-// Retry requests another run of a job, even if the job has not changed in Git. If the status of the TrainJobSource
-// lists all jobs, the requested job must be one of the listed jobs. The error is an *UnknownJobError, an
+// Retry requests another run of a job, even if the job has not changed in Git. The status of a TrainJobSource lists all
+// jobs or only some of the jobs. If the status lists all jobs, the requested job must be one of the listed jobs. If the
+// status lists only some of the jobs, Retry accepts every valid name of a job. The error is an *UnknownJobError, an
 // *InvalidJobError or an error of Get.
 func (s Sources) Retry(ctx context.Context, key types.NamespacedName, job string, now time.Time) (View, error) {
 	view, err := s.Get(ctx, key)

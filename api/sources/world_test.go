@@ -97,9 +97,9 @@ func (w *world) change(set func(*v1alpha1.TrainJobSourceStatus)) {
 	}
 }
 
-// allow gives rights to the user who has the same name as the namespace. The rights take effect with a
-// delay, so allow waits until the user can read the TrainJobSource. Therefore the argument "verbs" must
-// contain "get".
+// allow gives rights to the user who has the same name as the namespace. Because the rights take effect with a delay,
+// the method "allow" waits until the user can read the TrainJobSource. Therefore the argument "verbs" must contain
+// "get".
 func (w *world) allow(verbs ...string) {
 	w.t.Helper()
 	meta := metav1.ObjectMeta{Namespace: w.namespace, Name: "reader"}

@@ -122,7 +122,8 @@ type JobStatus struct {
 	// already had the name of the job.
 	// +optional
 	Run string `json:"run,omitempty"`
-	// phase is the phase of the TrainJob in the field run: Active, Succeeded or Failed.
+	// phase is the phase of the job's newest TrainJob, whose name is in the field run. The phase is Active, Succeeded
+	// or Failed.
 	// +optional
 	Phase string `json:"phase,omitempty"`
 }

@@ -99,7 +99,8 @@ type TrainJobSourceSpec struct {
 	Verify *Verification `json:"verify,omitempty"`
 
 	// serviceAccountName is the ServiceAccount that the controller impersonates to read and write TrainJobs. The
-	// tenant's Role must allow the controller to impersonate the ServiceAccount. The Role that trainyard generates allows only trainyard-jobs.
+	// tenant's Role must allow the controller to impersonate the ServiceAccount. The Role that trainyard generates
+	// allows the controller to impersonate only the ServiceAccount trainyard-jobs.
 	// +kubebuilder:default="trainyard-jobs"
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63

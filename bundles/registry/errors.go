@@ -42,8 +42,8 @@ func (r Repository) explain(ctx context.Context, err error) error {
 	return fmt.Errorf("publishing to %s: %w", r, err)
 }
 
-// refusalMessages maps the status code of a registry's response to a message. In the message, %s stands for the summary
-// of the response.
+// refusalMessages contains error messages for responses of a registry. The key of each message is the status code of
+// the response. In each message, %s stands for the summary of the response.
 var refusalMessages = map[int]string{
 	http.StatusUnauthorized:          "the registry refuses the credentials (%s): log in with docker login HOST or podman login HOST",
 	http.StatusForbidden:             "the registry forbids the upload (%s): log in as a user who can push there or, if the registry allows no overwriting, use another tag",

@@ -15,9 +15,10 @@ func (l *resourceList) isGenerator() bool {
 }
 
 // leaveMarker replaces the items with a marker, an object that records which function ran. kustomize silently skips a
-// function that it has no permission to run. The function then leaves no marker, and the build fails, because a replacement
-// in the kustomization reads the marker. An annotation declares the marker as a local object. kustomize therefore removes
-// the marker from its output at the end.
+// function that it has no permission to run. A skipped function leaves no marker. The kustomization should contain an
+// entry under "replacements" that reads the marker (see docs/kustomize.md). If the marker is missing, kustomize cannot
+// carry out this entry, so the build fails. An annotation declares the marker as a local object. kustomize therefore
+// removes the marker from its output at the end.
 func (l *resourceList) leaveMarker(function string) int {
 	return l.replaceItems(map[string]any{
 		"apiVersion": v1alpha1.APIVersion, "kind": "FunctionRun", "function": function,

@@ -22,8 +22,8 @@ func (j *trainJobFlags) add(cmd *cobra.Command, f *inputFlags) {
 	cmd.ValidArgsFunction = cobra.FixedCompletions([]string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt)
 }
 
-// checkArgs returns a check of the arguments, which are files of TrainJobs. For example, the check refuses these files
-// if the command line names no platform document.
+// checkArgs returns a function that checks the arguments of the command. The arguments are files of TrainJobs. For
+// example, the returned function refuses the arguments if the command line names no platform document.
 func (j *trainJobFlags) checkArgs(f *inputFlags) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, files []string) error {
 		switch given := len(f.files) > 0 || f.example != ""; {

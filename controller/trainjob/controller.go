@@ -160,8 +160,8 @@ func (c *Controller) readWanted(ctx context.Context, job *trainer.TrainJob) (job
 }
 
 // report writes the metrics, the events and the annotations of a TrainJob, and applies the time limits of its runtime.
-// The returned duration is the time until the next report, or 0 if no next report is planned. If a write fails, report
-// still does the other writes, and then returns an error, so that the controller tries again.
+// The returned duration is the time until the next report, or 0 if no next report is planned. If one write fails, the
+// remaining writes are still done. The method "report" then returns an error, so that the controller tries again.
 func (c *Controller) report(ctx context.Context, snapshot jobs.Snapshot) (time.Duration, error) {
 	now, settings := c.Now(), c.readRuntime(ctx, &snapshot.Job)
 	before := c.memory.recall(&snapshot.Job)

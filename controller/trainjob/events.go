@@ -65,11 +65,12 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:maxNote], "") + "…"
 }
 
-// isOld reports whether a TrainJob is old. Only a TrainJob that the controller sees for the first time can be old. Such
-// a TrainJob is old if it started or ended more than oldAge ago. In read-only mode, the controller writes no
-// annotations, so a restarted controller does not know what it has already reported. In this mode, isOld therefore
-// returns true in more cases. The TrainJob is old if it was scheduled, started or ended more than oldAge ago. The
-// TrainJob is also old if it was scheduled, started or ended before the controller started.
+// isOld reports whether a TrainJob is old. If the controller knows an earlier state of the TrainJob, isOld returns
+// false. Otherwise, the result depends on the mode of the controller. Outside read-only mode, the TrainJob is old if it
+// started or ended more than oldAge ago. In read-only mode, the controller writes no annotations, so a restarted
+// controller does not know what it has already reported. In read-only mode, the TrainJob is therefore old in either of
+// two cases. In the first case, the TrainJob was scheduled, started or ended more than oldAge ago. In the second case,
+// the TrainJob was scheduled, started or ended before the controller started.
 func (c *Controller) isOld(snapshot jobs.Snapshot, before state, now time.Time) bool {
 	horizon := now.Add(-oldAge)
 	if c.ReadOnly && c.began.After(horizon) {

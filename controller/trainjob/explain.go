@@ -99,8 +99,8 @@ func (e *explanations) forget(key types.NamespacedName) {
 	delete(e.found, key)
 }
 
-// Start explains the TrainJobs in the queue until the context ends. Several TrainJobs are explained at the same
-// time.
+// Start runs several workers until the context ends. The workers take TrainJobs from the field "queue", and call the
+// method "explain" for each of these TrainJobs.
 func (e *explanations) Start(ctx context.Context) error {
 	return work(ctx, e.queue, explainers, e.explain)
 }

@@ -33,7 +33,8 @@ const (
 	endedMark = "/ended"
 )
 
-// mark returns the suffix for the annotation v1alpha1.ObservedAnnotation.
+// mark returns startedMark, endedMark or an empty string. In the value of the annotation v1alpha1.ObservedAnnotation,
+// the controller writes the returned string after the UID of the TrainJob.
 func (s state) mark() string {
 	switch {
 	case s.ended:

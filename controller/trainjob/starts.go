@@ -18,8 +18,9 @@ const (
 	firstRead = 5 * time.Second
 	// readTimeout limits the time to read a log.
 	readTimeout = 10 * time.Second
-	// maxReads is the maximum number of reads that look for the first output of a rank. The last of
-	// these reads is half an hour after the controller has noticed the start of the training.
+	// maxReads is the maximum number of attempts to find the first output of a rank. Each attempt reads the log of the
+	// launcher once. The last attempt takes place about half an hour after the controller has noticed that the training
+	// has started.
 	maxReads = 6
 	// startReaders is the number of logs that are read at the same time.
 	startReaders = 2
@@ -45,8 +46,8 @@ type mpiStart struct {
 	began    time.Time
 	reads    int
 	// firstLine is the time of the first line that a rank printed, or zero if no such line was found yet. After this
-	// line was found, mpiStarts reads the log once more, because a later line can contain the text of the constant
-	// marker.
+	// line was found, mpiStarts reads the log once more. The reason is that a later line can contain the marker. The Go
+	// constant "marker" defines the text of the marker.
 	firstLine time.Time
 }
 
@@ -106,9 +107,10 @@ func (m *mpiStarts) measure(ctx context.Context, start mpiStart) {
 	}
 }
 
-// findMPIStart returns the time of the first log line that contains the text of the constant marker. If no line contains
-// the marker, findMPIStart returns the time of the first line that mpirun marks as output of a rank. If the log contains
-// neither the marker nor output of a rank, the result "source" is empty. Each line of the log begins with a timestamp.
+// findMPIStart returns the time of the first log line that contains the marker. The Go constant "marker" defines the
+// text of the marker. If no line contains the marker, findMPIStart returns the time of the first line that mpirun marks
+// as output of a rank. If the log contains neither the marker nor output of a rank, the result "source" is empty. Each
+// line of the log begins with a timestamp.
 func findMPIStart(log string) (source string, at time.Time) {
 	for line := range strings.Lines(log) {
 		stamp, text, _ := strings.Cut(line, " ")

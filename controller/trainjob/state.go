@@ -29,8 +29,8 @@ type state struct {
 	// wasSuspended is true while the TrainJob is suspended. After the TrainJob was resumed, wasSuspended stays
 	// true as long as the TrainJob has the annotation about a gang timeout.
 	wasSuspended bool
-	// "since" is the time at which the controller first saw the current phase. If the phase may have begun before
-	// the program started, the time "since" is zero.
+	// "since" is the time at which the controller first saw the current phase. If the phase may have begun before the
+	// controller started, the field "since" is zero.
 	since time.Time
 	// The field "waiting" is the time at which pods began to wait for cluster nodes, or zero if no pods wait.
 	waiting time.Time
@@ -78,8 +78,9 @@ func (c *Controller) observe(snapshot jobs.Snapshot, before state, now time.Time
 	case current.isFinal() && before.Phase == current.Phase && before.ended:
 		return before // keep the message, because the pods and logs that explain it can be deleted by now
 	case before.Phase == jobs.Running && isEarly(current.Phase) && !snapshot.HasPodSince(before.trainingSince):
-		// A pod was deleted. JobSet will fail the TrainJob or restart all pods, but has not done so yet. Until then,
-		// keep the previous state for at most startTime.
+		// A pod was deleted. JobSet has not reacted yet: either the TrainJob will fail, or JobSet will restart all
+		// pods. Keep the previous state until JobSet reacts. However, do not keep this state for longer than the
+		// duration startTime.
 		if lost := before.withoutPod(now); now.Sub(lost.lostSince) < startTime {
 			return lost
 		}
@@ -93,8 +94,8 @@ func (c *Controller) observe(snapshot jobs.Snapshot, before state, now time.Time
 	return current
 }
 
-// explain adds the cause of a failure or of a long wait to a state, as soon as the cause is known.
-// TrainJobs for which isOld returns true are not explained.
+// explain adds the cause of a failure or of a long wait to a state, as soon as the cause is known. If the argument
+// "isOld" is true, the method "explain" adds no cause.
 func (c *Controller) explain(s *state, snapshot jobs.Snapshot, isOld bool, now time.Time) {
 	switch {
 	case isOld, s.Phase == jobs.Succeeded:
@@ -112,8 +113,8 @@ func (c *Controller) explain(s *state, snapshot jobs.Snapshot, isOld bool, now t
 	}
 }
 
-// beginOfPhase returns when the controller first saw the current phase. beginOfPhase returns zero if the phase can have
-// begun before the program started.
+// beginOfPhase returns when the controller first saw the current phase. If the phase may have begun before the
+// controller started, beginOfPhase returns zero.
 func (c *Controller) beginOfPhase(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time.Time) time.Time {
 	switch {
 	case phase == before.Phase:
@@ -141,7 +142,7 @@ func isEarly(phase jobs.Phase) bool {
 
 // waitsSince returns the time at which pods began to wait for cluster nodes, or zero if no pods wait. A TrainJob also
 // waits while pods are missing, for example because a quota prevents their creation. If the TrainJob waits only for
-// missing pods, waitsSince returns before.waiting, the time from the previous state. If before.waiting is zero,
+// missing pods, waitsSince returns the time in the field "waiting" of the previous state. If this field is zero,
 // waitsSince returns the current time. While old pods end, or while the TrainJob is being deleted, no new pods are
 // expected. waitsSince then ignores missing pods.
 func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time.Time) time.Time {
@@ -159,14 +160,15 @@ func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time
 }
 
 // isStuck reports whether a TrainJob takes unusually long to start or to end. The limit for both is the duration
-// startTime. A start takes too long if two conditions are met. First, the TrainJob was created or resumed more than
-// startTime ago. Second, its present phase also began more than startTime ago. The second condition is necessary
-// because JobSet can restart all pods long after the creation of the TrainJob. After a restart, the new pods need time
-// to start. An end takes too long if a container still prevents the end of the TrainJob, although the main container
-// ended more than startTime ago. In the phase GangScheduling, isStuck returns true only if pods are missing. If no pods
-// are missing in this phase, some pods are not assigned to cluster nodes yet. The summary of the TrainJob then already
-// quotes the scheduler's message about one of these pods, so the TrainJob needs no further explanation. If another
-// cluster runs the TrainJob, isStuck returns false.
+// startTime. A start takes too long if two conditions are met. First, the time since the TrainJob was created or
+// resumed exceeds this limit. Second, the time since the present phase began also exceeds this limit. The second
+// condition is necessary because JobSet can restart all pods long after the creation of the TrainJob. After a restart,
+// the new pods need time to start. After the main container has ended, another container can prevent the end of the
+// TrainJob. In this case, the end takes too long if the time since the main container ended exceeds the limit
+// startTime. In the phase GangScheduling, isStuck returns true only if pods are missing. A TrainJob without missing
+// pods is in this phase because some of its pods are not assigned to cluster nodes yet. If the scheduler has written a
+// message about one of these pods, the summary of this TrainJob already quotes the message. The TrainJob therefore
+// needs no further explanation. If another cluster runs the TrainJob, isStuck returns false.
 func (s state) isStuck(snapshot jobs.Snapshot, now time.Time) bool {
 	since := snapshot.Times().Resumed
 	if !since.IsZero() && s.since.After(since) {

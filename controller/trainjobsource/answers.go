@@ -41,9 +41,10 @@ type answer struct {
 }
 
 const (
-	// maxRefused is the maximum number of dry runs that the API server may refuse in an hour. When this number is
-	// reached, the controller sends no more dry runs in this hour, unless a user requests a fetch. The remaining denied
-	// jobs stay denied, and get their dry runs in a later hour.
+	// maxRefused is the maximum number of refused dry runs in an hour, counted for each TrainJobSource. After this
+	// number of refused dry runs, the controller sends no more dry runs for the TrainJobSource in this hour. If a user
+	// requests a fetch, the count starts again at 0. When the limit is reached, some jobs that break admission rules
+	// may still need a dry run. These jobs stay denied, and get their dry runs later.
 	maxRefused = 20
 	// maxSilent is the maximum number of dry runs without an answer in a round, which is one pass over a
 	// TrainJobSource. After maxSilent dry runs without an answer, the round sends no more dry runs. Even a single dry

@@ -27,7 +27,7 @@ type dryRuns struct {
 	count  int
 }
 
-// Create answers a dry run.
+// Create is the method with which the fake client answers a dry run.
 func (d *dryRuns) Create(_ context.Context, object client.Object, _ ...client.CreateOption) error {
 	d.count++
 	return d.errors[object.GetName()]

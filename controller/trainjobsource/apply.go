@@ -70,8 +70,9 @@ func limitOf(limit *int32) int {
 	return int(*limit)
 }
 
-// reportDenied adds a problem for each job that cannot start because it breaks the admission rules. If a run of the
-// job's version in Git has already started, reportDenied adds no problem.
+// reportDenied adds a problem for each job that cannot start because it breaks the admission rules. If the job needs no
+// new run, reportDenied adds no problem. For example, the newest run may already have the version in Git, and no user
+// has requested another run.
 func (r *round) reportDenied() {
 	for _, job := range r.commit.tree.Jobs {
 		if r.result.States[job.Name()] == plan.Denied {

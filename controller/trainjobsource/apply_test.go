@@ -37,8 +37,9 @@ func TestOnlyLastingRefusalsAreDenials(t *testing.T) {
 }
 
 // TestErrorsIn checks that errorsIn finds all errors that nested calls of errors.Join have combined. For example, the
-// requests for two jobs can fail, and then the update of the record (the stored list of runs) can fail too. The round
-// then nests the calls of errors.Join that combine these errors.
+// requests for two jobs can fail, and then the update of the record (the stored list of runs) can fail too. A first
+// call of errors.Join combines the errors of the two requests. A second call then combines the result of the first call
+// with the error of the update.
 func TestErrorsIn(t *testing.T) {
 	a, b, c := errors.New("a"), errors.New("b"), errors.New("c")
 	if got := errorsIn(errors.Join(errors.Join(a, b), c)); !slices.Equal(got, []error{a, b, c}) {

@@ -39,11 +39,11 @@ func (r *round) fetch(ctx context.Context) bool {
 	return r.commit != nil
 }
 
-// postponeFetch postpones the fetch, because the controller has recently spent too much time on reading commits of the
-// namespace. The round goes on with the previous commit if this commit is in memory and still valid. The commit is no
-// longer valid if the spec of the TrainJobSource has changed since the last fetch. The commit is also not valid if the
-// keys that verify commits have changed or cannot be read. If the round cannot go on, or if somebody has requested the
-// fetch, the status says why the fetch is late.
+// postponeFetch postpones the fetch of a TrainJobSource. The reason is that the controller has recently spent too much
+// time on reading commits for the TrainJobSources in the same namespace. The round goes on with the previous commit if
+// this commit is in memory and still valid. The commit is no longer valid if the spec of the TrainJobSource has changed
+// since the last fetch. The commit is also not valid if the keys that verify commits have changed or cannot be read. If
+// the round cannot go on, or if somebody has requested the fetch, the status says why the fetch is late.
 func (r *round) postponeFetch(ctx context.Context, until time.Time) bool {
 	r.postponed = until
 	_, _ = r.readKeys(ctx) // discards the commit if the keys have changed, or cannot be read

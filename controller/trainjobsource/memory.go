@@ -102,8 +102,8 @@ func (m *memory) get(key types.NamespacedName, uid types.UID) *state {
 	return created
 }
 
-// keep stores a commit in a state. If all commits in memory together then exceed the limit, the method "keep" drops the
-// least recently used commits of other states.
+// keep(s, c) stores the commit c in the state s. If all commits in memory together then exceed the limit, the method
+// "keep" drops the least recently used commits of other states.
 func (m *memory) keep(s *state, c *commit) {
 	m.Lock()
 	defer m.Unlock()

@@ -108,9 +108,9 @@ func (r *round) reserve(context.Context) bool {
 	return true
 }
 
-// waitFor ends a round that would have to wait for other rounds. waitFor always returns false. The calling step then
-// also returns false, which ends the round. If a new spec or a requested fetch has waited for longer than quietWait,
-// the status says what the TrainJobSource waits for.
+// waitFor is called by a step that would have to wait for other rounds. waitFor does not wait, and always returns
+// false. The calling step then also returns false, which ends the round. If a new spec or a requested fetch has waited
+// for longer than quietWait, the status says what the TrainJobSource waits for.
 func (r *round) waitFor(others string) bool {
 	r.busy = true
 	status := r.source.Status

@@ -16,7 +16,8 @@ const (
 	// busyDelay is the time after which the controller repeats a round that ended early. A round ends early if too
 	// many other rounds are fetching, or if another round is changing TrainJobs of the same namespace.
 	busyDelay = time.Second
-	// quietWait is the time after which the status says that the TrainJobSource waits for other rounds.
+	// quietWait is how long a new spec or a requested fetch can wait for other rounds without a message in the status.
+	// After this time, the status says what the TrainJobSource waits for.
 	quietWait = time.Minute
 	// settleDelay is the delay between two rounds if the first round has changed TrainJobs or the record. The second
 	// round must start soon, because further changes may be necessary.
@@ -28,8 +29,8 @@ const (
 
 // next returns the time until the next round. If this round has fetched or has tried to fetch, the method also sets the
 // time of the next fetch. The next round can start before the next fetch is due, because not every round fetches. For a
-// suspended TrainJobSource, the result is 0: the next round starts only after a change of the TrainJobSource or of its
-// TrainJobs.
+// suspended TrainJobSource, the method returns 0, which means that no next round is planned. A round then starts only
+// after a restart of the controller, or after a change of the TrainJobSource or of its TrainJobs.
 func (r *round) next() time.Duration {
 	if r.source.Spec.Suspend {
 		return 0

@@ -39,10 +39,10 @@ func (r *round) skipIfSettled(context.Context) bool {
 
 // rememberSettled remembers a complete round that found nothing to do. A complete round compares the cluster with Git,
 // and does not end directly after the fetch. If a complete round had something to do, or if any round failed, the next
-// round must be a complete round. The caller must write the status before it calls rememberSettled. Suppose that
-// rememberSettled came first, and that the write of the status then failed. The next rounds could end directly after
-// the fetch. A round that ends after the fetch does not compute the status of the jobs again. Therefore the status in
-// the cluster could stay out of date.
+// round must be a complete round. The caller must write the status before it calls rememberSettled. If rememberSettled
+// came first, and the write of the status then failed, the next rounds could end directly after the fetch. A round that
+// ends after the fetch does not compute the status of the jobs again. Therefore the status in the cluster could stay
+// out of date.
 func (r *round) rememberSettled() {
 	switch {
 	case r.busy: // nothing was compared

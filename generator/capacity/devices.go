@@ -20,8 +20,8 @@ var (
 
 // checkTenantDevices reports each device of the quota that no runtime of the tenant requests, and each device that a
 // runtime requests but the quota does not limit. For two kinds of tenants, the method does not report devices without a
-// limit. The first kind is a tenant that has queues, if the document declares ClusterQueues. Kueue then limits the
-// devices of this tenant. The second kind is a tenant that has no quota, or whose quota limits only the number of
+// limit. If the document declares ClusterQueues, each tenant with queues is of the first kind. Kueue limits the devices
+// of such a tenant. A tenant is of the second kind if it has no quota, or if its quota limits only the number of
 // TrainJobs.
 func (c *comparison) checkTenantDevices(name string, tenant map[string]any) {
 	quota := values.Mapping(tenant, "quota")

@@ -110,12 +110,13 @@ type rules struct {
 }
 
 // check has two steps: it evaluates the rules, and it compares the resources that TrainJobs need with the quotas of
-// tenants and queues. The second step skips values that have problems. If a refused value could change the results of
-// all rules, check leaves out both steps. This happens, for example, if the schema refuses a value in spec.target. Some
-// problems are reported although the value stays in the document, for example if a list contains an item twice. If such
-// a problem could change all results, check leaves out only the second step. It also leaves out the second step if the
-// load stage has found any problem. The argument "problems" contains the problems that earlier checks have found. The
-// returned error contains these problems and all new ones.
+// tenants and queues. The second step skips values that have problems. The argument "document" does not contain the
+// values that the checker has refused. If a refused value could change the results of all rules, check leaves out both
+// steps. This happens, for example, if the schema refuses a value in spec.target. For some problems, such as a repeated
+// item of a list, the wrong value stays in the argument "document". If such a wrong value could change all results of
+// the second step, check leaves out only this step. check also leaves out the second step if the load stage has found
+// any problem. The argument "problems" contains the problems that earlier checks have found. The returned error
+// contains these problems and all new ones.
 func (r *rules) check(document map[string]any, problems problem.List) error {
 	if r.refused.decideAll() {
 		return problems.Err()

@@ -230,9 +230,10 @@ func (c *checker) checkRequired(schema cue.Value, n *document.Node, key problem.
 	}
 }
 
-// isMisplacedBelow reports whether a mapping has an unknown key that belongs one level deeper, below a missing key of
-// the mapping. The argument "required" is the name of this missing key. For example, a document lacks "spec", and has
-// "runtimes" at the top level instead of below "spec".
+// isMisplacedBelow reports whether the author has written a key one level too high. The argument "required" is the name
+// of a key that the mapping "n" lacks. The result is true if the mapping "n" has an unknown key that the schema expects
+// in the value of the missing key. An unknown key does not count if the schema also expects this key in another field
+// of the mapping. For example, a document lacks "spec", and has "runtimes" at the top level instead of below "spec".
 func (c *checker) isMisplacedBelow(schema cue.Value, n *document.Node, required string) bool {
 	return slices.ContainsFunc(n.Fields, func(f document.Field) bool {
 		if _, known := c.schemas.keysOf(schema).known[f.Key]; known {

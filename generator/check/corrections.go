@@ -42,10 +42,11 @@ func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value
 // correctKey guesses which key of the schema the author meant by an unknown key. It ignores keys of the schema that the
 // mapping already contains. An unknown key can be an alias, which stands for one or more keys of the schema. If the
 // alias stands for one key, correctKey considers only this key. If the alias stands for several keys, correctKey
-// returns "". An unknown key that is not an alias can be a key of the schema one level deeper. In this case, correctKey
-// returns "", because the author probably wrote the right key in the wrong place. For any other unknown key, correctKey
-// searches the keys of the schema for likely corrections. If there is exactly one likely correction, correctKey returns
-// this key. Otherwise, correctKey returns "".
+// returns "". If the unknown key is not an alias, the author may have written a correct key one level too high. The
+// schema then defines this key inside a field of the mapping. In this case, correctKey returns "", because the place of
+// the key is wrong, and not its spelling. For any other unknown key, correctKey searches the keys of the schema for
+// likely corrections. If there is exactly one likely correction, correctKey returns this key. Otherwise, correctKey
+// returns "".
 func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) string {
 	var free []string
 	for known := range c.schemas.keysOf(schema).known {
@@ -79,10 +80,10 @@ func nearestKey(schema cue.Value, key string, known []string) string {
 // checkIdleNulls reports a problem for a null that removes nothing, if the key of the null is probably misspelled. A
 // null removes nothing if the earlier layers do not contain its key. A key is probably misspelled if the schema does
 // not contain the key, but contains a likely correction. Because of the wrong spelling, the key that the author wanted
-// to remove stays in the document. For other nulls that remove nothing, the load stage reports only a note. Each
-// problem that checkIdleNulls reports has the rule IdleNull, and not the rule UnknownKey, because the exported JSON
-// Schema finds all problems of the rule UnknownKey. The JSON Schema cannot find nulls that remove nothing: it describes
-// merged documents, which no longer contain these nulls.
+// to remove stays in the document. For other nulls that remove nothing, the load stage reports only a note. The
+// exported JSON Schema must find every problem with the rule UnknownKey. But the JSON Schema cannot find a null that
+// removes nothing. The reason is that the JSON Schema describes merged documents, which no longer contain such nulls.
+// Therefore checkIdleNulls reports its problems with the rule IdleNull, and not with the rule UnknownKey.
 func (c *checker) checkIdleNulls(schema cue.Value, n *document.Node, path []string) {
 	nulls := n.IdleNulls()
 	if len(nulls) == 0 {
@@ -131,10 +132,13 @@ func (c *checker) describeUnknown(schema cue.Value, key string) string {
 	return want + wording.Lookalike(key)
 }
 
-// nearestName returns the key that the author probably meant: a known key, or the argument "example". If the example
-// has a domain, as in nvidia.com/gpu, nearestName also compares the key with the name after the domain. If the key is
-// most similar to this name, nearestName returns the whole example. For instance, the key gpus is most similar to the
-// name gpu, so nearestName returns nvidia.com/gpu. If no key is similar, nearestName returns "".
+// nearestName returns the key that the author probably meant: a known key, or the argument "example". nearestName
+// compares the argument "key" with all known keys. If the example has a domain, as in nvidia.com/gpu, nearestName also
+// compares the argument "key" with the part after the domain. If this part is more similar to the argument "key" than
+// all known keys are, nearestName returns the whole example. For instance, if the argument "key" is gpus, the part gpu
+// is most similar, so nearestName returns nvidia.com/gpu. If nothing is similar to the argument "key", nearestName
+// returns "". If several names are equally similar, or if the most similar name begins with a different letter,
+// nearestName returns "" too.
 func nearestName(key string, known []string, example string) string {
 	_, name, isDevice := strings.Cut(example, "/")
 	if isDevice {

@@ -56,8 +56,10 @@ func (c *checker) isAmbiguousNumber(schema cue.Value, n *document.Node, path []s
 	return true
 }
 
-// spellingRule returns the rule for a problem about a forbidden character or spelling. The rule is Invalid if the
-// schema admits the value, and WrongValue if the schema refuses the value.
+// spellingRule returns the rule for a problem about a forbidden character or spelling. If the schema admits the value,
+// spellingRule returns the rule problem.Invalid. If the schema refuses the value, spellingRule returns the rule
+// problem.WrongValue. The reason is that the exported JSON Schema must refuse every value that trainyard reports with
+// the rule problem.WrongValue.
 func (c *checker) spellingRule(schema cue.Value, n *document.Node) problem.Rule {
 	if c.admitsScalar(schema, n.Scalar) {
 		return problem.Invalid

@@ -25,10 +25,11 @@ type job struct {
 	err     error           // a problem.List, or a fault
 }
 
-// Objects builds the objects of each plan. The list "errs" contains one item for each plan: a problem.List if an
-// object is too large, a fault, or nil. If there are many runtimes, different cache groups are composed in parallel.
-// The requests of one cache group are composed one after the other, so that a request can reuse the shapes of earlier
-// requests. Objects that differ only in the values of parameters have the same shape.
+// Objects builds the objects of each plan. The list "errs" contains one item for each plan. If an internal error
+// occurs, the item is a fault. Otherwise, if an object of the plan is too large, the item is a problem.List. Otherwise,
+// the item is nil. If there are many runtimes, different cache groups are composed in parallel. The requests of one
+// cache group are composed one after the other, so that a request can reuse the shapes of earlier requests. Objects
+// that differ only in the values of parameters have the same shape.
 func Objects(ctx context.Context, pool *evaluate.Pool, runtimes int, plans []*plan.Plan) (sets []object.Set, errs []error, err error) {
 	jobs := make([][]*job, len(plans))
 	var all []*job
@@ -56,7 +57,8 @@ func Objects(ctx context.Context, pool *evaluate.Pool, runtimes int, plans []*pl
 }
 
 // cacheGroups divides the jobs into groups. Each job composes one request. All jobs of a group have the same builder
-// and the same CacheGroup. The groups are ordered by their first jobs in the argument "jobs".
+// and the same CacheGroup. In the result, group A precedes group B if the first job of A precedes the first job of B in
+// the argument "jobs".
 func cacheGroups(jobs []*job) [][]*job {
 	var groups [][]*job
 	for _, j := range jobs {

@@ -61,10 +61,10 @@ func (s *Source) Environments(wanted []string) ([]*Document, error) {
 	return documents, s.checkSize(documents)
 }
 
-// Limits on the number of keys and values in documents. Documents that people write have at most a few thousand
-// keys and values. CUE can need 40 kB of memory for each key or value. An environment with 25,000 keys and
-// values (maxNodes) takes about four seconds and half a gigabyte of memory. Environments with maxAllNodes keys
-// and values in total take about ten seconds.
+// Limits on the number of keys and values in documents. Documents that people write have at most a few thousand keys
+// and values. CUE can need 40 kB of memory for each key or value. An environment with 25,000 keys and values (maxNodes)
+// takes about four seconds and half a gigabyte of memory. If all environments together have 50,000 keys and values
+// (maxAllNodes), they take about ten seconds.
 const (
 	maxNodes    = 25_000 // in the document of one environment
 	maxAllNodes = 50_000 // in the documents of all environments together

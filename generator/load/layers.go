@@ -22,9 +22,10 @@ type addition struct {
 }
 
 // recordAdditions records the entries that a layer adds to the earlier layers. checkLayers checks these entries only
-// after all layers are merged, because later layers can still make an entry correct. For example, a later layer can add
-// a missing key to the entry. A later layer can also remove an existing entry with a similar name, so that the new
-// entry replaces it.
+// after all layers are merged, because later layers can still make an entry correct. For example, an entry lacks a key,
+// and a later layer adds this key. In another example, the name of an added entry looks misspelled, because the name is
+// similar to the name of an existing entry. If a later layer removes the existing entry, the similar name is no longer
+// a mistake.
 func (s *Source) recordAdditions(layer *document.Node) {
 	spec := s.root.Get("spec")
 	for _, section := range slices.Concat(layerSections, localQueues(spec, layer.Get("spec"))) {
@@ -41,11 +42,12 @@ func (s *Source) recordAdditions(layer *document.Node) {
 	}
 }
 
-// checkLayers checks the entries that later layers add to the sections of spec. An entry has a problem if it was
-// probably meant to change an entry with another name (see the method "describe"). checkLayers removes an entry with a
-// problem, so that later stages do not report the same mistake again. There are two exceptions. If the entry is a
-// runtime and its value is a mapping, checkLayers marks the runtime as incomplete, and does not remove the entry. If
-// the entry is an environment, the entry stays unchanged.
+// checkLayers checks the entries that later layers add to the sections of spec. If the author of an added entry
+// probably wanted to change an existing entry, but wrote a wrong name, checkLayers reports a problem. The method
+// "describe" recognizes this mistake. In this case, checkLayers also removes the added entry, so that later stages do
+// not report the same mistake again. There are two exceptions. If the entry is a runtime and its value is a mapping,
+// checkLayers marks the runtime as incomplete, and does not remove the entry. If the entry is an environment, the entry
+// stays unchanged.
 func (s *Source) checkLayers() {
 	spec := s.root.Get("spec")
 	for _, a := range s.additions {
@@ -65,8 +67,8 @@ func (s *Source) checkLayers() {
 }
 
 // describe returns a message if an added entry is probably meant to change an entry of the earlier layers, and
-// otherwise "". If a layer has removed an entry of an earlier layer, describe ignores the removed entry, because the
-// added entry probably replaces it.
+// otherwise "". If a layer has removed an entry of an earlier layer, the method "describe" ignores the removed entry.
+// The reason is that the added entry probably replaces the removed entry.
 func (a addition) describe(f document.Field, entries, environments *document.Node) string {
 	kept := slices.DeleteFunc(slices.Clone(a.earlier), func(name string) bool { return entries.Field(name) == nil })
 	known := slices.Concat(kept, a.section.addedElsewhere(environments, ""))

@@ -146,8 +146,8 @@ func (s *Source) reportEmpty(empty problem.List) error {
 	return nil
 }
 
-// collect adds the problems in an error of the type problem.List to the problems of the source. If
-// the error is not a problem.List, collect returns the error.
+// collect is the method that takes problems out of an error. If the error is or wraps a problem.List, the method adds
+// the problems in this list to the problems of the source. Otherwise, the method returns the error.
 func (s *Source) collect(err error) error {
 	var problems problem.List
 	if err == nil || !errors.As(err, &problems) {

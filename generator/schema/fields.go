@@ -23,8 +23,8 @@ type Field struct {
 	Default any `json:"default,omitempty"`
 }
 
-// Fields lists all fields of a document in the order of the schema. Fields lists each mapping before the fields of
-// the mapping.
+// Fields is the function that describes all fields that a document can have, in the order of the schema. The
+// description of a mapping precedes the descriptions of the fields in this mapping.
 func Fields(e *evaluate.Evaluator) []Field { return describeFields(e.Schema(), "") }
 
 func describeFields(schema cue.Value, path string) []Field {
@@ -67,8 +67,8 @@ func elementSchema(v cue.Value) (inner cue.Value, step string) {
 }
 
 // describeAllowed describes the values that the schema of a field allows. For a list, the description also says which
-// items are allowed. For a mapping in which the author chooses the keys, the description also says which values these
-// keys can have. Values that are mappings are not described.
+// items are allowed. For a mapping in which the author chooses the keys, the description also says which values the
+// author may set for these keys. If these values must be mappings, the description does not mention the values.
 func describeAllowed(v cue.Value) string {
 	want := constraint.Of(v).String()
 	switch inner, step := elementSchema(v); {

@@ -6,10 +6,11 @@ import (
 )
 
 // relationSchemas contains functions. The key of each function is the name of a check. If a mapping has the attribute
-// @check(NAME), the function with the key NAME adds keywords to the JSON Schema of the complete mapping. The schema of
-// a layer does not get these keywords. In the check stage, the check with the same NAME tests conditions on the
-// mapping. The keywords express these conditions in JSON Schema. Most conditions concern several fields of the mapping.
-// If JSON Schema cannot express a condition, only the check stage reports violations of the condition.
+// @check(NAME), the check stage runs the check NAME. This check tests conditions on the mapping. The function with the
+// key NAME adds keywords to the JSON Schema of the complete mapping. These keywords express the conditions in JSON
+// Schema. In the schema of a layer, only mappings inside lists get these keywords, because all other mappings of a
+// layer can be incomplete. Most conditions concern several fields of the mapping. If JSON Schema cannot express a
+// condition, only the check stage reports violations of the condition.
 var relationSchemas = map[string]func(*jsonschema.Schema){
 	"requirement":      requirementSchema,
 	"fieldRequirement": func(s *jsonschema.Schema) { exactlyOne(s.Properties.Get("values")) },

@@ -97,9 +97,10 @@ func (r *renamer) rename(written string) (string, error) {
 	return moved, nil
 }
 
-// useMirror returns an image reference in which a mirror replaces the registry, or a folder in the registry. If several
-// prefixes of the image have a mirror, useMirror replaces the longest of these prefixes. An image that is already in a
-// mirror stays the same.
+// useMirror replaces a prefix of an image reference by the mirror of this prefix, and returns the new image reference.
+// A prefix is a registry, such as docker.io, or a folder in a registry, such as docker.io/library. If several prefixes
+// of the image have a mirror, useMirror replaces only the longest prefix. An image that is already in a mirror stays
+// the same.
 func (r *renamer) useMirror(written string, known image) string {
 	longest := ""
 	for from, to := range r.mirrors {

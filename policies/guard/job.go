@@ -47,9 +47,9 @@ type Job struct {
 	// UnknownAmounts is true if guard could not parse an amount in resourcesPerNode, for example because the
 	// amount violates RuleInvalidQuantity. Limits and Requests contain 0 for such an amount.
 	UnknownAmounts bool
-	// Replaces is either empty or a version of Trainer, such as "2.2". If Limits and Requests replace all resources of
-	// the runtime, Replaces is the version of Trainer, so that messages can contain this version. If Limits and
-	// Requests do not replace these resources, Replaces is empty. Before Trainer 2.3, a TrainJob that sets limits or
+	// Replaces is a string that tells whether Limits and Requests replace all resources of the runtime. If Limits and
+	// Requests do not replace these resources, the string is empty. Otherwise, the string is the version of Trainer,
+	// such as "2.2", because some messages contain this version. Before Trainer 2.3, a TrainJob that sets limits or
 	// requests replaces both the limits and the requests of the runtime. Since 2.3, Trainer merges Limits and Requests
 	// into the resources of the runtime.
 	Replaces string
@@ -67,8 +67,9 @@ type Job struct {
 	Env []Named
 	// Secrets lists the names of all Secrets to which volumes, variables and initializers of the TrainJob refer.
 	Secrets []Named
-	// Labels and Annotations list the keys of the labels and annotations that the TrainJob adds to the JobSet, Jobs
-	// and pods. NodeLabels lists the keys in the node selectors that patches set.
+	// Labels and Annotations list the keys of the labels and annotations that the TrainJob adds to the JobSet, Jobs and
+	// pods. A patch of the TrainJob can contain a node selector for pods. NodeLabels lists the keys of all these node
+	// selectors.
 	Labels, Annotations, NodeLabels []Named
 	// PatchTargets lists the jobs and containers to which patches refer. If a patch sets environment variables of a
 	// main container, PatchTargets contains a second entry for this container. In the second entry, the field Kind is

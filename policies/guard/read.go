@@ -26,8 +26,8 @@ type Reader struct {
 }
 
 // patches is a struct with three kinds of values from the patches of one TrainJob. The field "metadata" holds the
-// patched metadata of pods, Jobs and the JobSet, "jobs" holds the patched ReplicatedJobs, and "pods" holds the patched
-// pod specs.
+// patched metadata of pods, Jobs and the JobSet. The field "jobs" holds the patched ReplicatedJobs. The field "pods"
+// holds the patched pod specs.
 type patches struct{ metadata, jobs, pods []value }
 
 // readerByMinor maps each supported minor version of Trainer to a function that returns the Reader.

@@ -33,9 +33,11 @@ func nodeLimit(job Job, runtime Runtime) field.ErrorList {
 	return newViolation(trainerPath.Child("numNodes"), "want 1 to %d, the limit of runtime %s, got %d", runtime.MaxNodes, message.Quote(job.Runtime.Name), *job.Nodes)
 }
 
-// processLimit limits the number of processes per node. If the TrainJob sets no number, the runtime's number applies.
-// If this number is 1, Trainer starts one process for each GPU, so processLimit compares the number of GPUs with the
-// limit. processLimit also denies words such as "auto", which Trainer 2.1 accepts for runtimes without MPI.
+// processLimit limits the number of processes per node. If the TrainJob does not set numProcPerNode, Trainer uses
+// numProcPerNode of the runtime. In a runtime, the value 1 has a special meaning: on nodes with GPUs, Trainer starts
+// one process for each GPU. If this value applies, processLimit compares the number of GPUs that the TrainJob requests
+// with the limit. In the field numProcPerNode of a TrainJob, processLimit also denies words such as "auto", which
+// Trainer 2.1 accepts for runtimes without MPI.
 func processLimit(job Job, runtime Runtime) field.ErrorList {
 	path := trainerPath.Child("numProcPerNode")
 	want := fmt.Sprintf("want 1 to %d, the limit of runtime %s", runtime.MaxProcPerNode, message.Quote(job.Runtime.Name))
@@ -82,8 +84,9 @@ func gpuLimit(job Job, runtime Runtime) field.ErrorList {
 var gpuNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)gpu|^nvidia\.com/mig-`) })
 
 // countGPUs counts the GPUs of a node. If the argument "replaces" is true, the resources of the TrainJob replace all
-// GPUs of the runtime, as in Trainer before version 2.3. If "replaces" is false, the node keeps the GPUs of the
-// runtime for each resource name that the TrainJob does not set.
+// GPUs of the runtime, as in Trainer before version 2.3. If "replaces" is false, countGPUs merges the GPUs of the
+// TrainJob and of the runtime. If the TrainJob sets the amount of a resource, this amount applies. Otherwise, the
+// amount of the runtime applies.
 func countGPUs(amounts map[string]resource.Quantity, runtime Runtime, replaces bool) resource.Quantity {
 	var sum resource.Quantity
 	for name, amount := range amounts {

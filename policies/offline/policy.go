@@ -36,7 +36,7 @@ type policy struct {
 	budget int64
 }
 
-// expression is a CEL expression and the type of its result. The field "name" is empty if the
+// expression is a struct with the name, the text and the result type of a CEL expression. The name is empty if the CEL
 // expression is a validation or a message.
 type expression struct {
 	name, text string

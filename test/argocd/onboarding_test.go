@@ -44,8 +44,9 @@ func TestNoTrainJobEscapesDuringOnboarding(t *testing.T) {
 	t.Logf("%d tenants were added and removed: %d TrainJobs were refused by the policy and %d for lack of rights", rounds*len(attacks), policy, rights)
 }
 
-// expectOnboarded adds the tenants, and waits until the admission policy refuses TrainJobs of the tenants'
-// editors.
+// expectOnboarded adds the tenants, and waits until the admission policy refuses forbidden TrainJobs in the namespace
+// of each tenant. The package "attack" submits the forbidden TrainJobs as an editor of the tenant. Each forbidden
+// TrainJob refers to a runtime that the tenant does not list.
 func (w *world) expectOnboarded(t *testing.T, attacks map[string]*attack.Attack) {
 	t.Helper()
 	var tenants []string

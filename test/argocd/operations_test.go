@@ -85,8 +85,8 @@ func followOperations(t *testing.T, versions *strings.Replacer, keepsRuntimes bo
 // check contains a function that runs before or after a command of docs/operations.md. The field "when" is "before" or
 // "after", and the field "command" is a part of the command's text. The checks of a list run in the order of the list,
 // and each check runs only once. The test follows the page from the first command to the last. Before and after each
-// command, the test considers only one check: the first check that has not run yet. This check runs when the test
-// reaches a command that contains the text in the field "command" of the check.
+// command, the test considers only one check: the first check that has not run yet. This check runs only if the text of
+// the command contains the value of the check's field "command".
 type check struct {
 	when, command string
 	check         func(t *testing.T)

@@ -25,9 +25,10 @@ type MPIFigure struct {
 // MPIPair shows how much two TrainJobs slow each other down on one machine. All times are in seconds. The field "Alone"
 // contains the times of a TrainJob that runs alone. For each value in the field "Together", two equal TrainJobs run at
 // the same time, and the value is the time of the slower TrainJob. The fields "PlainAlone" and "PlainTogether" contain
-// the corresponding times for plain mpirun. Plain mpirun does not get the environment variables that the runtime sets.
-// With two ranks in each TrainJob, there is one exception. The section "MPI in pods" of docs/benchmarks.md describes
-// this exception. For all four fields, the TrainJobs run the same program in pods of the same runtime.
+// the corresponding times of TrainJobs that run plain mpirun. Plain mpirun does not get the environment variables of
+// the runtime, but only a few necessary settings. If each TrainJob has two ranks, plain mpirun also gets variables that
+// tell waiting ranks to give up their CPU core. The section "MPI in pods" of docs/benchmarks.md describes plain mpirun.
+// For each of the four fields, the TrainJobs run the same program in pods of the same runtime.
 type MPIPair struct {
 	MPI                       string
 	Ranks                     int

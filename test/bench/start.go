@@ -35,9 +35,10 @@ func (s Sample) add(other Sample) Sample {
 }
 
 // measure lets a small separate process start a command, and returns the cost of the command. On Linux, the peak memory
-// of a command includes the memory of the process that starts the command. The process of the benchmarks is too large
-// to start the command, because it holds whole workloads in memory. The parameter "starter" is the path of a program
-// that calls Start if its first argument is StartArgument.
+// of a command includes the memory of the process that starts the command. The process of the benchmarks holds whole
+// workloads in memory. If this process started the command itself, the measured peak memory would be too large. The
+// parameter "starter" is the path of the program that the separate process runs. The function "measure" passes
+// StartArgument to this program as the first command-line argument, and the program must then call Start.
 func measure(starter string, c Command) (Sample, error) {
 	text, err := json.Marshal(c)
 	if err != nil {

@@ -20,7 +20,8 @@ const (
 	ControlPlane Level = "control-plane"
 	// Pods is the level of a cluster whose nodes run pods. This level needs root.
 	Pods Level = "pods"
-	// Scale is the level of clusters with many nodes that exist only as objects. kwok simulates their pods.
+	// Scale selects a cluster with many simulated nodes. A simulated node exists only as an object in the API server.
+	// The program kwok simulates the pods of the simulated nodes.
 	Scale Level = "scale"
 )
 
@@ -58,9 +59,9 @@ type Options struct {
 	Progress io.Writer
 }
 
-// DefaultDir returns the default folder of a cluster. For the user root, the folder is /var/lib/trainyard-sandbox. One
-// folder is enough for root. Only a cluster of the level "Pods" needs root, and a machine can run only one cluster of
-// this level. Each other user has a separate default folder.
+// DefaultDir returns the default folder of a cluster. For the user root, the folder is /var/lib/trainyard-sandbox. The
+// user root needs only one folder. The reason is that only a cluster of the level "Pods" needs root, and a machine can
+// run only one cluster of this level. Each other user has a separate default folder.
 func DefaultDir() (string, error) {
 	if os.Geteuid() == 0 {
 		return "/var/lib/trainyard-sandbox", nil

@@ -33,8 +33,8 @@ var controllerPermissions = []string{
 }
 
 // TestControllerHasOnlyItsPermissions checks the permissions of trainyard's controller in namespaces of tenants, in
-// other namespaces and in the whole cluster. The controller itself must not be allowed to create TrainJobs, because it
-// creates TrainJobs as a ServiceAccount of the tenant.
+// other namespaces and in the whole cluster. To create a TrainJob, the controller impersonates a ServiceAccount of the
+// tenant. Therefore the controller's own ServiceAccount must not have the right to create TrainJobs.
 func TestControllerHasOnlyItsPermissions(t *testing.T) {
 	cp := controlplane.Start(t)
 	applyAcme(t, cp)

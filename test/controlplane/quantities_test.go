@@ -89,9 +89,9 @@ func TestQuantitiesAreCheap(t *testing.T) {
 		if rules := guardtest.Rules(t, reader, parameters, c); !slices.Equal(rules, want) || !slices.Equal(outcome.Rules, want) {
 			t.Errorf("%.40s violates %v according to guard, and %v according to the offline evaluator, want %v", spelling, rules, outcome.Rules, want)
 		}
-		// Check only whether the API server refuses the TrainJob, and ignore the rule in the error. Trainer's webhook
-		// runs before the policy, and refuses some spellings that are not quantities. The webhook's error names no
-		// rule.
+		// Check only whether the API server refuses the TrainJob, and not which admission rule the error names. The
+		// reason is that Trainer's defaulting webhook runs before the admission policy. This webhook refuses some texts
+		// that are not valid quantities. The error of the webhook names no admission rule.
 		if (want == nil) != (refused == nil) {
 			t.Errorf("%.40s: the API server returns %v, want rules %v", spelling, refused, want)
 		}

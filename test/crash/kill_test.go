@@ -24,9 +24,9 @@ const manyFiles = 3000
 
 // swapMethods contains the two methods by which a writer replaces the old folder by the new folder. With "exchange",
 // the writer exchanges the folders in one atomic step. With "rename", the writer renames the old folder first, and then
-// the new folder. A writer uses "rename" only if atomic exchanges are not supported. The value of each entry is the
-// value of the field order.Renaming. If this value is true, the child process forbids atomic exchanges, and therefore
-// uses the method "rename".
+// the new folder. A writer uses "rename" only if atomic exchanges are not supported. For each method, the map contains
+// the value of Renaming, a field of the struct "order". If Renaming is true, the child process forbids atomic
+// exchanges, and therefore uses the method "rename".
 var swapMethods = map[string]bool{"exchange": false, "rename": true}
 
 // killCount is the number of processes that TestKill kills for each entry of swapMethods.
@@ -166,9 +166,10 @@ func (o order) inject(t *testing.T, call, what string, nth int) injectedOutcome 
 	return injectedOutcome{code == -1 || strings.Contains(string(calls), "(INJECTED)"), string(out), code, held, before}
 }
 
-// TestKillEachStep runs one process for each system call that opens or changes a file, and kills the process at this
-// call. TestKill kills processes at random moments, so it misses most of the system calls that TestKillEachStep
-// tests.
+// TestKillEachStep repeats the write of a folder, each time in a new process. During the write, the process makes many
+// system calls whose names are in changingCalls, such as openat. In each repetition, TestKillEachStep kills the process
+// at another of these calls, until all of them are tested. TestKill kills processes at random moments, so it misses
+// most of the system calls that TestKillEachStep tests.
 func TestKillEachStep(t *testing.T) {
 	skipUnlessRequested(t)
 	eachStep(t, "signal=SIGKILL", slices.Collect(maps.Keys(startSituations)), func(t *testing.T, o order, got injectedOutcome) {
@@ -176,9 +177,10 @@ func TestKillEachStep(t *testing.T) {
 	})
 }
 
-// TestFailEachStep runs one process for each system call that opens or changes a file, and makes this call fail. The
-// exit code of the process must show whether the process changed the folder. The process must print a note if a
-// staging folder remains.
+// TestFailEachStep repeats the write of a folder, each time in a new process. During the write, the process makes many
+// system calls whose names are in changingCalls, such as openat. In each repetition, TestFailEachStep makes another of
+// these calls fail, until all of them are tested. The exit code of the process must show whether the process changed
+// the folder. The process must print a note if a staging folder remains.
 func TestFailEachStep(t *testing.T) {
 	skipUnlessRequested(t)
 	for _, failure := range []string{"EIO", "ENOSPC", "EACCES"} {
@@ -205,10 +207,11 @@ func TestFailEachStep(t *testing.T) {
 
 // eachStep tests each swap method with several start situations (see startSituations). The argument "found" contains
 // the names of these start situations. For each system call in changingCalls, eachStep runs several processes one after
-// the other. When the first process makes this system call for the first time, strace injects a signal or an error.
-// When the second process makes this system call for the second time, strace injects the same signal or error, and so
-// on. The argument "what" names the signal or the error. If a process ends without an injection, eachStep continues
-// with the next system call in changingCalls. After each process, eachStep calls the function "check".
+// the other. Each process writes the folder in one thread. strace counts how often this thread makes the system call,
+// and begins again at 1 in each process. In the first process, strace injects a signal or an error at the first call.
+// In the second process, strace injects the same signal or error at the second call, and so on. The argument "what"
+// names the signal or the error. If a process ends without an injection, eachStep continues with the next system call
+// in changingCalls. After each process, eachStep calls the function "check".
 func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injectedOutcome)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {

@@ -69,8 +69,10 @@ func treeContent(n, count int) map[string]string {
 // noFolder is the result of findTree for a folder that does not exist.
 const noFolder = -1
 
-// findTree returns the number of the tree in "trees" that has the same files as a folder, byte by byte. If no tree
-// has the same files, findTree returns an error.
+// findTree finds out which of several trees is in a folder. Each number in the argument "trees" identifies one tree.
+// findTree compares the files of each tree with the files in the folder, byte by byte. If the files of a tree are the
+// same, findTree returns the number that identifies this tree. If no tree has the same files, findTree returns an
+// error.
 func findTree(dir string, count int, trees ...int) (int, error) {
 	held, err := readContents(os.DirFS(dir))
 	if errors.Is(err, fs.ErrNotExist) && len(held) == 0 {

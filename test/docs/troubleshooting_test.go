@@ -43,7 +43,7 @@ with many possible causes. ` + "`trainyard why`" + ` first looks for a failure t
 first.
 
 ` + "`make update`" + ` generates this page from the [catalogue](../api/jobs/diagnosis/catalogue.yaml). To add a failure to this page, add it to
-the catalogue. Also add a typical line that shows the failure to ` + "`testdata/samples.yaml`" + ` beside the catalogue.
+the catalogue. In the file ` + "`testdata/samples.yaml`" + ` beside the catalogue, also add a typical line that shows the failure.
 `
 
 func troubleshootingPage(all []diagnosis.Failure) string {

@@ -91,8 +91,8 @@ func (i interruptedTraining) expectUndisturbedLosses(t *testing.T, got outcome) 
 	}
 }
 
-// lineLosses runs the training of resume.py in Go, and returns the value of the loss function at each step. The
-// argument "steps" is the number of steps.
+// lineLosses contains the training algorithm of the Python program resume.py, written in Go. lineLosses runs this
+// algorithm, and returns the value of the loss function at each step. The argument "steps" is the number of steps.
 func lineLosses(steps int) []float64 {
 	const points, rate = 1200, 0.3
 	var losses []float64

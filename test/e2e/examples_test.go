@@ -17,9 +17,10 @@ import (
 )
 
 // TestExampleJobs runs three jobs of examples/jobs in pods, with runtimes of examples/vanilla. The layer
-// testdata/examples.yaml gives the runtimes smaller pods, and images of this cluster. The layer also sets
-// "oversubscribe", because this machine has fewer cores than the jobs have ranks. The test does not run the jobs
-// gpu.yaml, which needs GPUs, and volcano.yaml, which needs Volcano.
+// testdata/examples.yaml makes the pods of the runtimes smaller. The layer also replaces the container images of the
+// runtimes with images that the test cluster already contains. In addition, the layer sets "oversubscribe", because
+// this machine has fewer cores than the jobs have ranks. The test does not run the jobs gpu.yaml, which needs GPUs, and
+// volcano.yaml, which needs Volcano.
 func TestExampleJobs(t *testing.T) {
 	t.Parallel()
 	s := useCluster(t)
@@ -31,8 +32,8 @@ func TestExampleJobs(t *testing.T) {
 	}{
 		"simple":     {func(*trainer.TrainJob) {}, `(?m)^simple-(launcher|node)-0-0$`, 8},
 		"restricted": {func(*trainer.TrainJob) {}, `(?m)^1000$`, 8},
-		// The TrainJob "intel" runs the command hostname, because the image of this cluster does not contain
-		// the benchmark that the example runs.
+		// The TrainJob "intel" runs the command hostname, because its container image in testdata/examples.yaml does
+		// not contain the benchmark that the example runs.
 		"intel": {func(job *trainer.TrainJob) {
 			job.Spec.Trainer.Command = []string{"mpirun", "-n", "16", "hostname"}
 			job.Spec.Trainer.ResourcesPerNode = nil // four nodes with four CPUs each do not fit on this machine

@@ -180,10 +180,13 @@ if world.rank == 0:
 // has a core of its own. In the other measurements, each TrainJob has two pods with one rank each, and the runtime has
 // the setting "oversubscribe". If both TrainJobs run at the same time, their four ranks share the two cores.
 //
-// measurePairs repeats each measurement with the second command in plainCommands, in pods of the same runtime. Two jobs
-// that run at the same time can slow each other down. If this slowdown is the same without the settings of the runtime,
-// the settings are not the cause. The control plane can also slow down a job, because the control plane uses the same
-// two cores.
+// measurePairs makes each of these measurements in two ways. First, the TrainJobs run mpirun with the MPI settings of
+// the runtime. Then, in pods of the same runtime, the TrainJobs run mpirun without these settings. plainCommands
+// contains two commands for each MPI implementation. measurePairs uses the second command, and adapts the number of
+// ranks in this command. If ranks share the cores, this command also sets the variables in yieldVariables. Two jobs
+// that run at the same time can slow each other down. If this slowdown is the same in both ways, the settings of the
+// runtime are not the cause. The control plane can also slow down a job, because the control plane uses the same two
+// cores.
 func (s *sandbox) measurePairs(b *testing.B, mpi string) []bench.MPIPair {
 	b.Helper()
 	var pairs []bench.MPIPair

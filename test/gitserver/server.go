@@ -180,7 +180,8 @@ func (s *Server) Authority() []byte { return s.authority }
 // Requests returns the number of HTTP requests and SSH sessions so far.
 func (s *Server) Requests() int { return int(s.requests.Load()) }
 
-// Packs returns how many requests for a pack the server has received so far.
+// Packs returns how many HTTP requests have so far asked the server for a pack. If a client uses version 2 of Git's
+// protocol, Packs also counts requests for the list of branches and tags.
 func (s *Server) Packs() int { return int(s.packs.Load()) }
 
 // Close stops the server. Its repositories stay.

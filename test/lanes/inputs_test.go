@@ -22,7 +22,8 @@ const module = "github.com/trainyard/trainyard"
 // excuse is the reason why some lanes do not need a certain package as an input. Lanes are make targets that run tests.
 // The field "pkg" names a package, and the field "lanes" lists lanes whose programs or tests import the package.
 // TestInputsCoverImports follows imports from package to package, but does not follow the imports of excused packages.
-// If a package X is imported only by excused packages, the test does not find X. Therefore X needs no excuse.
+// If only excused packages import a package X, the test does not find X. In this case, the test passes even if X is
+// neither an input of the lane nor excused.
 type excuse struct {
 	pkg    string // the folder of the package, relative to the repository; packages below it are excused too
 	lanes  []string
@@ -33,7 +34,8 @@ type excuse struct {
 var e2eLanes = []string{"smoke", "e2e", "hosts", "sdk", "e2e-horovod"}
 
 // excuses lists packages that some lanes import, but do not need as inputs. The list byRendered contains further
-// packages that are not needed as inputs. byRendered applies only to lanes that have the input bundles/rendered.
+// packages that are not needed as inputs. byRendered applies to a lane only if the folder bundles/rendered belongs to
+// the inputs of the lane.
 var excuses = []excuse{
 	{"test/bench", e2eLanes, "only BenchmarkMPI uses test/bench, and these lanes run no benchmarks"},
 	{"test/bench/workload", []string{"bench-mpi"}, "test/bench/mpi.go does not use workloads"},
@@ -50,10 +52,10 @@ var excuses = []excuse{
 	{"test/grafanadata", []string{"bench"}, "only `bench rules` uses this package, and the lane runs `bench run`"},
 }
 
-// byRendered lists packages that affect the generator's output, which is in bundles/rendered. A lane with the input
-// bundles/rendered does not need these packages as inputs. `make test` checks that bundles/rendered contains the
-// current output of the generator. Therefore, every change of the output also changes bundles/rendered, and makes the
-// lane stale.
+// byRendered lists packages that affect the generator's output, which is in bundles/rendered. If the folder
+// bundles/rendered belongs to the inputs of a lane, the lane does not need these packages as inputs. `make test` checks
+// that bundles/rendered contains the current output of the generator. Therefore, every change of the output also
+// changes bundles/rendered, and makes the lane stale.
 var byRendered = []string{
 	".", "generator", "generator/evaluate", "generator/internal/document", "generator/internal/values", "generator/internal/wording",
 	"generator/load", "generator/object", "generator/problem", "generator/sandbox",
@@ -102,9 +104,10 @@ func listPackages(t *testing.T) map[string]pkg {
 	}
 }
 
-// covers reports whether a folder is below the inputs of a lane, but not below the exceptions of the lane. The package
-// in the root folder consists only of embed.go. So if embed.go is an input of the lane, the result is also true for the
-// root folder.
+// covers reports whether a folder belongs to the inputs of a lane. The result is true under two conditions. The field
+// Inputs must contain the folder or one of its parent folders. The field Except must contain neither the folder nor one
+// of its parent folders. Here, the root folder "." does not count as a parent folder. The package in the root folder
+// consists only of embed.go. So if embed.go is an input of the lane, the result is also true for the root folder.
 func (l Lane) covers(folder string) bool {
 	contains := func(input string) bool {
 		return isWithin(folder, input) || folder == "." && input == "embed.go"
@@ -199,9 +202,9 @@ func TestInputsCoverImports(t *testing.T) {
 	}
 }
 
-// TestProductTestsAreInputs checks that productLanes contains every lane whose command tests a package in
-// productFolders. A lane that is not in productLanes ignores the tests in productFolders: it does not become stale when
-// one of these tests changes.
+// TestProductTestsAreInputs checks the list productLanes. If the command of a lane runs the tests of a package in
+// productFolders, productLanes must contain the lane. A lane that is not in productLanes ignores the tests in
+// productFolders: it does not become stale when one of these tests changes.
 func TestProductTestsAreInputs(t *testing.T) {
 	all := listPackages(t)
 	for _, m := range lanePattern.FindAllStringSubmatch(read(t, "Makefile"), -1) {
@@ -238,8 +241,8 @@ func TestInputsContainModules(t *testing.T) {
 	}
 }
 
-// TestInputsCanBeTooNarrow uses a small module to check the functions walk, covers and packagesOf, which
-// TestInputsCoverImports calls.
+// TestInputsCanBeTooNarrow checks three functions that TestInputsCoverImports calls: "walk", "covers" and "packagesOf".
+// For this check, TestInputsCanBeTooNarrow defines the packages of a small module.
 func TestInputsCanBeTooNarrow(t *testing.T) {
 	all := map[string]pkg{
 		"test/a": {Imports: []string{"fmt"}, TestImports: []string{module + "/b"}, XTestImports: []string{module + "/excused"}},

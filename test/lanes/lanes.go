@@ -41,8 +41,9 @@ var (
 	productLanes   = []string{"test", "race", "fuzz"}
 )
 
-// ignores reports whether the file with the given path cannot influence the result of the lane. Callers pass only files
-// that the lane's list Inputs contains, or that are in a folder of this list.
+// ignores reports whether the file with the given path cannot influence the result of the lane. The method does not
+// check whether the file is an input of the lane. The reason is that changedInputs passes only files that belong to the
+// inputs of the lane.
 func (l Lane) ignores(path string) bool {
 	isIn := func(folder string) bool { return isWithin(path, folder) }
 	isTest := strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/testdata/")
@@ -107,8 +108,8 @@ const sources = "controller/trainjobsource"
 
 var withoutSources = []string{"e2e", "kueue", "bench-jobs"}
 
-// exceptions returns files and folders that are below the inputs of a lane, but cannot change the result of the lane.
-// The function All adds them to the exceptions that listLanes defines.
+// exceptions returns files and folders that cannot change the result of a lane, even if they are inside an input folder
+// of the lane. The function All adds these files and folders to the exceptions that listLanes defines.
 func exceptions(l Lane) (found []string) {
 	hasInput := func(input string) bool { return slices.Contains(l.Inputs, input) }
 	if hasInput(".") {

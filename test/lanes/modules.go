@@ -15,12 +15,14 @@ const moduleFile = "go.mod"
 // repository, usesModules returns false, because such a lane depends on the whole file go.mod.
 func (l Lane) usesModules() bool { return slices.Contains(l.Inputs, moduleFile) }
 
-// keepsModules compares the go.mod files of two commits. It reports whether the commit "after" keeps the versions of
-// Go, of its toolchain and of all modules that the commit "before" requires. The commit "after" may also require new
+// keepsModules compares the file go.mod in two commits. The argument "before" names the older commit, and "after" names
+// the newer commit. The older go.mod contains the versions of Go, of the Go toolchain and of modules. If one of these
+// versions is different or missing in the newer go.mod, keepsModules returns false. The newer go.mod may contain new
 // modules. keepsModules ignores new modules for the following reason. A new module can influence a lane only if
-// something else also changes: the source code of a package, or the version of another module. If a package imports the
-// new module, the source code of the package has changed. If the new module raises the version of another module,
-// go.mod contains the raised version (https://go.dev/ref/mod#go-mod-file-go), so keepsModules returns false.
+// something else also changes: the source code of a package, or the version of another module. If the source code of a
+// package changes so that the package imports the new module, the caller keepsInputs notices this change. If the new
+// module raises the version of another module, go.mod contains the raised version
+// (https://go.dev/ref/mod#go-mod-file-go), so keepsModules returns false.
 func (r Repository) keepsModules(ctx context.Context, before, after string) (bool, error) {
 	old, err := r.readModules(ctx, before)
 	if err != nil {

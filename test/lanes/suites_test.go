@@ -130,7 +130,8 @@ func readLaneSuites(t *testing.T, makefile string) map[string][]string {
 // TestSkippedSuitesAreListed looks for suites in which every test needs an environment variable, such as TRAINYARD_E2E.
 // LANE_SUITES must list each of these suites. If the variables of such a suite are not set, `go test` skips all tests
 // of the suite, and nevertheless prints "ok". TestSkippedSuitesAreListed also checks each environment variable that the
-// tests of a suite need. A single command of the Makefile must set the variable and run the tests of the suite.
+// tests of a suite need. At least one command of the Makefile must both set the variable and run the tests of the
+// suite.
 func TestSkippedSuitesAreListed(t *testing.T) {
 	makefile, suites := read(t, "Makefile"), readSuites(t)
 	listed := readLaneSuites(t, makefile)
@@ -156,7 +157,8 @@ func TestSkippedSuitesAreListed(t *testing.T) {
 	}
 }
 
-// runs returns true if a single command of the Makefile sets the given environment variable and tests the given folder.
+// runs reports whether at least one command of the Makefile both sets the given environment variable and tests the
+// given folder.
 func runs(makefile, folder, variable string) bool {
 	isAssignment := func(word string) bool { return strings.HasPrefix(word, variable+"=") }
 	for line := range strings.Lines(makefile) {
@@ -167,8 +169,8 @@ func runs(makefile, folder, variable string) bool {
 	return false
 }
 
-// TestTestLeavesOutLaneSuites checks the first go test command of `make test`. The first go test command must leave
-// out exactly two groups of folders: the suites that only lanes run, and the folders that the second go test command
+// TestTestLeavesOutLaneSuites checks the first of the two `go test` commands in `make test`. This command must leave
+// out exactly two groups of folders: the suites that only lanes run, and the folders that the second `go test` command
 // tests.
 func TestTestLeavesOutLaneSuites(t *testing.T) {
 	makefile := read(t, "Makefile")

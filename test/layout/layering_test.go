@@ -98,12 +98,13 @@ func (b ban) listViolations(all []pkg) []string {
 	return found
 }
 
-// bannedImports returns the imports of the package p that listViolations must compare with the pattern "target". If
-// "target" matches packages of this repository, bannedImports returns all direct and indirect imports. If "target"
-// matches packages of CUE, the result depends on the pattern "from". If "from" matches packages in cmd/, bannedImports
-// returns only direct imports of p. The reason is that packages in cmd/ may import CUE indirectly, through the
-// generator. If "from" matches other packages, bannedImports returns all direct and indirect imports. For all other
-// targets, bannedImports returns only direct imports, because this project cannot change the imports of other modules.
+// bannedImports returns either the direct imports of the package p, or all direct and indirect imports of p.
+// listViolations compares the returned imports with the pattern "target". If "target" matches packages of this
+// repository, bannedImports returns all direct and indirect imports. If "target" matches packages of CUE, the result
+// depends on the pattern "from". If "from" matches packages in cmd/, bannedImports returns only direct imports of p.
+// The reason is that packages in cmd/ may import CUE indirectly, through the generator. If "from" matches other
+// packages, bannedImports returns all direct and indirect imports. For all other targets, bannedImports returns only
+// direct imports, because this project cannot change the imports of other modules.
 func (target pattern) bannedImports(from pattern, p pkg) []string {
 	isCommand := strings.HasPrefix(from.path, module+"/cmd")
 	if strings.HasPrefix(target.path, module) || strings.HasPrefix(target.path, "cuelang.org") && !isCommand {

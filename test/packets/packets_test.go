@@ -158,8 +158,8 @@ func (w *testbed) apply(t *testing.T, policy *networkingv1.NetworkPolicy) {
 }
 
 // await tries a connection to port 2222 repeatedly. If "want" is true, await returns when a connection succeeds. If
-// "want" is false, await returns when a connection fails. The result changes when the agent starts to enforce a new
-// policy, or stops enforcing a deleted policy.
+// "want" is false, await returns when a connection fails. Tests call await to wait until the policy agent enforces a
+// new policy, or no longer enforces a deleted policy.
 func (w *testbed) await(t *testing.T, from, to string, want bool) {
 	t.Helper()
 	controlplane.Eventually(t, func(context.Context) error { return w.check(t, from, to, "2222/tcp", want) })

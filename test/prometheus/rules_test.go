@@ -262,8 +262,8 @@ func hasValue(at, expression string, want float64) any {
 	return map[string]any{"expr": expression, "eval_time": at, "exp_samples": []any{map[string]any{"labels": "{}", "value": want}}}
 }
 
-// write writes a promtool test file with one test case. If the rules are for clusters without trainyard's
-// controller, write skips test cases with series of this controller.
+// write writes a promtool test file with one test case. If the rules are for clusters without trainyard's controller,
+// this function skips test cases with series of the controller.
 func (c *caseFiles) write(t *testing.T, name, what string, series map[string]string, test map[string]any) {
 	t.Helper()
 	if !c.Controller && slices.ContainsFunc(grafanadata.Sorted(series), func(s string) bool { return strings.HasPrefix(s, "trainyard_") }) {

@@ -131,7 +131,7 @@ type Sample struct {
 	Value  [2]any // timestamp, and value as text
 }
 
-// Query evaluates an expression at the time at which the recorded series end.
+// Query evaluates an expression at the end of the time range of the recorded series.
 func (s *Server) Query(ctx context.Context, expression string) ([]Sample, error) {
 	return s.queryAt(ctx, expression, End)
 }

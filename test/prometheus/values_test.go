@@ -10,8 +10,9 @@ import (
 	"github.com/trainyard/trainyard/test/grafanadata"
 )
 
-// readValues reads the test cases of recording rules in testdata/values. The program trainyard embeds the CUE package
-// grafana, but does not need these test cases. The test cases are therefore not in the package grafana.
+// readValues reads the test cases of recording rules in testdata/values. These test cases are not in the CUE package
+// grafana. The reason is that the files of this package are embedded in the binary of trainyard, which does not need
+// these test cases.
 func readValues(t *testing.T) map[string]grafanadata.Record {
 	t.Helper()
 	instance := load.Instances([]string{"."}, &load.Config{Dir: "testdata/values"})[0]

@@ -149,12 +149,12 @@ func (l *live) watchCreations(nodes int) <-chan struct{} {
 	return created
 }
 
-// waitForMoment returns at the moment at which the test must kill the program. If no TrainJob was created since the
-// last call, waitForMoment waits for the next creation, but at most one second. Otherwise, waitForMoment waits for a
-// random time of less than a second. The test calls waitForMoment after the start of the program. If the random time is
-// short, the test may kill the program during its start. If the random time is longer, the test may kill the program
-// during a change of the record. With this change, the program confirms in the record that certain TrainJobs were
-// created.
+// waitForMoment returns at the moment at which the test must kill the program. The test calls waitForMoment after the
+// start of the program. If no TrainJob was created since the last call, waitForMoment waits for the next creation, but
+// at most one second. If a TrainJob was created since the last call, waitForMoment waits for a random time of less than
+// a second. If the random time is short, the test may kill the program while the program starts. If the random time is
+// longer, the test may kill the program while the program updates the record. The updated record confirms that certain
+// TrainJobs were created.
 func waitForMoment(random *rand.Rand, created <-chan struct{}) {
 	if len(created) == 0 {
 		select {

@@ -218,8 +218,8 @@ func TestTakenName(t *testing.T) {
 }
 
 // TestJobInTwoSources: if two TrainJobSources contain a job with the same name, only the first TrainJobSource runs the
-// job. The second TrainJobSource can run the job after the first TrainJobSource has removed the job. The last run of
-// the first TrainJobSource must also have ended.
+// job. The second TrainJobSource can run the job after two events. One event is the removal of the job from the first
+// TrainJobSource. The other event is the end of the first TrainJobSource's last run of this job.
 func TestJobInTwoSources(t *testing.T) {
 	w := newWorld(t, queue)
 	in := func(source string) { w.source.Name = source }

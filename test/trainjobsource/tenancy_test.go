@@ -34,8 +34,9 @@ func jobText(name, metadata string) string {
 	return fmt.Sprintf("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: %s%s}\nspec: {runtimeRef: {name: mpi}, trainer: {numNodes: 1}}\n", name, metadata)
 }
 
-// The variable "escapes" maps names of folders in Git to test cases. Suppose that a user has the rights of an editor of
-// a tenant. With the files in one folder, this user tries to get access to more than the tenant's namespace.
+// The variable "escapes" contains test cases. Each key is the name of a folder in Git, and the field "files" contains
+// the files in this folder. The files come from a user who has the rights of an editor of a tenant. With these files,
+// the user tries to get access to more than the tenant's namespace.
 var escapes = map[string]struct {
 	files map[string]string
 	want  string

@@ -60,8 +60,10 @@ type groupCost struct {
 	Together []float64 `json:"together"`
 }
 
-// ruleCost contains the durations, in seconds, of the evaluations of a rule. It has one duration for each of
-// the first rounds, which evaluate one group after another.
+// ruleCost contains the durations, in seconds, of the evaluations of one rule. The program evaluates all rule groups of
+// the input in several rounds. In the first rounds, the program evaluates one rule group after another. The field
+// Seconds contains one duration for each of these first rounds. Seconds contains no durations of the later rounds, in
+// which the program evaluates all rule groups at the same time.
 type ruleCost struct {
 	Group   string    `json:"group"`
 	Name    string    `json:"name"`

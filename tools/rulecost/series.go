@@ -21,10 +21,11 @@ const (
 // endTime is the time at which the series end.
 var endTime = time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 
-// lookBackByMetric returns a duration for each metric that the rules read. Rules read a metric with selectors, such as
-// x in rate(x[5m] offset 1h). For each selector, lookBackByMetric adds up the ranges and offsets that apply to the
-// selector. In the example, the sum is 5 minutes plus 1 hour. If several selectors read the same metric, the duration
-// is the largest of their sums. The duration does not include the constant "lookback".
+// lookBackByMetric returns a duration for each metric that the rules read. Rules read metrics with selectors. For
+// example, the expression rate(x[5m] offset 1h) contains the selector x. For each selector, lookBackByMetric adds up
+// the ranges and offsets that apply to the selector. In the example, the sum is 5 minutes plus 1 hour. If several
+// selectors read the same metric, the duration is the largest of their sums. The duration does not include the constant
+// "lookback".
 func (in input) lookBackByMetric() (map[string]time.Duration, error) {
 	all := map[string]time.Duration{}
 	for _, g := range in.Groups {
@@ -44,9 +45,10 @@ func (in input) lookBackByMetric() (map[string]time.Duration, error) {
 	return all, nil
 }
 
-// lookBack returns the sum of the ranges and offsets of the expressions that enclose a selector. For example, in
-// rate(x[5m]), the range [5m] encloses the selector x, so the selector reads samples of the last five minutes. The
-// result does not include the selector's own offset, which the caller adds.
+// lookBack adds up the ranges and offsets of the expressions in the argument "above". Each of these expressions
+// encloses the same selector. For example, in rate(x[5m]), the expression x[5m] encloses the selector x. The range of
+// x[5m] is five minutes, so the result is five minutes. The result does not include the selector's own offset, which
+// the caller adds.
 func lookBack(above []parser.Node) (back time.Duration) {
 	for _, node := range above {
 		switch a := node.(type) {

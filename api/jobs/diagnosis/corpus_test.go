@@ -94,8 +94,8 @@ func first(r report) Failure {
 // event matches the start of each event in the output of `kubectl describe`.
 var event = regexp.MustCompile(`(?m)^\s*(Normal|Warning)\s`)
 
-// messages splits a report into texts, which are the input of Diagnose. A log is one text, and so is any other report
-// without events. If another report has events, each event is one text. The part before the first event is also one
+// messages splits a report into texts, which are the input of Diagnose. A log is one text, and a report without events
+// is also one text. In all other reports, each event becomes one text, and the part before the first event becomes one
 // text. If a pod was scheduled after a FailedScheduling event, the result omits this event. The reason is that the
 // package "jobs" also omits such events.
 func (r report) messages() []string {

@@ -82,9 +82,9 @@ func rank(index int, found []Diagnosis) []ranked {
 // first. If these values are also equal, the two diagnoses have the same order as their texts in the argument of
 // Diagnose. Causes in the same text are in the order of their lines, and general failures in the same text are in the
 // order of the catalogue. The third level is symptoms. If two diagnoses are both symptoms, their positions in the
-// catalogue are compared before the times of their texts. The reason is that the catalogue lists symptoms that explain
-// more before symptoms that explain less. A Python exception that is not in the catalogue comes before all other
-// symptoms.
+// catalogue are compared before the times of their texts. The reason is the order of the catalogue: in most cases,
+// symptoms that explain more come before symptoms that explain less. A Python exception that is not in the catalogue
+// comes before all other symptoms.
 func compare(a, b ranked) int {
 	inText := cmp.Compare(a.Line, b.Line)
 	if a.Level != Cause {

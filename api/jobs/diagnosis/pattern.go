@@ -16,10 +16,11 @@ type pattern struct {
 	// compiled expression. Most texts are matched against only a few expressions, so most expressions need not be
 	// compiled.
 	expression func() *regexp.Regexp
-	// required is a list of clauses, and a clause is a list of lower-case words. The expression can match a text only if
-	// the text, converted to lower case, contains at least one word of each clause. A search for these words is many
-	// times faster than matching the expression, so only lines with a word of each clause are matched against the
-	// expression. required is empty if newPatterns found no such words in the expression.
+	// required is a list of clauses, and a clause is a list of lower-case words. The expression can match a text only
+	// if the text, converted to lower case, contains at least one word of each clause. A search for these words is many
+	// times faster than matching the expression. Therefore a line is matched against the expression only if the line
+	// contains at least one word of each clause. If newPatterns found no required words in the expression, the list of
+	// clauses is empty.
 	required []clause
 }
 
@@ -106,9 +107,10 @@ func requiredOf(e *syntax.Regexp) []clause {
 	return nil
 }
 
-// mostSelective returns the clause that probably excludes the most texts. Short words occur in many texts, so a clause
-// with a short word excludes few texts. The score of a clause is therefore the length of its shortest word.
-// mostSelective returns the clause with the highest score. The result is nil if the list of clauses is empty.
+// mostSelective returns the clause that probably excludes the most texts. A clause excludes a text if the text contains
+// no word of the clause. Short words occur in many texts, so a clause with a short word excludes few texts. The score
+// of a clause is therefore the length of its shortest word. mostSelective returns the clause with the highest score.
+// The result is nil if the list of clauses is empty.
 func mostSelective(clauses []clause) (best clause) {
 	for _, c := range clauses {
 		if best == nil || shortest(c) > shortest(best) {

@@ -12,8 +12,8 @@ const (
 	// Cluster is the source of texts that Kubernetes writes: messages of events, conditions and container states, and
 	// errors of the API server.
 	Cluster Source = "cluster"
-	// Log is the source of texts that a program in a container writes: the end of the container's log, or its
-	// termination message.
+	// Log is the source of a text if a program in a container wrote the text. The text is the end of the container's
+	// log, or the container's termination message.
 	Log Source = "log"
 	// State is the source of texts that trainyard itself writes. These texts describe problems that no message
 	// of Kubernetes describes.
@@ -23,8 +23,8 @@ const (
 // Text is a piece of text about a TrainJob, such as the end of a log or the message of an event.
 type Text struct {
 	Source Source
-	// The field "From" contains the name of the event, condition, state or log with the text, such as "event
-	// FailedCreate of Job bert-node-0".
+	// The field "From" says where the text comes from, for example "event FailedCreate of Job bert-node-0". A text can
+	// come from an event, a condition, a status, a state, a log or a termination message.
 	From string
 	// Pod is the pod that the text is about, if any.
 	Pod string

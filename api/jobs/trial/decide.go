@@ -9,12 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// responseTimeout is the maximum age of the API server's last response. If this response is older when the trial times
-// out, the detail of the failed check says so.
+// responseTimeout is the maximum age of the API server's last response at the time at which a trial times out. If the
+// last response is older than responseTimeout, the detail of the failed check says that the API server has not
+// responded.
 const responseTimeout = 5 * time.Second
 
-// decide runs all checks, and reports whether the trial is over. When the TrainJob has reached a check, all earlier open
-// checks become Passed, except checks that need the launcher's log.
+// decide runs all checks, and reports whether the trial is over. The function lastReached finds the last check that the
+// TrainJob has reached. Open checks before this check become Passed, except checks that need the launcher's log.
 func (t *trial) decide(o *observation) bool {
 	findings := make([]finding, len(t.checks))
 	for i, c := range t.checks {

@@ -29,10 +29,10 @@ const (
 	// rankPrefix is the start of the line that each rank prints.
 	rankPrefix = "trainyard rank on "
 	// verdictMargin is the minimum difference between the timeout of the trial and the timeout of the launcher's
-	// preflight. If preflight begins less than verdictMargin after the start of the trial, preflight ends before the
-	// trial times out. The trial can then still read the verdict. If preflight begins later, for example after a slow
-	// pull of the image, the trial can time out before preflight ends. If the timeout of the trial is shorter than 40
-	// s, the minimum difference is only half of the trial's timeout.
+	// preflight. If preflight begins in the first 20 seconds of the trial, preflight ends before the trial times out.
+	// The trial can then still read the verdict. If preflight begins later, for example after a slow pull of the image,
+	// the trial can time out before preflight ends. If the timeout of the trial is shorter than 40 s, the minimum
+	// difference is only half of the trial's timeout.
 	verdictMargin = 20 * time.Second
 )
 

@@ -54,12 +54,12 @@ const cleanUpTimeout = 30 * time.Second
 // cleanUpInterval is the time between attempts to delete the TrainJob.
 const cleanUpInterval = time.Second
 
-// Run tests a runtime. Run calls the function "report" when a check passes or fails, and when a waiting check has a new
-// reason to wait. Run returns an error if the TrainJob cannot be created, read or deleted, or if the context ends. A
-// failed check, or a timeout after the creation of the TrainJob, is not an error. Run can also fail before it creates
-// the TrainJob. If the runtime cannot be tested, the error is an *UnsupportedRuntimeError. If the user lacks a
-// permission, the error is a Forbidden error. If the timeout passes before the TrainJob exists, the error is a
-// DeadlineExceeded error.
+// Run carries out one trial, which is a test of a runtime. Run calls the function "report" when a check passes or
+// fails, and when a waiting check has a new reason to wait. Run returns an error if the TrainJob cannot be created,
+// read or deleted, or if the context ends. A failed check, or a timeout after the creation of the TrainJob, is not an
+// error. Run can also fail before it creates the TrainJob. If the runtime cannot be tested, the error is an
+// *UnsupportedRuntimeError. If the user lacks a permission, the error is a Forbidden error. If the timeout passes
+// before the TrainJob exists, the error is a DeadlineExceeded error.
 func Run(ctx context.Context, all jobs.Jobs, o Options, report func(Check)) (result Result, err error) {
 	job := newTrialJob(o)
 	key := keyOf(job)

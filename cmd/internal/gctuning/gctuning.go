@@ -15,7 +15,8 @@ const (
 	extraGarbage = 16 << 20 // bytes
 )
 
-// nonHeap is the memory of the Go runtime outside the heap, such as stacks and tables, with a margin.
+// nonHeap is an estimate of the memory that the Go runtime uses outside the heap, for example for stacks and tables.
+// The estimate includes a safety margin.
 const nonHeap = 24 << 20 // bytes
 
 // maxPercent is the largest GOGC value that this package sets. Go starts no collection while the heap is smaller than a

@@ -43,7 +43,7 @@ const (
 	maxRSABits    = 8192
 )
 
-// keyring collects keys, and counts their signatures.
+// keyring collects OpenPGP keys, and counts the signatures that are part of these keys.
 type keyring struct {
 	keys       openpgp.EntityList
 	signatures int // of the keys

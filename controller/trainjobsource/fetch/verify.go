@@ -60,8 +60,8 @@ func checkSignature(keys openpgp.EntityList, signed []byte, signature string) er
 // descends reports whether the commit "newest" descends from the commit "ancestor". The argument "all" contains the
 // objects that the server sent for requestHistory. The search starts at "newest", and follows the parents of each
 // commit until it finds the hash of "ancestor". To find the parents of a commit, the search needs the object of this
-// commit in "all". If the object is missing, the search does not continue from this commit. For "ancestor", the search
-// needs only the hash, so "all" need not contain the object of "ancestor".
+// commit in "all". If the object is missing, the search does not continue from this commit. The commit "ancestor" is an
+// exception. The search needs only the hash of this commit, so its object can be missing in "all".
 func descends(all objects, newest, ancestor plumbing.Hash) (bool, error) {
 	seen := map[plumbing.Hash]bool{}
 	for open := []plumbing.Hash{newest}; len(open) > 0; {

@@ -13,7 +13,8 @@ import (
 // "a" to "dev-a". Patches that kustomize applies before this change contain the name "a". Patches that kustomize
 // applies after this change contain the name "dev-a". With namePrefix and with nameSuffix, the new name always contains
 // the former name. The method "largest" therefore assumes that two names belong to the same object if one name contains
-// the other. The method adds up the numbers of all names that belong to the same object.
+// the other. If several names belong to the same object, the method adds up the numbers that the map contains for these
+// names.
 type added map[string]int64
 
 // plus returns a map that contains, for each name, the sum of the numbers of the two maps.

@@ -99,8 +99,8 @@ func encode(file string, document *yaml.Node, mark markFunc) ([]byte, error) {
 	}), err
 }
 
-// escaped matches the characters that encode must escape. JSON can contain these characters, but the YAML
-// library of kustomize refuses or changes them.
+// The regular expression "escaped" matches the characters that the function "encode" must escape. JSON can contain
+// these characters, but the YAML library of kustomize refuses or changes them.
 var escaped = regexp.MustCompile("[\u007f-\u009f\ufffe\uffff]")
 
 // locate adds the file and a line number to the text of an error. If the error is a *safeyaml.MistakeError, the error

@@ -23,8 +23,8 @@ type walk struct {
 	folders map[string]*total // the total of each folder that was entered; nil until the folder is finished
 }
 
-// total is the combined size of a folder and of all folders that it uses. The sizes are measured as
-// Limits describes.
+// total is the combined size of a folder and of all folders that it uses. The comment of the type Limits describes how
+// the sizes are measured.
 type total struct {
 	bytes, objects, values, added, work int64
 

@@ -15,9 +15,9 @@ type Input struct {
 	Incomplete bool
 	Record     Record
 	// TrainJobs contains all TrainJobs of the namespace, by name. The caller must read the record before it reads the
-	// TrainJobs. Make relies on this order. If the record marks a run as created, the TrainJob of the run existed
-	// before the caller read the TrainJobs. If the field TrainJobs nevertheless lacks this TrainJob, Make concludes
-	// that the TrainJob was deleted.
+	// TrainJobs. Make relies on this order. If the record marks a run as created, the TrainJob of the run was therefore
+	// created before the caller read the TrainJobs. If the field TrainJobs nevertheless lacks this TrainJob, Make
+	// concludes that the TrainJob was deleted.
 	TrainJobs map[string]TrainJob
 	// Taken contains the jobs that belong to other TrainJobSources in the namespace. The key is the name of the job,
 	// and the value is the name of its TrainJobSource.
@@ -80,11 +80,11 @@ func Make(in Input) Plan {
 	for _, name := range jobNames(in) {
 		j := job{plan: &p, in: in, name: name, found: found[name], used: used, history: in.Record[name]}
 		j.git, j.inGit = in.Jobs[name]
-		// A job can belong to another TrainJobSource. In two cases, the plan leaves such a job unchanged. First, the
-		// folder of the plan's own TrainJobSource also contains the job. Second, this folder has a file with a problem,
-		// and this file may contain the job. If neither case applies, the folder of the plan's own TrainJobSource no
-		// longer contains the job. The plan's own TrainJobSource may still have runs of the job. The prune policy
-		// applies to these runs.
+		// A job can belong to another TrainJobSource. In two cases, the plan leaves such a job unchanged. In the first
+		// case, the folder of the plan's own TrainJobSource contains the job. In the second case, this folder has a
+		// file with a problem, and this file may contain the job. In the only other case, no file in this folder has a
+		// problem, and no file contains the job. The plan's own TrainJobSource may still have runs of the job. The
+		// prune policy applies to these runs.
 		if _, taken := in.Taken[name]; taken && (j.inGit || in.Incomplete) {
 			if j.inGit {
 				p.States[name] = Duplicated
@@ -165,9 +165,9 @@ type job struct {
 }
 
 // make adds the changes of one job to the plan. It first updates the record from the TrainJobs in the cluster. If a
-// file in Git has a problem, and no other file contains the job, the file with the problem could contain the job. In
-// this case, the method adds no changes. Otherwise, it reserves a run if the version in Git must run now. It then
-// applies the prune policy and the history limits, and adds updates of labels and annotations.
+// file in Git has a problem, the controller may be unable to read some jobs of this file. If Git has such a file, and
+// the job was not read from any file, the method adds no changes. Otherwise, it reserves a run if the version in Git
+// must run now. It then applies the prune policy and the history limits, and adds updates of labels and annotations.
 func (j *job) make() {
 	j.observe()
 	if j.inGit {
@@ -224,8 +224,9 @@ func (j *job) observe() {
 
 // adopt updates the record for a run that exists in the cluster. In two cases, the method stores the version of the run
 // in the record as the newest version. In the first case, the generation of the run is higher than the generation of
-// the newest version in the record. In the second case, the run has the newest version, and an earlier plan wanted to
-// delete the run. However, this deletion was never carried out.
+// the newest version in the record. In the second case, the two generations are equal, but the field Spec of the newest
+// version in the record is empty. This field is empty because an earlier plan wanted to delete the run. However, this
+// deletion was never carried out.
 func (j *job) adopt(run Run) {
 	newest := &j.history.Newest
 	stays := run.Generation == newest.Generation && newest.Spec == "" && !j.in.TrainJobs[run.Name].Deleting
@@ -235,8 +236,8 @@ func (j *job) adopt(run Run) {
 	j.history.Reserved = max(j.history.Reserved, run.Generation)
 }
 
-// reserveAgain returns a reserved run whose TrainJob was not created. If another TrainJob has taken the reserved name
-// in the meantime, reserveAgain gives the run a new name.
+// reserveAgain keeps the reservation of a run that has no TrainJob yet, and returns this run. If another TrainJob has
+// taken the reserved name in the meantime, the returned run has a new name.
 func (j *job) reserveAgain(run Run) Run {
 	if _, exists := j.in.TrainJobs[run.Name]; exists {
 		run.Name = j.freeName(run.Version)

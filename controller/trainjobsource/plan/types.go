@@ -111,7 +111,7 @@ type History struct {
 	Removed int64 `json:"removed,omitempty"`
 }
 
-// Record contains the history of each job by the job's name.
+// Record contains the history of each job. The key is the name of the job.
 type Record map[string]History
 
 // Confirmed returns a copy of the record in which the given runs are marked as created.

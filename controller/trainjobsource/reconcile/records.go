@@ -125,9 +125,9 @@ func (r *Reconciler) findTaken(ctx context.Context, s Source, all records, in pl
 	return all.taken(active), nil
 }
 
-// release changes the record of a deleted TrainJobSource. In this record, release marks each job of the TrainJobSource
-// as removed. Other TrainJobSources can then run these jobs. The record keeps the runs of the deleted TrainJobSource,
-// so that no version runs twice if the TrainJobSource is created again. If s.DryRun is true, the record in the cluster
+// release is called for a deleted TrainJobSource. The method marks all jobs in the record of this TrainJobSource as
+// removed. Other TrainJobSources can then run these jobs. The record keeps the runs of the deleted TrainJobSource, so
+// that no version runs twice if the TrainJobSource is created again. If s.DryRun is true, the record in the cluster
 // stays unchanged.
 func (r *Reconciler) release(ctx context.Context, s Source, all records, owner string) error {
 	for job, history := range all.others[owner] {

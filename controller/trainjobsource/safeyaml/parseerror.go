@@ -20,9 +20,9 @@ var parserError = regexp.MustCompile(`^did not find expected (<stream-start>|<do
 // parseError converts an error of the YAML library to a *MistakeError. The argument "text" is the
 // text for which the library returned the error.
 //
-// The parser of the library counts lines from 0, so parseError adds 1 to its lines. The library leaves out the line of an
-// error if the line is 0, or if the text has invalid characters. In a text with invalid characters, parseError searches
-// for the line of the first invalid character.
+// The parser of the library counts lines from 0, so parseError adds 1 to the line number of a parser error. An error of
+// the library contains no line number if the error is in the first line, or if the text has invalid characters. In a
+// text with invalid characters, parseError searches for the line of the first invalid character.
 func parseError(text []byte, err error) *MistakeError {
 	parts := libraryError.FindStringSubmatch(err.Error())
 	if parts == nil {

@@ -128,10 +128,10 @@ func digest(value any) (string, error) {
 // argument "live" is not nil, the result is for a server-side apply to the TrainJob "live" in the cluster.
 //
 // The object always has the whole spec. If the object lacked a field that the same field manager applied earlier, a
-// server-side apply would remove this field from the TrainJob. For a server-side apply, the fields suspend and
-// managedBy get the values of the TrainJob in the cluster. Kueue and users change the field suspend, and the apply must
-// not undo these changes. The API server sets defaults for both fields when it creates a TrainJob, and records the
-// controller as the manager of these defaults. An apply without the two fields would therefore remove the defaults.
+// server-side apply would remove this field from the TrainJob. For a server-side apply, Object copies spec.suspend and
+// spec.managedBy from the TrainJob in the cluster. Kueue and users change spec.suspend, and the apply must not undo
+// these changes. The API server sets defaults for both fields when it creates a TrainJob, and records the controller as
+// the manager of these defaults. An apply without the two fields would therefore remove the defaults.
 func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run plan.Run, live *trainer.TrainJob) (*unstructured.Unstructured, error) {
 	version, err := json.Marshal(plan.Run{Name: run.Name, Version: run.Version})
 	if err != nil {

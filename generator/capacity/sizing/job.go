@@ -91,9 +91,9 @@ func (j Job) SizeInQuota(quota Amounts) Size {
 }
 
 // largestSize returns the size of the largest TrainJob that fits. The argument "pods" says how many pods of the
-// ReplicatedJob "node" fit into the available resources. largestSize calls the function "shortage" with a number of
-// nodes that is too large. The function "shortage" must return the first limit that a TrainJob with this number of
-// nodes exceeds.
+// ReplicatedJob "node" fit into the available resources. To find the limit that prevents a larger TrainJob, largestSize
+// calls the function "shortage". The argument of this call is the largest number of nodes that fits, plus one. The
+// function "shortage" must return the first limit that a TrainJob with this larger number of nodes exceeds.
 func (j Job) largestSize(pods int64, shortage func(nodes int) Shortage) Size {
 	most := j.nodePods(j.MaxNodes)
 	if pods >= most {

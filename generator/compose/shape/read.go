@@ -125,10 +125,12 @@ func scalarSize(scalar any) int {
 	return len(text) + len(`""`)
 }
 
-// addParameter adds a CUE value to the list of parameters if the value has the mark @param or @fill, and
-// reports whether it has added the value. In a mark, "$name" stands for the value of the field "name" in the
-// mapping that contains the marked value. A mark with "$name" is ignored if the input does not contain the
-// field to which the mark refers.
+// addParameter adds a CUE value to the list of parameters if the value has the mark @param or @fill, and reports
+// whether it has added the value. The argument of a mark can contain the placeholder $name, as in
+// @fill(derived.env.$name). In this case, the mapping that contains the marked value also contains the key "name".
+// addParameter replaces $name by the value of the key "name". For example, if the value of this key is LANG, the mark
+// refers to the input field derived.env.LANG. If the input does not contain the field to which a mark with $name
+// refers, addParameter ignores the mark.
 func (r *reader) addParameter(v cue.Value, path []any, siblings map[string]any) bool {
 	p, ok := parameterOf(v, path)
 	if !ok {

@@ -24,15 +24,14 @@ type Node struct {
 
 	// The field "replaces" is a flag that Compose sets when Compose makes a new patch from two patches. If a value of
 	// the second patch replaces a value of the first patch, the new patch contains only the second value. Compose sets
-	// the flag of this value in the new patch. There is one exception: if both values are null, the second null has no
-	// effect. In this case, the null in the new patch has the flag only if the null in the first patch has the flag.
-	// Later, Merge applies the new patch to another value, the base. If a mapping or list in the new patch has the
-	// flag, this mapping or list replaces the matching value in the base. Merge does not merge these two values. The
-	// reason is that the new patch must have the same effect as the two patches one after the other. If Merge applied
-	// the two patches one after the other, the result would contain only the second value. The result would contain
-	// nothing from the value of the base. A null with the flag removes a value that an earlier patch sets. This null
-	// has an effect even if the base does not contain the key of the null. Therefore Merge reports no note about this
-	// null.
+	// the flag of this value in the new patch, unless both values are null. If both values are null, Compose sets the
+	// flag only if the first value already has the flag. The reason is that a second null has no effect. Later, Merge
+	// applies the new patch to another value, the base. If a mapping or list in the new patch has the flag, this
+	// mapping or list replaces the matching value in the base. Merge does not merge these two values. The reason is
+	// that the new patch must have the same effect as the two patches one after the other. If Merge applied the two
+	// patches one after the other, the result would contain only the second value. The result would contain nothing
+	// from the value of the base. A null with the flag removes a value that an earlier patch sets. This null has an
+	// effect even if the base does not contain the key of the null. Therefore Merge reports no note about this null.
 	replaces bool
 }
 
@@ -132,8 +131,8 @@ func (n *Node) indexFields() func(key string) *Field {
 	return func(key string) *Field { return fields[key] }
 }
 
-// remove records that a null removed a key of the mapping. The argument "null" contains the key and the position of the
-// null.
+// remove is the method that Merge calls when a null removes a key of the mapping. The method stores the key and the
+// position of the null. The argument "null" contains the key and this position.
 func (n *Node) remove(null *Field) {
 	if n.removed == nil {
 		n.removed = map[string]problem.Position{}
@@ -198,15 +197,16 @@ func (n *Node) find(path []string) (key problem.Position, value *Node) {
 	return key, n
 }
 
-// Without copies the mapping, omits the given key from the copy, and returns the copy.
+// Without is the method that copies the mapping, and omits the given key from the copy. The method returns the copy.
 func (n *Node) Without(key string) *Node {
 	changed := *n
 	changed.Fields = slices.DeleteFunc(slices.Clone(n.Fields), func(f Field) bool { return f.Key == key })
 	return &changed
 }
 
-// With copies the mapping, replaces the value of the given key in the copy, and returns the copy. It adds no keys: if
-// the mapping does not contain the given key, the returned copy is equal to the mapping.
+// With is the method that copies the mapping, and replaces the value of the given key in the copy. The method returns
+// the copy. The method adds no keys: if the mapping does not contain the given key, the returned copy is equal to the
+// mapping.
 func (n *Node) With(key string, value *Node) *Node {
 	changed := *n
 	changed.Fields = slices.Clone(n.Fields)

@@ -235,8 +235,8 @@ func (c *converter) add(p problem.Position, format string, args ...any) {
 	c.problems = append(c.problems, errorAt(p.File, p.Line, p.Column, format, args...)...)
 }
 
-// nodePosition returns the position of a node. If the parser places the node after the text, nodePosition returns the
-// position of the end of the text.
+// nodePosition returns the position of a node in the YAML file. The parser can give a node a line number that the file
+// does not have. In this case, nodePosition returns the position of the end of the file.
 func (c *converter) nodePosition(y *yaml.Node) problem.Position {
 	if y.Line > c.end.Line {
 		return c.end

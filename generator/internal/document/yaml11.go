@@ -10,8 +10,9 @@ import (
 
 // yaml11Scalar reads a scalar by the rules of YAML 1.1, with the YAML library of kubectl and the API server. For
 // example, YAML 1.1 reads yes, on and y as true, and 010 as eight. The result "ok" is false if the library cannot read
-// the scalar. For many scalars, a quick test shows that YAML 1.1 and YAML 1.2 read the same value. For these scalars,
-// "ok" is also false, and yaml11Scalar does not call the library.
+// the scalar. yaml11Scalar first looks at the style and the text of the scalar. For many scalars, the style or the text
+// shows that YAML 1.1 and YAML 1.2 read the same value. For these scalars, "ok" is also false, and yaml11Scalar does
+// not call the library.
 func yaml11Scalar(y *yaml.Node) (value any, ok bool) {
 	const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle | yaml.TaggedStyle
 	if y.Style&quoted != 0 || y.Value == "" || strings.Contains(y.Value, "\n") {

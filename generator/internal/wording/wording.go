@@ -81,9 +81,9 @@ func Lookalike(word string) string {
 }
 
 // Describe describes a value for a message. For a mapping or list, the description is the type. For a scalar, the
-// description is the value. The argument "want" contains the expected types. If the value is a text, but "want" does
-// not contain the type of texts, the description begins with the type. An example is: the text "five". The same applies
-// to numbers. An example is: the number 5.
+// description is the value. The argument "want" contains the expected types. If the value is a text although no text is
+// expected, Describe writes the words "the text" before the value. If the value is a number although no number is
+// expected, Describe writes the words "the number" before the value.
 func Describe(n *document.Node, want cue.Kind) string {
 	switch n.Kind {
 	case document.Mapping:

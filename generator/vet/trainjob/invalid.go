@@ -60,8 +60,9 @@ func (c consequences) cover(path string) bool {
 	})
 }
 
-// includes reports whether a denial is one of the consequences. A denial is a consequence if a wrong type, a misspelled
-// field or a missing runtime name causes the denial. The API server refuses a TrainJob with such a mistake.
+// includes is a method that returns true if one of three mistakes causes a denial. The three mistakes are a value of a
+// wrong type, a misspelled field, and a missing runtime name. The API server refuses a TrainJob with one of these
+// mistakes.
 func (c consequences) includes(d guard.Denial, job guard.Job) bool {
 	return c.misspelled[d.Path] || c.cover(d.Path) || d.Rule == guard.RuleUnlistedRuntime && job.Runtime.Name == ""
 }

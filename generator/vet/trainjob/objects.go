@@ -55,8 +55,9 @@ func listObjects(n *document.Node) []*document.Node {
 }
 
 // findUnrecognized reports documents in which the user has probably made a mistake. Without findUnrecognized, vet would
-// skip these documents silently. A reported document is not an object, has no kind, or has a misspelled kind or
-// apiVersion of a TrainJob.
+// skip these documents silently. findUnrecognized reports a document if the document is not an object, or has no kind.
+// findUnrecognized also reports a document that is probably a TrainJob, but has a wrong kind, or a wrong or missing API
+// group.
 func findUnrecognized(n *document.Node) problem.List {
 	var found problem.List
 	for _, object := range listObjects(n) {

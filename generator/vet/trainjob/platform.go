@@ -82,8 +82,9 @@ func readAll(generated []generator.Platform) ([]Platform, error) {
 
 func (p Platform) hasNoRules() bool { return len(p.tenants) == 0 }
 
-// auditLayer returns a layer in which spec.admission.enforce has the value "audit" for each platform without rules.
-// With this layer, trainyard also generates rules for these platforms.
+// auditLayer returns a single layer, which changes all platforms that have no rules. For these platforms, the layer
+// sets the field spec.admission.enforce to "audit". With this layer, trainyard also generates rules for these
+// platforms, if they have tenants.
 func auditLayer(platforms []Platform) generator.Input {
 	admission := map[string]any{"enforce": "audit"}
 	spec, environments := map[string]any{}, map[string]any{}

@@ -45,8 +45,10 @@ func (p Platform) findResourceProblems(job guard.Job, runtime guard.Runtime) (de
 	return devices, others
 }
 
-// adjustedPods returns the limits that the runtime sets for the launcher and, if the launcher is also a node, for the
-// nodes. Trainer applies the field resourcesPerNode of a TrainJob only to these pods.
+// adjustedPods returns the limits that the runtime sets for the pods to which Trainer applies the field
+// resourcesPerNode of a TrainJob. The first item of the result holds the limits of the launcher. If the launcher is
+// also a node, the second item holds the limits of the other nodes. If the launcher is not a node, there is no second
+// item, because Trainer then applies resourcesPerNode only to the launcher.
 func (r runtimeObject) adjustedPods() []map[string]resource.Quantity {
 	if r.launcherIsNode {
 		return []map[string]resource.Quantity{r.launcher, r.node}

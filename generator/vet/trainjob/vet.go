@@ -179,8 +179,8 @@ func (p Platform) vet(job *document.Node, tenant string, rules tenantRules, foun
 
 // findViolations reports values with which a TrainJob would not run as intended. For example, Kubernetes would refuse
 // the pods, or the TrainJob would wait forever. The reported values are problems even if spec.admission.enforce is
-// "none". In contrast, violations of most rules of package "guard" are then only notes. The exceptions are the rules in
-// failsAnyway.
+// "none". findViolations does not check the rules in the package "guard". With the value "none", a violation of such a
+// rule is only a note, unless failsAnyway contains the rule.
 func (p Platform) findViolations(read guard.Job, tenant string, rules tenantRules) []violation {
 	devices, found := p.findResourceProblems(read, rules.Runtimes[read.Runtime.Name])
 	found = slices.Concat(devices, found)

@@ -30,7 +30,8 @@ func main() {
 	}
 }
 
-// newRun returns the command that measures and prints a report.
+// newRun returns the command "bench run". This command measures the speed of trainyard and of other programs, and then
+// prints a report.
 func newRun() *cobra.Command {
 	var cases, output, docs string
 	o := bench.Options{Progress: os.Stderr}
