@@ -7,9 +7,9 @@ import (
 )
 
 // Content is the content of a file, split into pieces. In the file of an object, a piece is the value of a parameter,
-// or the text between two such values. In memory, the files of objects with the same shape share the text between the
-// values, so a bundle needs far less memory than the total size of its files. Callers must not modify the pieces of a
-// Content.
+// or the text between two such values. If objects have the same shape, their files differ only in the values of
+// parameters. The other pieces of these files are the same, and are stored in memory only once. Therefore a bundle
+// needs far less memory than the total size of its files. Callers must not modify the pieces of a Content.
 type Content [][]byte
 
 // Text returns a Content that consists of one piece.

@@ -152,7 +152,8 @@ func readFolderManifest(root *os.Root) ([]byte, error) {
 // as unknown files.
 const maxManifest = 16 << 20
 
-// readManifest reads and closes a manifest. The arguments are the results of the call that opened the manifest.
+// readManifest reads and closes a manifest. The caller opens the manifest, and passes the opened file and the error of
+// this attempt. If the error is not nil, readManifest only returns the error.
 func readManifest(file *os.File, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 
 // Format converts the objects of a platform to the files of a bundle.
 type Format interface {
-	// Name returns the value of the flag --format that selects the format.
+	// Name returns the name of the format. To select the format, users pass this name to the flag --format.
 	Name() string
 	// Doc describes the bundle and its consumers, in one line.
 	Doc() string

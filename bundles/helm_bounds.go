@@ -18,10 +18,10 @@ type boundCheck struct {
 // addBounds adds checks of bounds to the chart. A bound consists of a limit and a list of sums. No sum may exceed the
 // limit. If neither the sum nor the limit depends on values of the chart, the chart does not check the sum. The schema
 // of the chart checks two simple cases. In the first case, the limit is a constant, and the sum has only one term. This
-// term is a value of the chart that must be a whole number. The schema then requires that the value of the chart is not
-// greater than the limit. In the second case, the sum has only one term, which is a constant. The limit is a value of
-// the chart that must be a whole number. The schema then requires that the value of the chart is not less than the
-// constant. The file templates/bounds.yaml checks all other sums.
+// term is a value of the chart, and the schema allows only whole numbers for this value. The schema then requires that
+// this value is not greater than the limit. In the second case, the sum has only one term, which is a constant. The
+// limit is a value of the chart, and the schema allows only whole numbers for this value. The schema then requires that
+// this value is not less than the constant. The file templates/bounds.yaml checks all other sums.
 func (c *helmChart) addBounds(bounds []object.Bound) {
 	for _, bound := range bounds {
 		limit, check := c.values.valueAt(bound.Limit.Path), boundCheck{limit: bound.Limit}
@@ -78,8 +78,9 @@ func (c *helmChart) boundsTemplate() []byte {
 }
 
 // includesValue returns a template expression. The expression is true if the release includes a component with objects
-// that use the value. The value can be a mapping. An object uses a mapping if it uses any value in the mapping. There
-// is one exception: if no component uses the value, the expression is always true.
+// that use the value. The value can be a mapping. An object uses a mapping if it uses any value in the mapping. If no
+// component uses the value, or if v is nil, includesValue returns the constant expression "true". The template then
+// never skips the sum or the check that has this expression as its condition.
 func (v *helmValue) includesValue() string {
 	components := map[string]bool{}
 	if v != nil {

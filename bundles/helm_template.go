@@ -41,12 +41,12 @@ func (c *helmChart) addObjects(ctx context.Context) error {
 }
 
 // includeCondition returns the template condition under which a release contains an object, or an empty string if there
-// is no condition. Only RoleBindings and ClusterRoleBindings of tenants with an admission policy have a condition. The
-// condition is true if the tenant's ValidatingAdmissionPolicyBinding already exists in the cluster. Helm creates
-// RoleBindings before admission policies, so without the condition, a new tenant would have rights before the tenant's
-// admission policy is in force. If Helm has no access to a cluster, as in the command "helm template", the condition is
-// true. The condition reads the template variable $inForce. If the template of a component contains this condition, the
-// template sets $inForce in a line above all objects.
+// is no condition. An object has a condition only if it is a RoleBinding or a ClusterRoleBinding, and the tenant of the
+// object has an admission policy. The condition is true if the tenant's ValidatingAdmissionPolicyBinding already exists
+// in the cluster. Helm creates RoleBindings before admission policies, so without the condition, a new tenant would
+// have rights before the tenant's admission policy is in force. If Helm has no access to a cluster, as in the command
+// "helm template", the condition is true. The condition reads the template variable $inForce. If the template of a
+// component contains this condition, the template sets $inForce in a line above all objects.
 func (c *helmChart) includeCondition(o object.Object) string {
 	tenant := o.Label(v1alpha1.TenantLabel)
 	if !o.ID().GrantsRights() || !c.restricted[tenant] {

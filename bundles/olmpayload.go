@@ -54,8 +54,8 @@ const (
 	olmOperator = olmBundle * 15 / 100
 )
 
-// manifestsFolder is the folder that OLM reads. OLM does not read its subfolders, so this folder
-// directly contains all files of the bundle.
+// manifestsFolder is the folder that OLM reads. OLM does not read the subfolders of manifestsFolder. Therefore all
+// files of the bundle are directly in manifestsFolder.
 const manifestsFolder = "manifests"
 
 // Render returns a separate file for each object whose kind is in spec.delivery.olm.manifests. Render

@@ -96,9 +96,10 @@ func symlink(t *testing.T, to, at string) string {
 	return at
 }
 
-// TestWorkingDirectoryCanBeCompared: Write refuses to replace the working directory. Plan and
-// Differences must accept the working directory, because they only compare it. Write must also
-// accept the working directory if it is up to date, because Write then replaces nothing.
+// TestWorkingDirectoryCanBeCompared checks that the folder of a bundle can be the working directory if the bundle is up
+// to date. Plan and Differences must accept this folder, because they only compare it with the tree. WriteDir refuses
+// to replace the working directory. However, if the bundle is up to date, WriteDir replaces nothing, so it must also
+// accept this folder.
 func TestWorkingDirectoryCanBeCompared(t *testing.T) {
 	files := map[string]string{"a": "1"}
 	t.Chdir(writeBundle(t, files))

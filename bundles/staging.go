@@ -22,9 +22,9 @@ import (
 // If a run is killed, the next run finds the staging folder of the killed run. Without an atomic exchange, the swap
 // first moves the target folder to "old", and then moves "new" to the target. If the run was killed between these two
 // moves, the target folder is missing, and the staging folder contains both "new" and "old". The next run then moves
-// "old" back to the target. If the run was killed at any other moment, the target folder is complete, or did not exist
-// before the killed run. The next run then moves nothing. Finally, the next run removes the staging folder of the
-// killed run. A read-only run is the exception: it keeps the staging folder.
+// "old" back to the target. If the run was killed at any other moment, the next run moves nothing. In this case, the
+// target folder is complete, or there was no target folder before the killed run started. Finally, the next run removes
+// the staging folder of the killed run. A read-only run is the exception: it keeps the staging folder.
 const (
 	stagedPrefix = ".trainyard-staged-"
 	savedPrefix  = ".trainyard-saved-" // prefix of staging folders that no run removes, because a rollback failed

@@ -93,9 +93,9 @@ func split(dir string) (parent, name string, err error) {
 func (p *Plan) Inventory() []Entry { return parseInventory(p.manifest) }
 
 // Differences returns a list of the differences between the folder and the tree. The list is sorted by path. A file in
-// the folder is unknown if the manifest does not list the file, or if the file is a symbolic link. If a file in the
-// tree has the same path as an unknown file in the folder, Differences always reports the unknown file. Differences
-// reports all other unknown files only if the Writer's field KeepUnknown is false.
+// the folder is unknown if the manifest does not list the file, or if the file is a symbolic link. Differences reports
+// an unknown file in two cases. In the first case, the tree contains a file with the same path. In the second case, the
+// Writer's field KeepUnknown is false.
 func (p *Plan) Differences() []string {
 	var found []string
 	for _, f := range p.tree.files {

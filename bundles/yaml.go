@@ -86,8 +86,8 @@ func (r *renderer) append(to Content, o object.Object) Content {
 
 func (r *renderer) text(o object.Object) Content { return r.append(nil, o) }
 
-// placeholder marks the position of one parameter in the text that layOut writes. Its number is an
-// index: placeholder(i) stands for the value at the path paths[i].
+// placeholder marks the position of one value in the text that layOut writes. In the argument "paths" of layOut,
+// paths[i] is the path of a value, and placeholder(i) stands for this value.
 type placeholder int
 
 // layOut writes the fields as YAML text, and cuts the text at each value whose path is in the

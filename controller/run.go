@@ -211,7 +211,8 @@ func newScheme() (*runtime.Scheme, error) {
 
 // newCaches returns the settings of the caches. The caches hold only the objects that the controllers read, such as the
 // TrainJobSources of the shard, all TrainJobs, and the pods of JobSets. If the settings contain a kind that the cluster
-// lacks, the manager does not start. Therefore the settings contain only the kinds that a running controller reads.
+// lacks, the manager does not start. If one of the controllers does not run, newCaches therefore leaves out the kinds
+// that only this controller reads.
 func newCaches(o Options) (cache.Options, error) {
 	objects := map[client.Object]cache.ByObject{&trainer.TrainJob{}: {Transform: strip}}
 	if o.runs(TrainJobSources) {

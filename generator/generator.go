@@ -85,10 +85,11 @@ type documents struct {
 }
 
 // Generate generates the objects of each environment. Generate returns the environments in the order of their names. If
-// the document has problems, the error is a problem.List. If the check stage reports these problems, Generate also
-// returns a Platform for each environment that has no problems. Such a Platform contains no objects. For an unknown
-// environment, the error is a load.EnvironmentError. If the context is done before the objects are generated, the error
-// can be the error of the context. Any other error is a fault, which is a mistake in trainyard itself.
+// the document has problems, the error is a problem.List. The check stage may find problems in only some of the
+// environments. In this case, Generate returns the error, together with a Platform for each environment without
+// problems. Such a Platform contains no objects. For an unknown environment, the error is a load.EnvironmentError. If
+// the context is done before the objects are generated, the error can be the error of the context. Any other error is a
+// fault, which is a mistake in trainyard itself.
 func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {
@@ -143,8 +144,8 @@ func (d *documents) plan(ctx context.Context) ([]*plan.Plan, error) {
 	return plans, err
 }
 
-// check runs the check stage on each document. It calls the function "do" for each document
-// without problems.
+// check is the method that runs the check stage on each document. If a document has no problems, the method calls the
+// function "do" for this document.
 func (d *documents) check(ctx context.Context, do func(*evaluate.Evaluator, *check.Checked, int) error) error {
 	var c check.Check
 	errs := make([]error, len(d.all))
@@ -176,10 +177,10 @@ func platforms(plans []*plan.Plan, objects []object.Set) []Platform {
 }
 
 // Capacity returns the maximum number of nodes of a TrainJob, for each tenant and each runtime that the tenant lists.
-// If Kueue admits jobs, each of these runtimes has one record for each LocalQueue of the tenant. Capacity leaves out a
-// LocalQueue if the document does not declare its ClusterQueue. If no LocalQueue is left, or if Kueue does not admit
-// jobs, the runtime has one record without a queue. If the document has problems, the error is a problem.List and the
-// result is empty.
+// If spec.target.gang is kueue, each of these runtimes has one record for each LocalQueue of the tenant. Capacity
+// leaves out a LocalQueue if the document does not declare its ClusterQueue. If no LocalQueue is left, or if
+// spec.target.gang is not kueue, the runtime has one record without a queue. If the document has problems, the error is
+// a problem.List and the result is empty.
 func (p *Pipeline) Capacity(ctx context.Context, request Request) ([]capacity.Record, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {

@@ -80,8 +80,8 @@ func TestShowsInternals(t *testing.T) {
 	}
 }
 
-// wellFormed returns the problems in an error. The error must be nil or a list of problems. Each problem
-// must be one line without internals of Go or CUE, and its position must be in one of the layers.
+// wellFormed returns the problems that the given error contains. The error must be nil or a list of problems. Each
+// problem must be one line without internals of Go or CUE, and its position must be in one of the layers.
 func wellFormed(t testing.TB, err error, layers ...Input) problem.List {
 	t.Helper()
 	var list problem.List

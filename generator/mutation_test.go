@@ -40,16 +40,16 @@ type mutant struct {
 	removed []string // the keys after the end of a truncated document
 }
 
-// After a change of one of these two kinds, the author can correct the document only in the changed line. Therefore
-// isReported accepts problems at fewer positions after these two kinds of changes than after all other kinds.
+// After a change of these two kinds, isReported accepts problems at fewer positions than after all other changes.
 const (
 	replaceValue = "replace a value"
 	renameKey    = "rename a key"
 )
 
 // TestMutationsAreReported tries many random changes of valid documents, one change at a time. If a change causes
-// problems, two conditions apply. First, the problems must be at no more than maxProblems positions, unless the change
-// cuts off the end of the document. Second, at least one problem must refer to the change (see isReported).
+// problems, two conditions apply. First, the number of different positions of the problems must not exceed maxProblems.
+// This condition does not apply to a change that cuts off the end of the document. Second, at least one problem must
+// refer to the change (see isReported).
 func TestMutationsAreReported(t *testing.T) {
 	seed, tries := readSeed(t), mutationCount
 	if testing.Short() {
@@ -236,12 +236,12 @@ func (m mutant) isNamed(file string, problems problem.List) bool {
 }
 
 // lostValue reports whether a problem can be a consequence of a truncation. A truncation removes the end of a document.
-// lostValue returns true if the removed text contains the last key of the problem's path. For example,
-// spec.ceilings.maxNodes is the largest value that a runtime may set in limits.maxNodes. Suppose that spec contains a
-// runtime with the value 50 in limits.maxNodes. Suppose also that an environment sets ceilings.maxNodes to 20, and
-// changes the runtime's limits.maxNodes to 20. If the truncation removes only this change of limits.maxNodes, the value
-// 50 applies to the environment. The value 50 is higher than the environment's ceiling of 20, so trainyard reports a
-// problem.
+// lostValue returns true if the removed text contains the last key of the problem's path. The following example is
+// about the field spec.ceilings.maxNodes. This field contains the largest value that a runtime may set in
+// limits.maxNodes. Suppose that spec contains a runtime with the value 50 in limits.maxNodes. Suppose also that an
+// environment sets ceilings.maxNodes to 20, and changes the runtime's limits.maxNodes to 20. If the truncation removes
+// only this change of limits.maxNodes, the value 50 applies to the environment. The value 50 is higher than the
+// environment's ceiling of 20, so trainyard reports a problem.
 func (m mutant) lostValue(p problem.Problem) bool {
 	return slices.Contains(m.removed, p.Path[strings.LastIndex(p.Path, ".")+1:])
 }

@@ -42,8 +42,8 @@ func TestParallelEvaluatorsAgree(t *testing.T) {
 }
 
 // describePlatform returns the content of a platform, without the results of Shape.Fields. Objects of different
-// environments can share a shape. Shape.Fields returns the fields of only one object with the shape. Therefore the
-// result can belong to an object of another environment.
+// environments can share a shape. If several objects share a shape, Shape.Fields returns the fields of one of these
+// objects. This object can belong to another environment.
 func describePlatform(t *testing.T, p generator.Platform) map[string]any {
 	t.Helper()
 	delivery, err := json.Marshal(p.Delivery)

@@ -41,7 +41,7 @@ func mergeProblems(documents []*load.Document, errs []error) error {
 		}
 		seen[cause] = true
 		if in := where[p]; len(in) < len(documents) {
-			p.Message += " (in environment " + strings.Join(in, ", ") + ")"
+			p.Message += " (found in environment " + strings.Join(in, ", ") + ")"
 		}
 		all = append(all, p)
 	}

@@ -54,10 +54,10 @@ const (
 
 // find is the function that searches an object for the keys that the function "wanted" accepts. The values of these
 // keys contain names (see namesIn). For each of these names, the function "find" calls the function "describe". The
-// function "find" returns the results of these calls. A platform can have thousands of large runtimes, but only a few
-// shapes. Objects of the same shape differ only in the values of parameters. If the parameters cannot change the
-// results, the function "find" searches each shape only once, and caches the results in the shape. The argument
-// "derived" is the key of the cached results.
+// function "find" returns the results of these calls. A platform can have thousands of large runtimes. Many of these
+// runtimes can have the same shape. Objects of the same shape differ only in the values of parameters. If the
+// parameters cannot change the results, the function "find" searches each shape only once, and caches the results in
+// the shape. The argument "derived" is the key of the cached results.
 func find(o object.Object, derived derivedKey, wanted func(key string) bool, describe func(key, name string) string) []string {
 	search := func(fields map[string]any) []string {
 		var found []string

@@ -71,9 +71,10 @@ func (s Snapshot) failures(events []corev1.Event) []corev1.Event {
 	return found
 }
 
-// concerns returns true if an event is about the TrainJob, or about an object that belongs to the TrainJob. Events remain
-// for some time after their object is deleted, so there can be events about an earlier TrainJob with the same name.
-// concerns returns false for events that are older than the TrainJob, and for events about a TrainJob with another UID.
+// concerns returns true if an event is about the TrainJob, or about an object that belongs to the TrainJob. Events
+// remain for some time after their object is deleted, so there can be events about an earlier TrainJob with the same
+// name. Therefore the method "concerns" returns false for events that are older than the TrainJob, and for events about
+// a TrainJob with another UID.
 func (s Snapshot) concerns(e corev1.Event) bool {
 	if lastSeen(e).Before(s.Job.CreationTimestamp.Time) {
 		return false

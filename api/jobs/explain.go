@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// maxExcerptLines is the maximum number of lines in an excerpt, and maxExcerptLine is the maximum number of characters
-	// in a line.
+	// maxExcerptLines is the maximum number of lines in an excerpt. The maximum length of one line is maxExcerptLine,
+	// in characters.
 	maxExcerptLines = 10
 	maxExcerptLine  = 300
 	// maxExcerpts is the maximum number of excerpts. An excerpt contains only lines from the last maxExcerptBytes bytes

@@ -18,8 +18,9 @@ func (j Jobs) Log(ctx context.Context, pod Pod, container string, lines int64) (
 	return endOfLog(ctx, j, candidate{pod: pod, container: container}, lines)
 }
 
-// EndOfLog reads the last lines of a container's log. If these lines exceed 1 MiB in total, EndOfLog returns only the
-// first MiB. If the argument "previous" is true, EndOfLog reads the log of the container's previous run, which is the run
+// EndOfLog reads the last lines of a container's log. The argument "lines" is the number of lines to read. If these
+// lines have more than 1 MiB in total, the kubelet sends only the first MiB. The end of the log is then missing in the
+// result. If the argument "previous" is true, EndOfLog reads the log of the container's previous run, which is the run
 // before the latest restart.
 func (j Jobs) EndOfLog(ctx context.Context, pod Pod, container string, lines int64, previous bool) (string, error) {
 	text, err := j.core.Get().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("log").

@@ -77,9 +77,9 @@ func endOfLog(ctx context.Context, reader Reader, c candidate, lines int64) (str
 	}
 }
 
-// candidates returns the containers whose logs are read. The list begins with the failed containers, in the order in which
-// they ended. After the failed containers, the list contains the running containers of the launcher, because mpirun can
-// hang after the failure of a rank.
+// candidates returns the containers whose logs are read. The list begins with the failed containers, in the order in
+// which they ended. The list ends with the running containers of the launcher. The logs of these containers are read
+// because mpirun can hang when a rank has failed.
 func (s Snapshot) candidates() []candidate {
 	var failed, running []candidate
 	for _, pod := range s.relevantPods() {
@@ -109,9 +109,9 @@ func failureOf(c corev1.ContainerStatus) (ended *corev1.ContainerStateTerminated
 	return nil, false
 }
 
-// limit shortens a list to at most n containers. It repeatedly removes the last container that does
-// not belong to the launcher. If only containers of the launcher are left, limit removes the first
-// of them.
+// limit shortens a list to at most n containers. It repeatedly removes the last container that does not belong to the
+// launcher. If all remaining containers belong to the launcher, the function "limit" removes the first container in the
+// list.
 func limit(all []candidate, n int) []candidate {
 	for len(all) > max(n, 0) {
 		last := len(all) - 1

@@ -17,8 +17,7 @@ const (
 	// Pending means that no pod of the TrainJob exists yet.
 	Pending Phase = "Pending"
 	// GangScheduling means that some pods do not exist, or that the scheduler has not assigned all pods to cluster
-	// nodes. After a pod has failed, Job and JobSet delete the other pods, so missing pods then do not mean
-	// GangScheduling.
+	// nodes. Missing pods do not count after a pod has failed, because Job and JobSet then delete the other pods.
 	GangScheduling Phase = "GangScheduling"
 	// Initializing means that all pods are assigned to cluster nodes, but mpirun has not started. In the phase
 	// Initializing, images are pulled, and the launcher waits until sshd listens on the nodes.

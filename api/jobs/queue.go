@@ -136,10 +136,10 @@ func (s Snapshot) WithWorkload(ctx context.Context, reader Reader) (Snapshot, er
 func (w *Workload) isActive() bool   { return w != nil && !w.Inactive }
 func (w *Workload) isInactive() bool { return w != nil && w.Inactive }
 
-// obstacles returns the conditions that say why a TrainJob is not admitted, or why the TrainJob was stopped. Kueue
-// does not remove all outdated conditions, so obstacles leaves out conditions that can be outdated. An inactive
-// Workload can still have conditions about missing quota or an earlier eviction. An active Workload can still have the
-// condition about an earlier deactivation.
+// obstacles returns the conditions that say why a TrainJob is not admitted, or why the TrainJob was stopped. Kueue does
+// not remove all outdated conditions. Therefore the method "obstacles" does not return conditions that can be outdated.
+// An inactive Workload can still have conditions about missing quota or an earlier eviction. An active Workload can
+// still have the condition about an earlier deactivation.
 func (w *Workload) obstacles() []metav1.Condition {
 	if w == nil {
 		return nil

@@ -91,7 +91,8 @@ func (j Jobs) Runtime(ctx context.Context, namespace, name string) (Runtime, err
 
 // listRuntimes lists the runtimes that TrainJobs in a namespace can use. There are two kinds of runtimes:
 // ClusterTrainingRuntimes and TrainingRuntimes. If the user has the permission to list only one kind, listRuntimes
-// returns the runtimes of this kind. The result "hidden" is then the Forbidden error for the other kind.
+// returns the runtimes of this kind. In this case, the result "hidden" is an error which says that the user is not
+// allowed to list the other kind.
 func (j Jobs) listRuntimes(ctx context.Context, namespace string) (all []Runtime, hidden, err error) {
 	var shared trainer.ClusterTrainingRuntimeList
 	if err := j.trainer.Get().Resource("clustertrainingruntimes").Do(ctx).Into(&shared); apierrors.IsNotFound(err) {

@@ -181,8 +181,9 @@ func (s Snapshot) isLeftOver(p Pod) bool {
 const lostTime = time.Minute
 
 // isLost reports whether a pod counts as lost. A pod counts as lost if it is being deleted, and its grace period ended
-// more than lostTime ago. The kubelet has not reported the end of a lost pod, in most cases because the cluster node of
-// the pod is down. The status of a lost pod is outdated: it can say for days that the containers run.
+// more than lostTime ago. The kubelet normally reports when a pod has ended. For a lost pod, this report is missing, in
+// most cases because the cluster node of the pod is down. The status of a lost pod is outdated: it can say for days
+// that the containers run.
 func (s Snapshot) isLost(p Pod) bool {
 	return p.DeletionTimestamp != nil && !s.Now.IsZero() && s.Now.Sub(p.DeletionTimestamp.Time) > lostTime
 }

@@ -22,8 +22,8 @@ type progress struct {
 	// The field "attempt" is the result of attemptedAt, and the field "relevant" is the result of relevantPods.
 	attempt  time.Time
 	relevant []Pod
-	// The field "latest" is a map. Each key is an object and a reason, and the value is the time of the latest event
-	// with this object and reason.
+	// The field "latest" is a map. Each key is a pair of an object and the reason of an event. The value is the time of
+	// the latest event with this object and this reason.
 	latest map[subject]time.Time
 }
 
@@ -229,9 +229,11 @@ func (s Snapshot) isOverForDeleted(e corev1.Event, p progress) bool {
 	return false
 }
 
-// hasMounted reports whether a mount error no longer matters. hasMounted returns true if a container of the pod has
-// started. hasMounted also returns true if the message of the event says "not registered" about every object that the
-// message names. The kubelet writes "not registered" about the Secrets and ConfigMaps of a pod that is being deleted.
+// hasMounted reports whether a mount error no longer matters. A mount error no longer matters in two cases. In the
+// first case, a container of the pod has started. In the second case, the mount error occurred because the pod was
+// being deleted. For such a pod, the kubelet writes "not registered" about the Secrets and ConfigMaps of the pod.
+// hasMounted assumes the second case if the message of the event says "not registered" about every object that the
+// message names.
 func (p progress) hasMounted(e corev1.Event) bool {
 	_, hasStarted := p.latest[subject{podKind, e.InvolvedObject.Name, "Started"}]
 	unknown := strings.Count(e.Message, " not registered")

@@ -67,14 +67,16 @@ func (p Pod) unscheduled() Pod {
 	return p
 }
 
-// resumedSince changes a TrainJob so that it was suspended from its creation until the given second.
+// resumedSince returns a function that adds a condition to a TrainJob. The condition says that the TrainJob was resumed
+// at the time at(second).
 func resumedSince(second int) func(*trainer.TrainJob) {
 	return func(j *trainer.TrainJob) {
 		j.Status.Conditions = append(j.Status.Conditions, metav1.Condition{Type: trainer.TrainJobSuspended, Status: metav1.ConditionFalse, LastTransitionTime: at(second)})
 	}
 }
 
-// failedSince changes a TrainJob so that it was resumed at second 10, and failed at the given second.
+// failedSince returns a function that adds two conditions to a TrainJob. The conditions say that the TrainJob was
+// resumed at the time at(10), and failed at the time at(second).
 func failedSince(second int) func(*trainer.TrainJob) { return failedRun(10, second) }
 
 func failedRun(resumed, second int) func(*trainer.TrainJob) {

@@ -25,8 +25,8 @@ func (s Snapshot) statusTexts(now time.Time) []diagnosis.Text {
 	return texts
 }
 
-// relevantPods returns the pods whose statuses and logs can explain the state of the TrainJob. It leaves out pods of an
-// earlier run, and replaced pods (see isReplacedBy).
+// relevantPods returns the pods whose statuses and logs can explain the state of the TrainJob. relevantPods does not
+// return pods of an earlier run (see isLeftOver), or pods that other pods have replaced (see isReplacedBy).
 func (s Snapshot) relevantPods() []Pod {
 	latest, failure := s.LatestAttempts(), s.failedAt(time.Time{})
 	return slices.DeleteFunc(slices.Clone(s.Pods), func(p Pod) bool {

@@ -109,8 +109,9 @@ func (s Snapshot) CountScheduled() (scheduled, waiting int) {
 }
 
 // GangWait returns the time at which pods of the TrainJob began to wait for cluster nodes, or zero if no pod waits. If
-// JobSet has created all pods again, or has created pods after an initializer ended, GangWait returns the creation
-// time of the new pods. GangWait ignores pods that do not exist yet.
+// JobSet has created all pods again, or has created pods after an initializer ended, GangWait returns the creation time
+// of the new pods. A pod that does not exist yet does not count as waiting. Therefore GangWait also returns zero if all
+// existing pods are assigned to cluster nodes, and other pods are still missing.
 func (s Snapshot) GangWait() time.Time {
 	if s.Phase() != GangScheduling {
 		return time.Time{}

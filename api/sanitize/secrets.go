@@ -37,8 +37,8 @@ const (
 	// separator matches the characters between a name and its value in JSON, YAML, shells, URLs and
 	// programs.
 	separator = `(?:[_-]?\d+)?\\*["']?[ \t]*(?:=>|:=|[:=]|%3[dDaA]|\\u003[dDaA])[ \t]*`
-	// value matches the value after the separator, with or without quotes. A quoted value can contain escaped quotes, and
-	// can begin with letters before the quote, as in Python (b'...').
+	// value matches what comes after the separator: one word, or a text in quotes. A quoted text can contain escaped
+	// quotes. Letters can come directly before the first quote, as in Python (b'...').
 	value = `(?:[\[({][ \t]*)?(?:[brufBRUF]{0,2}\\*"(?P<value1>(?:[^"\\\n]|\\.)+)|[brufBRUF]{0,2}\\*'(?P<value2>(?:[^'\\\n]|\\.)+)|(?P<value3>[^\s"'\[({]\S*|[\[({][^\s"']\S*))`
 	// edge matches what can come directly before a token with a known prefix, such as "ghp_". A match is the start of
 	// the text, or a character that is neither a letter nor a digit. A match can also be an escape such as \n, or a
@@ -158,8 +158,8 @@ func trim(value string) string { return strings.TrimRight(value, `,;&.)]}:\`) }
 // reference "$TOKEN", and the word "None".
 func isNoValue(value string) bool { return noValue.MatchString(trim(value)) }
 
-// isNoToken reports whether the text after the word "token" is not a secret. In logs, this text can also be a number
-// of tokens, or a word of a sentence.
+// isNoToken returns true if the text after the word "token" is harmless, because it is not a secret token. For example,
+// in a log, this text can be a count such as 512, or an ordinary word of a sentence.
 func isNoToken(value string) bool {
 	value = trim(value)
 	return noValue.MatchString(value) || number.MatchString(value) || word.MatchString(value)

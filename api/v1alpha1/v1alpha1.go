@@ -82,8 +82,8 @@ const (
 // Keys of labels and annotations on the ConfigMaps of an OLM bundle. The objects in these ConfigMaps are compressed as
 // one stream. The stream is divided into parts, and each ConfigMap contains one part.
 const (
-	// PayloadLabel holds the position of the ConfigMap's part in the compressed stream. The first part has the position
-	// 1.
+	// PayloadLabel holds a number that says which part of the compressed stream the ConfigMap contains. The first part
+	// has the number 1.
 	PayloadLabel = Group + "/payload"
 	// PayloadPartsAnnotation holds the number of parts into which the compressed stream is divided.
 	PayloadPartsAnnotation = Group + "/payload-parts"

@@ -18,8 +18,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// vetTimeout and vetMemory are far above the time and the memory that vet usually needs. The race detector increases
-// both, and a busy machine increases the time.
+// vetTimeout and vetMemory are far above the time and the memory that vet usually needs. With the race detector, vet
+// needs more time and more memory. On a busy machine, vet needs more time.
 const (
 	vetTimeout = time.Minute
 	vetMemory  = 600 << 20 // bytes
@@ -81,8 +81,8 @@ func vetWithin(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("output"), output.Bytes(), 0o600))
 }
 
-// writeBytes creates a file from Go string literals. In the arguments of writeBytes, the prefix 3*
-// repeats the string literal after it three times. Usage:
+// writeBytes creates a file from Go string literals. A literal can have a prefix such as 3*. writeBytes then writes the
+// text of this literal three times. Usage:
 //
 //	write FILE '"text\n"' 3*'"again"'...
 func writeBytes(ts *testscript.TestScript, neg bool, args []string) {

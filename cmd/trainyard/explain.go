@@ -199,11 +199,11 @@ func nearestField(all []field, path []string) []string {
 	return path
 }
 
-// containsValue checks a path that begins with the path of the field. The argument "steps" contains the remaining steps
-// of this path. containsValue returns true if the path can be the path of a value inside the field. If the field is a
-// list, there must be exactly one step, and this step must be the index of an item. If the field is a mapping whose
-// keys the author of the document chooses, all steps together are one key. Such a key can contain dots. For any other
-// field, containsValue returns false.
+// containsValue reports whether the path of the field, followed by the argument "steps", can lead to a value inside the
+// field. If the field is a list, there must be exactly one step, and this step must be the index of an item. If the
+// field is a mapping whose keys the author of the document chooses, containsValue treats all steps together as one key.
+// The reason is that a key can contain dots. If the user wrote such a key without quotes, parsePath has split the key
+// at its dots into several steps. For any other field, containsValue returns false.
 func (f field) containsValue(steps []string) bool {
 	if strings.Contains(f.Want, ", each item ") {
 		return len(steps) == 1 && isItem(steps[0])

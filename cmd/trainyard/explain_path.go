@@ -32,8 +32,9 @@ func matches(reference, given string) bool {
 // the command looks up each prefix of a path. Real paths are shorter.
 const maxPath = 2000
 
-// stepPattern matches one step of a path, and the dot before the step if there is one. A step has one of the forms
-// ["key"], "key", [0], [] and key.
+// stepPattern matches one step of a path, and the dot before the step if there is one. A step is a key, an index such
+// as [0], or a pair of empty brackets. A key can be written without quotes, in quotes, or in quotes and brackets as in
+// ["a"].
 var stepPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\.?(?:\[("(?:[^"\\]|\\.)*")\]|("(?:[^"\\]|\\.)*")|(\[-?\d*\])|([^].\["]+))`)
 })

@@ -153,9 +153,9 @@ func runCases(ctx context.Context, platform generator.Platform, file []trainjob.
 	return results, nil
 }
 
-// evaluatorProgram is the program that evaluates policies. The evaluator is a separate program, because the
-// initialization of Kubernetes' evaluator takes milliseconds. If trainyard contained the evaluator, the
-// evaluator would delay every command.
+// evaluatorProgram is the program that evaluates policies. This program contains the policy evaluator of the Kubernetes
+// API server. The initialization of this evaluator takes some milliseconds. The program trainyard does not contain this
+// evaluator, because the initialization would delay every command.
 const evaluatorProgram = "trainyard-policy"
 
 func evaluate(ctx context.Context, request cases.Request) ([]cases.Outcome, error) {

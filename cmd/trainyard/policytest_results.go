@@ -53,7 +53,7 @@ func failedCases(all []caseResult, printed bool) error {
 		if r.Status == failedCase {
 			p := r.problem
 			if r.Environment != "" {
-				p.Message += " (in environment " + r.Environment + ")"
+				p.Message += " (found in environment " + r.Environment + ")"
 			}
 			failed = append(failed, p)
 		}

@@ -112,10 +112,10 @@ func parseDestination(dest string, schemes []string, plainHTTP bool) (d destinat
 	return d, nil
 }
 
-// forArtifact returns the destination and the tag of an artifact. Some artifacts have a subrepository, such as the name
-// of a chart. If the destination is a registry, the subrepository is appended to the name of the repository. If the
-// destination is a folder, there are no repositories, so the subrepository becomes the first part of the artifact's
-// tag.
+// forArtifact returns the destination and the tag of an artifact. Some artifacts have a subrepository. For example, the
+// subrepository of a chart is the name of the chart. If the destination is a registry, the subrepository is appended to
+// the name of the repository. If the destination is a folder, there are no repositories, so the subrepository becomes
+// the first part of the artifact's tag.
 func (d destination) forArtifact(a namedArtifact) (to destination, tag string, err error) {
 	switch {
 	case a.subrepository == "":

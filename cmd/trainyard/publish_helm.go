@@ -124,7 +124,8 @@ func withForceHint(err error) error {
 	return err
 }
 
-// writeFile writes a chart atomically, unless the file already has the same content.
+// writeFile writes a chart to a file in one atomic step. If the file already has the same content, writeFile leaves the
+// file unchanged.
 func (f *publishFlags) writeFile(file string, content []byte) (status string, err error) {
 	if f.dryRun {
 		return planned, nil

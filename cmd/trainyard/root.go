@@ -9,7 +9,7 @@ import (
 	"github.com/trainyard/trainyard/cmd/internal/report"
 )
 
-// streams are the standard streams of a command. Data is written to the field out, and messages to the field err.
+// streams are the standard streams of a command. The field "out" receives data, and the field "err" receives messages.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer

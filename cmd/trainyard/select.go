@@ -16,8 +16,8 @@ var componentLabels = map[string]string{
 	"tenant":  v1alpha1.TenantLabel,
 }
 
-// componentForms maps each flag that accepts components to a description of the values that the flag accepts.
-// The flag --remove also accepts queues.
+// componentForms describes the values of the flags that accept components. The keys of the map are the flags. The flag
+// --remove also accepts queues.
 var componentForms = map[string]string{
 	"--only":   "runtime/NAME or tenant/NAME",
 	"--remove": "runtime/NAME, tenant/NAME, queue/NAME or queue/TENANT/NAME",

@@ -137,9 +137,8 @@ func stageNotes(snapshot jobs.Snapshot, before, current state) []note {
 	return all
 }
 
-// reachedStage returns the position of the last stage that a TrainJob has reached. If the TrainJob
-// failed, and no pod shows that its training started, reachedStage returns 0, the position of the
-// first stage.
+// reachedStage returns the position of the last stage that a TrainJob has reached. If the TrainJob failed, and its pods
+// do not show that the training started, reachedStage returns 0, the position of the first stage.
 func reachedStage(snapshot jobs.Snapshot, current state) int {
 	switch {
 	case current.Phase == jobs.Succeeded, current.Phase == jobs.Failed && !snapshot.Times().Started.IsZero():

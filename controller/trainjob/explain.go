@@ -161,8 +161,8 @@ func (e *explanations) store(key types.NamespacedName, wanted explanation, expla
 	return e.found[key].finished
 }
 
-// with(explained, err, now) adds the result of another attempt to a copy of the explanation e, and returns the copy.
-// The arguments "explained" and "err" are the result of this attempt to explain the TrainJob. If "explained" contains
+// with(explained, err, now) returns a changed copy of the explanation e. The copy takes into account the result of the
+// latest attempt to explain the TrainJob. The arguments "explained" and "err" are this result. If "explained" contains
 // no cause, and "err" is not nil, the copy keeps the cause that an earlier attempt found.
 func (e explanation) with(explained jobs.Explanation, err error, now time.Time) explanation {
 	e.attempts++

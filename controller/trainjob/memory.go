@@ -33,8 +33,8 @@ const (
 	endedMark = "/ended"
 )
 
-// mark returns startedMark, endedMark or an empty string. In the value of the annotation v1alpha1.ObservedAnnotation,
-// the controller writes the returned string after the UID of the TrainJob.
+// mark returns startedMark, endedMark or an empty string. The value of the annotation v1alpha1.ObservedAnnotation is
+// the UID of the TrainJob, followed by the returned string.
 func (s state) mark() string {
 	switch {
 	case s.ended:

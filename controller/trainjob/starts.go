@@ -46,8 +46,8 @@ type mpiStart struct {
 	began    time.Time
 	reads    int
 	// firstLine is the time of the first line that a rank printed, or zero if no such line was found yet. After this
-	// line was found, mpiStarts reads the log once more. The reason is that a later line can contain the marker. The Go
-	// constant "marker" defines the text of the marker.
+	// line was found, mpiStarts reads the log once more, to look for the text of the constant "marker". The reason is
+	// that a later line can contain this text.
 	firstLine time.Time
 }
 

@@ -32,8 +32,8 @@ func TestFindMPIStart(t *testing.T) {
 	}
 }
 
-// TestMeasureReadsAgain checks that the log is read again until a rank has printed a line. After a rank has printed a line,
-// the log must be read once more to look for the marker.
+// TestMeasureReadsAgain checks that the log is read again until the log contains a line of a rank. One more read must
+// then look for the marker, because a later line can contain the marker.
 func TestMeasureReadsAgain(t *testing.T) {
 	began := time.Date(2026, 11, 27, 10, 0, 0, 0, time.UTC)
 	const line = "2026-11-27T10:00:20Z [1,0]<stdout>:step 1\n"

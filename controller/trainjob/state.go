@@ -19,7 +19,7 @@ type state struct {
 	Phase   jobs.Phase
 	Message string
 	// The field "blocked" is set while a container, such as a sidecar, keeps the TrainJob from ending. Its value is the
-	// time at which the main container ended. If no container prevents the end, the field is zero.
+	// time at which the main container ended. If no container keeps the TrainJob from ending, the field is zero.
 	blocked time.Time
 	// trainingSince is the time of the last start of the training, or zero if the controller has not seen a start.
 	trainingSince time.Time
@@ -94,8 +94,8 @@ func (c *Controller) observe(snapshot jobs.Snapshot, before state, now time.Time
 	return current
 }
 
-// explain adds the cause of a failure or of a long wait to a state, as soon as the cause is known. If the argument
-// "isOld" is true, the method "explain" adds no cause.
+// explain adds a cause to a state as soon as the cause is known. The cause says why the TrainJob has failed, or why it
+// waits for a long time. If the argument "isOld" is true, the method "explain" adds no cause.
 func (c *Controller) explain(s *state, snapshot jobs.Snapshot, isOld bool, now time.Time) {
 	switch {
 	case isOld, s.Phase == jobs.Succeeded:
@@ -113,8 +113,8 @@ func (c *Controller) explain(s *state, snapshot jobs.Snapshot, isOld bool, now t
 	}
 }
 
-// beginOfPhase returns when the controller first saw the current phase. If the phase may have begun before the
-// controller started, beginOfPhase returns zero.
+// beginOfPhase returns the time at which the controller first saw the current phase. If the phase may have begun before
+// the controller started, beginOfPhase returns zero.
 func (c *Controller) beginOfPhase(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time.Time) time.Time {
 	switch {
 	case phase == before.Phase:
@@ -159,16 +159,17 @@ func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time
 	return now
 }
 
-// isStuck reports whether a TrainJob takes unusually long to start or to end. The limit for both is the duration
-// startTime. A start takes too long if two conditions are met. First, the time since the TrainJob was created or
-// resumed exceeds this limit. Second, the time since the present phase began also exceeds this limit. The second
-// condition is necessary because JobSet can restart all pods long after the creation of the TrainJob. After a restart,
-// the new pods need time to start. After the main container has ended, another container can prevent the end of the
-// TrainJob. In this case, the end takes too long if the time since the main container ended exceeds the limit
-// startTime. In the phase GangScheduling, isStuck returns true only if pods are missing. A TrainJob without missing
-// pods is in this phase because some of its pods are not assigned to cluster nodes yet. If the scheduler has written a
-// message about one of these pods, the summary of this TrainJob already quotes the message. The TrainJob therefore
-// needs no further explanation. If another cluster runs the TrainJob, isStuck returns false.
+// isStuck reports whether a TrainJob takes unusually long to start or to end. The constant startTime is the time limit
+// for the start, and also the time limit for the end. A start takes too long if two conditions are met. First, the time
+// since the TrainJob was created or resumed exceeds the limit. Second, the time since the present phase began also
+// exceeds the limit. The second condition is necessary because JobSet can restart all pods long after the creation of
+// the TrainJob. After a restart, the new pods need time to start. After the main container has ended, another container
+// can prevent the end of the TrainJob. In this case, the end takes too long if more time than the limit has passed
+// since the end of the main container. In the phase GangScheduling, isStuck returns true only if pods are missing. If
+// no pods are missing, the TrainJob is in the phase GangScheduling because some existing pods are not assigned to
+// cluster nodes yet. If the scheduler has written a message about one of these pods, the summary of this TrainJob
+// already quotes the message. The TrainJob therefore needs no further explanation. If another cluster runs the
+// TrainJob, isStuck returns false.
 func (s state) isStuck(snapshot jobs.Snapshot, now time.Time) bool {
 	since := snapshot.Times().Resumed
 	if !since.IsZero() && s.since.After(since) {
@@ -181,8 +182,8 @@ func (s state) isStuck(snapshot jobs.Snapshot, now time.Time) bool {
 	return waits && !snapshot.ManagedElsewhere() && !since.IsZero() && now.Sub(since) > startTime
 }
 
-// startTime is the time within which the pods of a TrainJob are normally created and started. startTime is also the time
-// within which the other containers of a pod normally end after the main container has ended.
+// startTime is a time limit. The pods of a TrainJob are normally created and started within this limit. After the main
+// container of a pod has ended, the other containers of the pod normally also end within this limit.
 const startTime = 30 * time.Second
 
 // describe returns a text that explains a state. The text contains the code of the cause, the affected pod or object, the

@@ -68,11 +68,11 @@ func suspendsOnce(snapshot jobs.Snapshot) bool {
 	return isAppliedFromGit(&snapshot.Job) && snapshot.Queue() == ""
 }
 
-// stillWaits reports whether pods of a TrainJob have waited at least since the given time. If the TrainJob waits only
-// for missing pods, stillWaits ignores the given time, and checks whether old pods are still ending. If old pods are
-// still ending, no new pods are expected yet, and stillWaits returns false. If no old pods are ending, stillWaits
-// returns true. stillWaits reads the TrainJob and its pods from the API server, because the caches can be outdated.
-// With outdated caches, the controller could suspend a TrainJob whose training has just started.
+// stillWaits reports whether pods of a TrainJob wait for cluster nodes, and began to wait at the given time or earlier.
+// If the TrainJob waits only for missing pods, stillWaits ignores the given time, and checks whether old pods are still
+// ending. If old pods are still ending, no new pods are expected yet, and stillWaits returns false. If no old pods are
+// ending, stillWaits returns true. stillWaits reads the TrainJob and its pods from the API server, because the caches
+// can be outdated. With outdated caches, the controller could suspend a TrainJob whose training has just started.
 func (c *Controller) stillWaits(ctx context.Context, job *trainer.TrainJob, since time.Time) (bool, error) {
 	live := &trainer.TrainJob{}
 	if err := c.Live.Get(ctx, client.ObjectKeyFromObject(job), live); err != nil {

@@ -133,9 +133,9 @@ func (r *round) needsDryRuns() bool {
 // and jobs with an outdated answer. The API server's answer to a dry run becomes outdated after an hour, or when a user
 // requests a fetch.
 //
-// The list begins with the jobs whose names come after the name of the last job that got a dry run. The other
-// jobs follow. Both parts are sorted by name. Therefore every job gets a dry run sooner or later, even if many
-// jobs are refused or get no answer.
+// The list contains the jobs in the order of their names. The list begins after the job that got the latest dry run.
+// After the last name, the list continues with the first of all names. Therefore every job gets a dry run sooner or
+// later, even if many jobs are refused or get no answer.
 func (r *round) unanswered() (jobs []decode.Job) {
 	var last []decode.Job
 	for _, job := range r.commit.tree.Jobs { // sorted by name

@@ -71,8 +71,8 @@ func limitOf(limit *int32) int {
 }
 
 // reportDenied adds a problem for each job that cannot start because it breaks the admission rules. If the job needs no
-// new run, reportDenied adds no problem. For example, the newest run may already have the version in Git, and no user
-// has requested another run.
+// new run, reportDenied adds no problem. For example, a job needs no new run if Git still contains the version of the
+// newest run, and no user has requested another run.
 func (r *round) reportDenied() {
 	for _, job := range r.commit.tree.Jobs {
 		if r.result.States[job.Name()] == plan.Denied {

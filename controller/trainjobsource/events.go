@@ -15,7 +15,7 @@ import (
 // more than 1024 bytes.
 const maxNote = 250
 
-// The actions of events.
+// The values of the field "action" in the Kubernetes events of the controller.
 const (
 	actionApply  = "Apply"
 	actionCreate = "CreateTrainJobs"

@@ -82,8 +82,8 @@ func (m *memory) eventCount(key types.NamespacedName) int {
 	return m.events[key]
 }
 
-// get returns the state of a TrainJobSource, and creates the state if it does not exist yet. If the
-// TrainJobSource was deleted and created again, get replaces the old state.
+// get returns the state of a TrainJobSource, and creates the state if it does not exist yet. If the TrainJobSource was
+// deleted and created again, the method replaces the old state with a new, empty state.
 func (m *memory) get(key types.NamespacedName, uid types.UID) *state {
 	m.Lock()
 	defer m.Unlock()

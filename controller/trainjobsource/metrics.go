@@ -148,9 +148,9 @@ func lastMatch(source *v1alpha1.TrainJobSource, now time.Time) time.Time {
 	}
 }
 
-// matched(key, at) stores the time at which a TrainJobSource last matched Git. A round can fail. Instead of waiting for
-// other rounds, a round can also end early. If neither happens, the TrainJobSource counts as matching Git after the
-// round. The argument "at" is the time of the last successful fetch.
+// matched(key, at) stores the time at which a TrainJobSource last matched Git. A round can succeed, fail or end early.
+// A round ends early if it would have to wait for other rounds. If a round succeeds, the TrainJobSource counts as
+// matching Git. The argument "at" is the time of the last successful fetch.
 func (m *Metrics) matched(key types.NamespacedName, at time.Time) {
 	m.lock.Lock()
 	defer m.lock.Unlock()

@@ -27,8 +27,8 @@ type readings struct {
 	ends map[string]time.Time // for each namespace, the end of its wait if freeReading were 0
 }
 
-// read calls the given function, and measures how long the function runs. The
-// argument "function" must be a function that reads a commit of the namespace.
+// read is a method that calls the given function, and measures how long this function runs. The given function must
+// read a Git commit that the controller has fetched for the namespace.
 func (r *readings) read(namespace string, function func()) {
 	r.reading.Lock()
 	defer r.reading.Unlock()

@@ -46,9 +46,9 @@ func TestStatusExplainsLongWaits(t *testing.T) {
 	}
 }
 
-// TestWaitBeginsWithTheChange: a round can wait for a slot even if the TrainJobSource has not changed. The status must
-// not report this wait. If the TrainJobSource changes during the wait, the time before the change must not count as
-// waiting time.
+// TestWaitBeginsWithTheChange: if a round waits for a slot, but the TrainJobSource has not changed, the status must not
+// report this wait. If the TrainJobSource changes during the wait, the time before the change must not count as waiting
+// time.
 func TestWaitBeginsWithTheChange(t *testing.T) {
 	c := &Controller{}
 	c.slots.take("team-a")

@@ -8,10 +8,10 @@ import (
 	"github.com/trainyard/trainyard/controller/trainjobsource/plan"
 )
 
-// maxUnchecked is the time after which the controller must compare the cluster with Git again. Such a comparison is
-// called a complete round. If the last complete round began at least maxUnchecked ago, the next round is complete, even
-// if no event has arrived. A complete round also finds changes that cause no event. Examples are a changed record, a
-// changed admission rule, and a removed RoleBinding of the tenant's ServiceAccount.
+// maxUnchecked is the time after which the controller must compare the cluster with Git again. A round with such a
+// comparison is called a complete round. If the last complete round began at least maxUnchecked ago, the next round
+// must be a complete round, even if no event has arrived. A complete round also finds changes that cause no event.
+// Examples are a changed record, a changed admission rule, and a removed RoleBinding of the tenant's ServiceAccount.
 const maxUnchecked = time.Hour
 
 // settled describes the last complete round if that round found nothing to do. Otherwise, the value
@@ -37,12 +37,12 @@ func (r *round) skipIfSettled(context.Context) bool {
 	return r.complete
 }
 
-// rememberSettled remembers a complete round that found nothing to do. A complete round compares the cluster with Git,
-// and does not end directly after the fetch. If a complete round had something to do, or if any round failed, the next
-// round must be a complete round. The caller must write the status before it calls rememberSettled. If rememberSettled
-// came first, and the write of the status then failed, the next rounds could end directly after the fetch. A round that
-// ends after the fetch does not compute the status of the jobs again. Therefore the status in the cluster could stay
-// out of date.
+// rememberSettled remembers a complete round that found nothing to do. A complete round is a round that compares the
+// cluster with Git. Other rounds can end directly after the fetch. If a complete round had something to do, or if any
+// round failed, the next round must be a complete round. The caller must write the status before it calls
+// rememberSettled. If rememberSettled came first, and the write of the status then failed, the next rounds could end
+// directly after the fetch. A round that ends after the fetch does not compute the status of the jobs again. Therefore
+// the status in the cluster could stay out of date.
 func (r *round) rememberSettled() {
 	switch {
 	case r.busy: // nothing was compared

@@ -18,11 +18,12 @@ var (
 	UnlimitedDevice = problem.Rule{Name: "unlimited-device", Doc: "The quota of a tenant limits each device that the tenant's runtimes request"}
 )
 
-// checkTenantDevices reports each device of the quota that no runtime of the tenant requests, and each device that a
-// runtime requests but the quota does not limit. For two kinds of tenants, the method does not report devices without a
-// limit. If the document declares ClusterQueues, each tenant with queues is of the first kind. Kueue limits the devices
-// of such a tenant. A tenant is of the second kind if it has no quota, or if its quota limits only the number of
-// TrainJobs.
+// checkTenantDevices compares the devices in a tenant's quota with the devices that the tenant's runtimes request. If
+// the quota contains a device that none of these runtimes requests, the method reports this device. For the exceptions,
+// see checkUnusedQuota. If one of these runtimes requests a device that the quota does not limit, the method reports
+// this device too. In two cases, the method does not report devices that the quota does not limit. In the first case,
+// the document declares ClusterQueues, and the tenant has queues. Kueue then limits the devices of the tenant. In the
+// second case, the tenant has no quota, or its quota limits only the number of TrainJobs.
 func (c *comparison) checkTenantDevices(name string, tenant map[string]any) {
 	quota := values.Mapping(tenant, "quota")
 	path := []string{"spec", "tenants", name, "quota"}

@@ -104,7 +104,8 @@ func (l cohortLending) availableQuota(q flavorQuota, cohort string) sizing.Amoun
 	return available
 }
 
-// availableResources returns the quota that each ClusterQueue could use if nothing else ran in its cohort.
+// availableResources returns the largest amounts that each ClusterQueue can use. Each amount consists of the
+// ClusterQueue's own quota, and of the quota that it can borrow while no jobs run in its cohort.
 func availableResources(queues map[string]clusterQueue, all cohortLending, flavors map[string]any) map[string]sizing.Queue {
 	available := map[string]sizing.Queue{}
 	for name, queue := range queues {

@@ -19,9 +19,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// checker walks through a document and its schema together. CUE decides whether a scalar is valid. Go code does the
-// rest of the comparison, because CUE's own error reports are unclear. CUE reports an unknown key only if it finds no
-// other mistake. For a single mistake in a disjunction, CUE returns many errors.
+// checker compares a document with its schema. CUE decides only whether a scalar is valid. Go code compares everything
+// else, such as the keys of mappings, because CUE's own error reports are unclear. CUE reports an unknown key only if
+// it finds no other mistake. For a single mistake in a disjunction, CUE returns many errors.
 type checker struct {
 	*Check
 	schemas     *schemas
@@ -230,10 +230,12 @@ func (c *checker) checkRequired(schema cue.Value, n *document.Node, key problem.
 	}
 }
 
-// isMisplacedBelow reports whether the author has written a key one level too high. The argument "required" is the name
-// of a key that the mapping "n" lacks. The result is true if the mapping "n" has an unknown key that the schema expects
-// in the value of the missing key. An unknown key does not count if the schema also expects this key in another field
-// of the mapping. For example, a document lacks "spec", and has "runtimes" at the top level instead of below "spec".
+// isMisplacedBelow reports whether the author has written a key one level too high. For example, a document lacks
+// "spec", and has "runtimes" at the top level instead of below "spec". The argument "required" is the name of the key
+// that the mapping "n" lacks, such as "spec". The result is true if "n" contains a key, such as "runtimes", that meets
+// three conditions. First, the schema does not define this key in "n" itself. Second, the schema defines this key in
+// the mapping that is the value of the missing key. Third, the schema defines this key in no other mapping directly
+// below "n".
 func (c *checker) isMisplacedBelow(schema cue.Value, n *document.Node, required string) bool {
 	return slices.ContainsFunc(n.Fields, func(f document.Field) bool {
 		if _, known := c.schemas.keysOf(schema).known[f.Key]; known {
@@ -262,9 +264,9 @@ func (c *checker) listFields(schema cue.Value, n *document.Node) []cue.Value {
 }
 
 // checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN). The schema
-// uses @nonempty(NOUN) for mappings in which the author of the document chooses all keys. NOUN is the word for a key in
-// the message, as in "want at least one runtime". If the attribute is @nonempty(), the message names the keys that the
-// schema allows, as in: want at least one of "cpu", "memory".
+// uses @nonempty(NOUN) for mappings in which the author of the document chooses all keys. The message then contains
+// NOUN. For example, @nonempty(runtime) leads to the message "want at least one runtime". If the attribute is
+// @nonempty(), the message names the keys that the schema allows, as in: want at least one of "cpu", "memory".
 func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.Position, path []string) {
 	mark := schema.Attribute("nonempty")
 	nulls := n.Removals()
@@ -280,7 +282,7 @@ func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.
 		want += "of " + strings.Join(known, ", ")
 	}
 	if len(nulls) > 0 {
-		key, want = nulls[len(nulls)-1], want+": this null removes the only remaining one"
+		key, want = nulls[len(nulls)-1], want+": this null removes the only entry that was left"
 	}
 	c.add(key, path, "want %s", want)
 }
@@ -303,9 +305,8 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 	}
 	rule := problem.WrongValue
 	if whole, ok := n.Scalar.(float64); ok && whole == math.Trunc(whole) && c.admitsScalar(schema, int64(whole)) {
-		// If trainyard reports the rule problem.WrongValue for a value, the exported JSON Schema must refuse the value
-		// too. But JSON Schema accepts a number such as 2.0 as an integer. For such a number, trainyard therefore
-		// reports the rule problem.Invalid.
+		// If the rule of a problem is WrongValue, the exported JSON Schema must refuse the value too. But JSON Schema
+		// accepts a number such as 2.0 as an integer. For such a number, the rule of the problem is therefore Invalid.
 		rule = problem.Invalid
 		complaint += fmt.Sprintf(": did you mean %.0f?", whole)
 	}

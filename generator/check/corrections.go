@@ -80,10 +80,10 @@ func nearestKey(schema cue.Value, key string, known []string) string {
 // checkIdleNulls reports a problem for a null that removes nothing, if the key of the null is probably misspelled. A
 // null removes nothing if the earlier layers do not contain its key. A key is probably misspelled if the schema does
 // not contain the key, but contains a likely correction. Because of the wrong spelling, the key that the author wanted
-// to remove stays in the document. For other nulls that remove nothing, the load stage reports only a note. The
-// exported JSON Schema must find every problem with the rule UnknownKey. But the JSON Schema cannot find a null that
-// removes nothing. The reason is that the JSON Schema describes merged documents, which no longer contain such nulls.
-// Therefore checkIdleNulls reports its problems with the rule IdleNull, and not with the rule UnknownKey.
+// to remove stays in the document. For other nulls that remove nothing, the load stage reports only a note. If the rule
+// of a problem is UnknownKey, the exported JSON Schema must find this problem too. But the JSON Schema cannot find a
+// null that removes nothing. The reason is that the JSON Schema describes merged documents, which no longer contain
+// such nulls. Therefore the problems that checkIdleNulls reports have the rule IdleNull, and not the rule UnknownKey.
 func (c *checker) checkIdleNulls(schema cue.Value, n *document.Node, path []string) {
 	nulls := n.IdleNulls()
 	if len(nulls) == 0 {

@@ -86,13 +86,13 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 	}
 }
 
-// removalOf returns the position of the null that removes the mapping at a path of the document. The checker calls
-// removalOf while it checks a list whose items must be keys of this mapping. For example, the items of a tenant's list
-// "runtimes" must be keys of the mapping spec.runtimes. The argument "name" is a list item that is not a key of the
-// mapping. If no null removes the mapping, the second result is false. After the null, a later layer can add the
-// mapping again. If the new mapping has a key that is similar to the list item, the second result is false too. In this
-// case, the author of the list item probably meant the similar key, but misspelled it. The cause of the problem is then
-// the misspelling, and not the null.
+// removalOf searches for a null that removes a whole mapping from the document, and returns the position of this null.
+// The argument "path" is the path of the mapping. The checker calls removalOf while it checks a list whose items must
+// be keys of this mapping. For example, the items of a tenant's list "runtimes" must be keys of the mapping
+// spec.runtimes. The argument "name" is a list item that is not a key of the mapping. If no null removes the mapping,
+// the second result is false. After the null, a later layer can add the mapping again. If the new mapping has a key
+// that is similar to the list item, the second result is false too. In this case, the author of the list item probably
+// meant the similar key, but misspelled it. The cause of the problem is then the misspelling, and not the null.
 func (c *checker) removalOf(path, name string) (problem.Position, bool) {
 	parent, keys := c.document, strings.Split(path, ".")
 	for _, key := range keys[:len(keys)-1] {

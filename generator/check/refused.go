@@ -36,21 +36,21 @@ func (r refusedPaths) filter(found []finding) []finding {
 	})
 }
 
-// relatedPath takes the path of a refused value, and returns one or more paths. If a finding of a rule is at or below a
-// returned path, the refused value may have caused the finding. The method "filter" removes this finding. The first
-// returned path is the path of the refused value, but relatedPath cuts off the end of a long path. For a value in a
-// runtime, relatedPath cuts off all keys after the second key below the runtime. For a value in spec.queues,
-// relatedPath cuts off all keys after the second key below spec.queues. For a value inside a flavor, for example, the
-// first path is the path of the flavor. For a value in a tenant, relatedPath cuts off all keys below the tenant, so the
-// first path is the path of the tenant. For any other value, the first path consists of only two keys, as in
-// spec.delivery or metadata.name. In some cases, relatedPath also returns the paths of values with which rules compare
-// the refused value. If the refused value is spec.delivery or spec.controller, or is inside one of these fields,
-// relatedPath also returns spec.tenants. If the refused value is the whole field "storage" of a runtime, relatedPath
-// also returns the path of the runtime's field "initializers". The reason is that each initializer names an entry of
-// the field "storage". If the refused value is inside the field "storage", relatedPath returns only the first path. The
-// refused value can also be in one of the following fields of a runtime, or be the whole field: "resources", "launcher"
-// or "preflight". In this case, relatedPath also returns the paths of three fields of the runtime: "numProcPerNode",
-// "resources" and "fabric".
+// relatedPath takes the path of a refused value, and returns one or more paths. The method "filter" compares the path
+// of each finding with the returned paths. If the path of a finding is equal to a returned path, or begins with a
+// returned path, "filter" removes the finding. The reason is that the refused value may have caused this finding. The
+// first returned path is the path of the refused value, but relatedPath cuts off the end of a long path. For a value in
+// spec.runtimes, the first path has at most five keys, as in spec.runtimes.mpi.resources.cpu. For a value in
+// spec.queues, the first path has at most four keys, as in spec.queues.flavors.a100. For a value in spec.tenants, the
+// first path has at most three keys, as in spec.tenants.team-a. For any other value, the first path has only two keys,
+// as in spec.delivery or metadata.name. Some rules compare the refused value with other values. In the following cases,
+// relatedPath also returns the paths of these other values. If the refused value is spec.delivery or spec.controller,
+// or is inside one of these fields, relatedPath also returns spec.tenants. If the refused value is the whole field
+// "storage" of a runtime, relatedPath also returns the path of the runtime's field "initializers". The reason is that
+// each initializer names an entry of the field "storage". If the refused value is inside the field "storage",
+// relatedPath returns only the first path. The refused value can be one of the fields "resources", "launcher" and
+// "preflight" of a runtime, or can be inside one of these fields. In this case, relatedPath also returns the paths of
+// three fields of the runtime: "numProcPerNode", "resources" and "fabric".
 func relatedPath(path []string) [][]string {
 	depth := map[string]int{"runtimes": 5, "tenants": 3, "queues": 4}[path[1]]
 	scope := path[:min(len(path), max(depth, 2))]

@@ -108,8 +108,8 @@ func (c *checker) checkPortRange(n *document.Node, path []string) {
 	to, notTo := strconv.Atoi(last)
 	switch {
 	case ports == nil || notFrom != nil || notTo != nil:
-		// If the document does not set ports, there is nothing to check. If the text of ports is not a port range,
-		// another check has already reported this mistake.
+		// If the document does not set the field "ports", there is nothing to check. If the value of the field "ports"
+		// is not a port range, another check has already reported this mistake.
 	case from >= to || to > math.MaxUint16:
 		c.portRange(ports, path)
 	case from < 1024:

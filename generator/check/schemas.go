@@ -8,8 +8,9 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// schemas caches the keys of mappings and the properties of fields, as read from the CUE schemas of an evaluator. The
-// cache saves time, because a document contains the same fields many times.
+// schemas is a cache that belongs to one evaluator. The cache contains the keys of mappings and the properties of
+// fields, as read from the CUE schemas of the evaluator. The cache saves time, because a document contains the same
+// fields many times.
 type schemas struct {
 	mappings   map[string]keys     // by the name of a definition
 	fields     map[cue.Value]field // descriptions of the definitions' fields

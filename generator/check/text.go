@@ -52,14 +52,14 @@ func (c *checker) isAmbiguousNumber(schema cue.Value, n *document.Node, path []s
 	if schema.IncompleteKind()&cue.NumberKind == 0 || plainNumber.MatchString(n.Text) {
 		return false
 	}
-	c.breaks(c.spellingRule(schema, n), n.Position, path, "want a number in plain digits, without a leading 0 or \"_\", got %s, which is read as %v", message.Number(n.Text), n.Scalar)
+	c.breaks(c.spellingRule(schema, n), n.Position, path, "want a number in plain digits, without \"_\" and without a leading 0, got %s, which is read as %v", message.Number(n.Text), n.Scalar)
 	return true
 }
 
-// spellingRule returns the rule for a problem about a forbidden character or spelling. If the schema admits the value,
-// spellingRule returns the rule problem.Invalid. If the schema refuses the value, spellingRule returns the rule
-// problem.WrongValue. The reason is that the exported JSON Schema must refuse every value that trainyard reports with
-// the rule problem.WrongValue.
+// spellingRule returns the rule for a problem about a forbidden character or spelling. If the rule of a problem is
+// WrongValue, the exported JSON Schema must refuse the value too. Therefore spellingRule returns the rule WrongValue
+// only if the schema refuses the value. If the schema admits the value although the character or the spelling is
+// forbidden, spellingRule returns the rule Invalid.
 func (c *checker) spellingRule(schema cue.Value, n *document.Node) problem.Rule {
 	if c.admitsScalar(schema, n.Scalar) {
 		return problem.Invalid

@@ -56,9 +56,9 @@ func Objects(ctx context.Context, pool *evaluate.Pool, runtimes int, plans []*pl
 	return sets, errs, nil
 }
 
-// cacheGroups divides the jobs into groups. Each job composes one request. All jobs of a group have the same builder
-// and the same CacheGroup. In the result, group A precedes group B if the first job of A precedes the first job of B in
-// the argument "jobs".
+// cacheGroups divides the jobs into groups. Here, a job is the task to build the objects of one request. The requests
+// of all jobs in a group have the same builder and the same CacheGroup. In the result, group A precedes group B if the
+// first job of A precedes the first job of B in the argument "jobs".
 func cacheGroups(jobs []*job) [][]*job {
 	var groups [][]*job
 	for _, j := range jobs {

@@ -59,7 +59,8 @@ func (e *Evaluator) Package(name string) (cue.Value, error) {
 	return v, nil
 }
 
-// Root returns the package into which documents are filled. The returned package contains no document yet.
+// Root returns the CUE package that the method Fill copies. The returned package itself contains no document. To
+// evaluate a document, callers put the document into a copy of this package (see Fill).
 func (e *Evaluator) Root() cue.Value { return e.root }
 
 // Schema returns the schema of a whole document.

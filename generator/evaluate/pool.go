@@ -30,7 +30,7 @@ type Pool struct {
 // NewPool returns a pool of evaluators, which load their CUE from the given files.
 func NewPool(definitions fs.FS) *Pool { return &Pool{definitions: definitions} }
 
-// Each is the method that calls the function "do" once for each number from 0 to n-1. The argument "runtimes" is the
+// Each (a method of Pool) calls the function "do" once for every number from 0 to n-1. The argument "runtimes" is the
 // number of runtimes in all environments. If this number is at least runtimesToFill, the calls can run in parallel,
 // with several evaluators. When the context is done, the method Each starts no more calls of "do". The method then
 // returns without waiting for calls that still run.

@@ -50,8 +50,9 @@ func localQueues(spec, patch *document.Node) []section {
 
 // checkAdditions checks the entries that one environment adds to the sections of spec. checkAdditions reports a problem
 // for an entry that the environment probably adds by mistake, such as an entry with a misspelled name. If an entry has
-// no problem, but exists only in one of several environments, checkAdditions adds a note. The returned patch omits
-// entries with problems or marks them as incomplete, so that later stages do not report the same mistakes again.
+// no problem, but exists only in one of several environments, checkAdditions adds a note. In the returned patch, each
+// entry with a problem is either missing or marked as incomplete. As a result, later stages do not report the same
+// mistake again.
 func (s *Source) checkAdditions(d *Document, patch *document.Node) *document.Node {
 	spec := s.root.Get("spec")
 	for _, section := range slices.Concat(sections, localQueues(spec, patch)) {
@@ -148,11 +149,12 @@ func tooMany(base []string, changes *document.Node) bool {
 	return max(len(base), len(fieldsOf(changes))) > maxEntries
 }
 
-// replacement returns the new value of an entry that has a problem. The value nil means that the entry is removed.
-// replacement removes a runtime only if the runtime has a wrong type, such as a string. If the runtime is a mapping,
-// replacement keeps the runtime and marks the runtime as incomplete. As a result, trainyard does not report missing
-// keys of the runtime, and accepts tenants that list the runtime. An environment with a problem is kept unchanged, so
-// that trainyard also reports other problems in its patch.
+// replacement is a method that returns the new value of an entry that has a problem. If the method returns nil, the
+// caller removes the entry. For an environment, the method returns the unchanged value, so that trainyard also reports
+// other problems in this environment. For a runtime that is a mapping, the method returns a copy that is marked as
+// incomplete. As a result, trainyard does not report missing keys of the runtime, and accepts tenants that list the
+// runtime. For all other entries, the method returns nil. For example, it returns nil for a tenant, and for a runtime
+// that is only a string.
 func (s section) replacement(entry *document.Node) *document.Node {
 	if s.noun == "environment" {
 		return entry

@@ -57,8 +57,10 @@ func (l *Loader) parseCUE(ctx *cue.Context, input Input) (*document.Node, error)
 	return node, r.problems.Err()
 }
 
-// refusedImports reports the imports that a document must not contain. If allowOwn is false, CUE's
-// built-in packages are also refused, because a document that imports them can easily compute forever.
+// refusedImports reports the imports that a document must not contain. Every document may import trainyard's schemas.
+// If the argument "allowOwn" is true, the document may also import CUE's built-in packages. If "allowOwn" is false,
+// refusedImports also reports imports of built-in packages, because a document that uses these packages can easily
+// compute forever.
 func refusedImports(input Input, file *ast.File, allowOwn bool) error {
 	var problems problem.List
 	for imported := range file.ImportSpecs() {
@@ -99,8 +101,8 @@ func (l *Loader) importSchema(pos token.Pos, path string) *build.Instance {
 	}
 }
 
-// loadNames returns a new package, which contains the names of the definitions in a package of trainyard's schemas. In
-// the new package, every definition admits any value.
+// loadNames reads one package of trainyard's schemas, and returns a new package. The new package contains definitions
+// with the same names, but every definition in the new package allows any value.
 func (l *Loader) loadNames(folder, path string) *build.Instance {
 	whole := load.Instances([]string{"."}, &load.Config{FS: l.Definitions, Dir: "/schemas/" + folder})[0]
 	names := &ast.File{Decls: []ast.Decl{&ast.Package{Name: ast.NewIdent(whole.PkgName)}}}
@@ -218,7 +220,7 @@ func (r *cueReader) node(v cue.Value, near problem.Position, path []string) *doc
 		return n
 	case len(path) > document.MaxDepth || r.nodes > document.MaxNodes:
 		r.stopped = true
-		r.add(n, nil, "more than %d levels or %d values", document.MaxDepth, document.MaxNodes)
+		r.add(n, nil, "more than %d nested mappings and lists, or more than %d values", document.MaxDepth, document.MaxNodes)
 		return n
 	}
 	v, _ = v.Default()

@@ -25,8 +25,8 @@ type EnvironmentError struct {
 	Known []string // the environments of the document
 }
 
-// Error names the missing environment. It also suggests similar environments of the document, or lists all
-// environments.
+// Error returns a message with the name of the missing environment. If the document has environments, the message also
+// suggests similar environments, or lists all environments.
 func (e *EnvironmentError) Error() string {
 	if len(e.Known) == 0 {
 		return fmt.Sprintf("environment %q: the document has no environments", e.Name)
@@ -107,8 +107,9 @@ func checkKnown(wanted []string, fields []document.Field) error {
 }
 
 // withoutPatches copies a document or layer, empties all environments in the copy, and returns the copy. An environment
-// is a patch of spec. Patches are not merged together with the other fields of a layer. Instead, composePatches
-// combines the patches of several layers. The check stage checks a patch only after the patch is merged into spec.
+// is a patch of spec. The function Merge must not combine the patches of several layers, because the result would lack
+// the nulls of the later patches. Instead, the function composePatches combines these patches. The check stage checks a
+// patch only after the patch is merged into spec.
 func withoutPatches(root *document.Node) *document.Node {
 	spec := root.Get("spec")
 	environments := spec.Get("environments")

@@ -10,8 +10,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// layerSections lists the sections in which a later layer can add an entry by mistake. For example, if the layer
-// misspells the name of an existing entry, the layer adds a new entry.
+// layerSections lists sections in which checkLayers looks for mistakes of later layers. checkLayers also looks in the
+// sections that the function localQueues returns. For example, if a later layer misspells the name of an existing
+// entry, the layer adds a new entry by mistake.
 var layerSections = append(slices.Clone(sections), section{"environment", []string{"environments"}})
 
 // addition is an entry that a later layer adds to a section of spec.

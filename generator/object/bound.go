@@ -1,9 +1,9 @@
 package object
 
 // Bound is a rule about a document: no sum in Sums may exceed the limit. A Helm chart checks bounds again at
-// installation, because users can change the values of the chart. The chart checks a sum only if one of its terms or
-// the limit is a parameter of an object. Users can change only parameters. There are no bounds for queues, because a
-// queue that can choose between several resource flavors has no single limit.
+// installation, because users can change the values of the chart. Users can change only values that are parameters of
+// objects. Therefore the chart does not check a sum if neither the limit nor any term of the sum is such a parameter.
+// There are no bounds for queues, because a queue that can choose between several resource flavors has no single limit.
 type Bound struct {
 	Limit Amount
 	Sums  []*Sum // several bounds can share a sum

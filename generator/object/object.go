@@ -67,9 +67,9 @@ func New(fields map[string]any, origin Origin, parameters []Parameter) (Object, 
 }
 
 // Make returns an object that consists of a shape and the values of the shape's parameters. The argument "parameters"
-// lists the parameters that users can set. The key of a parameter is relative to the dotted path in the argument
-// "base", unless the field Whole of the parameter is true. Therefore objects with different bases can share one list of
-// parameters.
+// lists the parameters that users can set. The argument "base" is a dotted path. If the field "Whole" of a parameter is
+// true, the key of the parameter is a complete path. Otherwise, the key is relative to "base". Because of relative
+// keys, objects with different bases can share one list of parameters.
 func Make(shape *Shape, values []any, origin Origin, base string, parameters []Parameter) (Object, error) {
 	o := Object{origin: origin, shape: shape, values: values, base: base, parameters: parameters}
 	var err error

@@ -78,7 +78,8 @@ func With(fields map[string]any, paths [][]any, values []any) map[string]any {
 	return fields
 }
 
-// At returns the value at a path of keys (string) and indexes (int) in decoded JSON, or nil if there is no value.
+// At is the function that reads one value from decoded JSON. The argument "path" contains keys (string) and indexes
+// (int). If there is no value at the path, the function returns nil.
 func At(node any, path []any) any {
 	for _, step := range path {
 		node = below(node, step)

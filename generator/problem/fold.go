@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// maxNamed is the maximum number of tenants or runtimes that Fold names in a message. If at most maxNamed problems have
-// the same rule and message, Fold does not change these problems.
+// maxNamed is the maximum number of tenants or runtimes that Fold names in a message. Fold counts the problems that
+// have the same rule and message. If the count is not greater than maxNamed, Fold does not change these problems.
 const maxNamed = 3
 
 // Fold shortens a list of problems. If more than maxNamed problems have the same rule and message, only the

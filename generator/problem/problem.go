@@ -28,7 +28,8 @@ func (p Position) Compare(other Position) int {
 	return cmp.Or(cmp.Compare(p.File, other.File), cmp.Compare(p.Line, other.Line), cmp.Compare(p.Column, other.Column))
 }
 
-// makePrintable replaces the characters of a file name that break lines or control terminals.
+// makePrintable replaces each unprintable character of a file name by a question mark. For example, an unprintable
+// character can begin a new line, or send a command to the terminal.
 func makePrintable(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -18,8 +18,8 @@ type Field struct {
 	Source   string `json:"source"`   // the rule of another project on which the limits of the field are based, if any
 	Required bool   `json:"required"` // whether the parent mapping must set this field
 
-	// Default is nil if the field has no attribute @default. If other values of the document can change the default,
-	// Doc says so.
+	// Default is nil if the field has no attribute @default. If the default depends on other values of the document,
+	// the description in the field "Doc" says so.
 	Default any `json:"default,omitempty"`
 }
 
@@ -67,8 +67,9 @@ func elementSchema(v cue.Value) (inner cue.Value, step string) {
 }
 
 // describeAllowed describes the values that the schema of a field allows. For a list, the description also says which
-// items are allowed. For a mapping in which the author chooses the keys, the description also says which values the
-// author may set for these keys. If these values must be mappings, the description does not mention the values.
+// items are allowed. For a mapping in which the author chooses the keys, the description also says which values these
+// keys can have. There is one exception: if the value of each key must be a mapping, the description does not mention
+// the values.
 func describeAllowed(v cue.Value) string {
 	want := constraint.Of(v).String()
 	switch inner, step := elementSchema(v); {
@@ -83,8 +84,9 @@ func describeAllowed(v cue.Value) string {
 }
 
 // splitSource splits the comment of a field into its text and its source. The source is the part of the comment after
-// "Source:". The source names a rule of another project. The field is based on this rule. splitSource omits the part of
-// the text after "Requirement:", which is only for developers: it contains numbers of trainyard's own requirements.
+// "Source:". The source says on what the field is based, which is usually a part of another project. An example is the
+// source "Helm, Chart.yaml version". splitSource omits the part of the text after "Requirement:", which is only for
+// developers: it contains numbers of trainyard's own requirements.
 func splitSource(comment string) (text, source string) {
 	text, source, _ = strings.Cut(comment, "Source: ")
 	text, _, _ = strings.Cut(text, "Requirement: ")

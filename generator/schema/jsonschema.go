@@ -134,8 +134,8 @@ func readLayerName(v cue.Value) string {
 	return mark.Contents()
 }
 
-// layersField returns the name of the field that contains layers of a mapping, such as environments.
-// layersField returns "" if no field of the mapping contains layers.
+// layersField returns the name of the field in which a mapping contains its own layers. For the mapping "spec", this
+// field is "environments". If no field of the mapping contains layers, layersField returns "".
 func layersField(v cue.Value) string {
 	for fields := evaluate.Fields(v); fields.Next(); {
 		if readLayerName(evaluate.AnyField(fields.Value())) != "" {

@@ -15,8 +15,8 @@ One document in YAML, JSON or CUE describes a platform. Each of its [layers](doc
 [An editor](editors.md) shows many of these problems while you type. This page is the output of
 ` + "`trainyard schema --format markdown`" + `, and ` + "`make update`" + ` writes the page.
 
-In the column "field", NAME stands for a key that you choose, and [] stands for an item of a list. If a document contains
-a mapping, the document must set the fields of this mapping that are in **bold**. If the default of a field depends on
+In the column "field", NAME stands for a key that you choose, and [] stands for an item of a list. A field in **bold**
+is required: a document that contains the mapping of the field must set the field. If the default of a field depends on
 the value of another field, the column "meaning" explains the default. Some limits of a field are based on a rule of
 another project. The column "source" names this rule.
 

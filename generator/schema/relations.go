@@ -7,10 +7,10 @@ import (
 
 // relationSchemas contains functions. The key of each function is the name of a check. If a mapping has the attribute
 // @check(NAME), the check stage runs the check NAME. This check tests conditions on the mapping. The function with the
-// key NAME adds keywords to the JSON Schema of the complete mapping. These keywords express the conditions in JSON
-// Schema. In the schema of a layer, only mappings inside lists get these keywords, because all other mappings of a
-// layer can be incomplete. Most conditions concern several fields of the mapping. If JSON Schema cannot express a
-// condition, only the check stage reports violations of the condition.
+// key NAME adds keywords to the JSON Schema of this mapping. These keywords express the conditions in JSON Schema.
+// Mappings inside lists must be complete even in a layer. All other mappings of a layer can be incomplete. Therefore
+// the schema of a layer contains these keywords only for mappings inside lists. Most conditions concern several fields
+// of the mapping. If JSON Schema cannot express a condition, only the check stage reports violations of the condition.
 var relationSchemas = map[string]func(*jsonschema.Schema){
 	"requirement":      requirementSchema,
 	"fieldRequirement": func(s *jsonschema.Schema) { exactlyOne(s.Properties.Get("values")) },

@@ -14,9 +14,9 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// Objects verifies only one object of each shape. Other objects of the same shape differ only in the values of
-// parameters, and these values come from the checked document. If Objects returns an error, trainyard itself has a
-// mistake.
+// Objects is the function that verifies the objects of the given sets. For each shape, the function verifies only one
+// object. Other objects of the same shape differ only in the values of parameters, and these values come from the
+// checked document. If the function returns an error, trainyard itself has a mistake.
 func Objects(sets ...object.Set) error {
 	verified := map[*object.Shape]bool{}
 	for _, set := range sets {

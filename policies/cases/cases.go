@@ -27,8 +27,8 @@ type Case struct {
 	Tenant string `json:"tenant"`
 	// User is the name of the user who submits the TrainJob. The default user "somebody" is not exempt from any rule.
 	User string `json:"user,omitempty"`
-	// Before is the state of the TrainJob before an update. If Before is not set, the case creates
-	// the TrainJob.
+	// Before holds the old state of the TrainJob, if the case updates the TrainJob. If the field Before is not set, the
+	// case creates the TrainJob.
 	Before map[string]any `json:"before,omitempty"`
 	// NamespaceLabels holds the labels of the tenant's namespace. By default, the namespace has the labels that the rules
 	// require.

@@ -23,8 +23,8 @@ type Response struct {
 type Outcome struct {
 	// Unbound reports that no policy is bound to the case's namespace.
 	Unbound bool `json:"unbound,omitempty"`
-	// Rules lists the names of the rules that refuse the TrainJob. Messages lists the message of each rule in the
-	// field Rules, in the same order.
+	// Rules lists the names of the rules that refuse the TrainJob. Messages contains one message for each of these
+	// rules, in the same order as Rules.
 	Rules    []string `json:"rules,omitempty"`
 	Messages []string `json:"messages,omitempty"`
 }

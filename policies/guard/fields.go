@@ -2,8 +2,8 @@ package guard
 
 import "maps"
 
-// In this file, functions build the schemas. If the schemas were global variables, each program start would build them.
-// Most runs of the program read no TrainJob, so they need no schema.
+// In this file, functions build the schemas. With global variables, the program would build all schemas at every start.
+// Most runs of the program read no TrainJob, so these runs need no schema.
 
 // trainJob returns the schema of a TrainJob. The argument "versionFields" contains the fields of the spec that depend on
 // the version of Trainer. trainJob adds the fields that are the same in all versions.

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Rule is the name of a rule. docs/admission.md, messages and reports use the same name.
+// Rule is the name of a rule. The same name appears in docs/admission.md, in messages and in reports.
 type Rule string
 
 // The rules, in the order in which the API server evaluates them.

@@ -12,8 +12,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// defaultLimits holds the parameters of the tenant in tests. With limitsWith, a test can replace some of the
-// parameters.
+// defaultLimits holds the parameters of the tenant in tests. The function limitsWith returns a copy of defaultLimits
+// with changed values for some parameters.
 var defaultLimits = map[string]string{
 	"ownRuntimes": "false", "exempt": "", "labels": "team cost.acme.example/centre", "annotations": "kueue.x-k8s.io/podset-group-name", "nodeLabels": "zone",
 	"managers": v1alpha1.TrainJobController, "encryption": "none", "queues": "", "priorityClasses": "", "namespaceLabel": "",
@@ -129,8 +129,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// testRule checks that TrainJobs in the field "accepts" break no rule. TrainJobs in the field "refuses" must break the
-// rule that the case names, and no other rule.
+// testRule checks the TrainJobs in two fields of a case. The TrainJobs in the field "accepts" must break no rule. Each
+// TrainJob in the field "refuses" must break the rule in the field "rule", and no other rule.
 func (tc ruleCase) testRule(t *testing.T, version string, p Parameters) {
 	for _, s := range tc.accepts {
 		if denials := check(t, version, s.job(t, version), p); len(denials) > 0 {

@@ -48,10 +48,10 @@ type Job struct {
 	// amount violates RuleInvalidQuantity. Limits and Requests contain 0 for such an amount.
 	UnknownAmounts bool
 	// Replaces is a string that tells whether Limits and Requests replace all resources of the runtime. If Limits and
-	// Requests do not replace these resources, the string is empty. Otherwise, the string is the version of Trainer,
-	// such as "2.2", because some messages contain this version. Before Trainer 2.3, a TrainJob that sets limits or
-	// requests replaces both the limits and the requests of the runtime. Since 2.3, Trainer merges Limits and Requests
-	// into the resources of the runtime.
+	// Requests do not replace these resources, the string is empty. If Limits and Requests replace these resources, the
+	// string is the version of Trainer, such as "2.2". Replaces is a string and not a boolean, because some messages
+	// contain the version. Before Trainer 2.3, a TrainJob that sets limits or requests replaces both the limits and the
+	// requests of the runtime. Since 2.3, Trainer merges Limits and Requests into the resources of the runtime.
 	Replaces string
 	// Size is the size of the spec, labels, annotations and owners of the TrainJob.
 	Size Size

@@ -12,7 +12,7 @@ import (
 
 // Parameters holds the settings of a tenant that the rules need: limits, and lists of allowed values.
 type Parameters struct {
-	// Runtimes holds the runtimes that the tenant lists, by name.
+	// Runtimes holds the runtimes that the tenant lists. Each key is the name of a runtime.
 	Runtimes map[string]Runtime
 	// Own holds the limits for TrainingRuntimes that the tenant creates. Own is nil if the tenant may not create
 	// TrainingRuntimes.

@@ -12,15 +12,17 @@ import (
 type Request struct {
 	// User is the name of the user who sends the request.
 	User string
-	// TrainJob is the new object. Before is the old object of an update, or nil for a new TrainJob.
+	// TrainJob holds the new object. For an update, the field Before holds the old object. For a new TrainJob, the
+	// field Before is nil.
 	TrainJob, Before map[string]any
 	// NamespaceLabels holds the labels of the TrainJob's namespace, or nil if the labels are unknown.
 	NamespaceLabels map[string]string
 }
 
 // Check evaluates the rules for a request. If the user is exempt, Check returns no denials and no errors. For an
-// update, Check drops the denials of rules that do not apply to the change (see changesField). Check also ignores
-// patches that the TrainJob already had before the update. Check also returns each error that Read returns for the new
+// update, Check drops the denials of rules that do not apply to the change (see changesField). A TrainJob contains its
+// patches in spec.podTemplateOverrides or spec.runtimePatches. Check ignores the contents of patches that the old
+// TrainJob already contained, but counts their size. Check also returns each error that Read returns for the new
 // object.
 func (r Reader) Check(request Request, p Parameters) ([]Denial, field.ErrorList) {
 	if slices.Contains(p.Exempt, request.User) {

@@ -23,8 +23,9 @@ func isKueueSetting(key string) bool {
 	return found && (domain == "kueue.x-k8s.io" || strings.HasSuffix(domain, ".kueue.x-k8s.io")) && !slices.Contains(kueueLabels, key)
 }
 
-// unlistedKueueSetting denies all labels and annotations of Kueue except the labels in the variable kueueLabels. Some of the
-// denied labels and annotations can make Kueue ignore a TrainJob, or use the Workload of another job.
+// unlistedKueueSetting denies all labels and annotations of Kueue except the labels in the variable kueueLabels. Some
+// of the denied labels and annotations can make Kueue ignore a TrainJob. Other denied labels and annotations can make
+// Kueue use the Workload of another job.
 func unlistedKueueSetting(job Job, _ Parameters) field.ErrorList {
 	return forbidEach(job.KueueSettings, func(string) bool { return true },
 		"%s is not among the settings of Kueue that a TrainJob may have ("+strings.Join(kueueLabels, ", ")+"): leave it out")

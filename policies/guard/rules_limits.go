@@ -24,8 +24,8 @@ func jobNameLength(job Job, runtime Runtime) field.ErrorList {
 	return nil
 }
 
-// nodeLimit denies numbers of nodes below 1 or above the limit of the runtime. Up to version 2.3, Trainer itself
-// accepts any number of nodes.
+// nodeLimit denies a TrainJob if its number of nodes is below 1 or above the limit of the runtime. Up to version 2.3,
+// Trainer itself accepts any number of nodes.
 func nodeLimit(job Job, runtime Runtime) field.ErrorList {
 	if job.Nodes == nil || *job.Nodes >= 1 && *job.Nodes <= runtime.MaxNodes {
 		return nil
@@ -35,9 +35,10 @@ func nodeLimit(job Job, runtime Runtime) field.ErrorList {
 
 // processLimit limits the number of processes per node. If the TrainJob does not set numProcPerNode, Trainer uses
 // numProcPerNode of the runtime. In a runtime, the value 1 has a special meaning: on nodes with GPUs, Trainer starts
-// one process for each GPU. If this value applies, processLimit compares the number of GPUs that the TrainJob requests
-// with the limit. In the field numProcPerNode of a TrainJob, processLimit also denies words such as "auto", which
-// Trainer 2.1 accepts for runtimes without MPI.
+// one process for each GPU. If the TrainJob does not set numProcPerNode and the runtime sets the value 1, processLimit
+// checks how many GPUs the TrainJob requests. This number of GPUs must not exceed runtime.MaxProcPerNode, the maximum
+// number of processes per node. In the field numProcPerNode of a TrainJob, processLimit also denies words such as
+// "auto", which Trainer 2.1 accepts for runtimes without MPI.
 func processLimit(job Job, runtime Runtime) field.ErrorList {
 	path := trainerPath.Child("numProcPerNode")
 	want := fmt.Sprintf("want 1 to %d, the limit of runtime %s", runtime.MaxProcPerNode, message.Quote(job.Runtime.Name))
@@ -102,8 +103,9 @@ func countGPUs(amounts map[string]resource.Quantity, runtime Runtime, replaces b
 	return sum
 }
 
-// largerAmount calls the function "of" with the limits and with the requests, and returns the larger result. If
-// guard cannot parse an amount of the TrainJob, largerAmount returns 0.
+// largerAmount calls a function twice: once with the limits of the TrainJob, and once with the requests. largerAmount
+// then returns the larger of the two results. The second argument, which has the name "of", is this function. If guard
+// cannot parse an amount of the TrainJob, largerAmount returns 0.
 func largerAmount(job Job, of func(map[string]resource.Quantity) resource.Quantity) resource.Quantity {
 	if job.UnknownAmounts {
 		return resource.Quantity{}

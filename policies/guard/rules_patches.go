@@ -27,19 +27,21 @@ func disallowedVolume(job Job, p Parameters) field.ErrorList {
 		"%s is a name for volumes of the runtime: write a name other than "+strings.Join(runtimeVolumes, ", ")+" and "+storagePrefix+"*")...)
 }
 
-// patchTargets maps each kind of target to the names that patches may use. The names are those of the jobs and
-// containers in the shipped runtimes, except the init container disruption-check. The kind "env of container" has no
-// names, because Trainer refuses every patch that sets environment variables of a main container.
+// patchTargets lists the jobs and containers that patches may change. Each key is a kind of target, and each value
+// lists the names of the allowed jobs or containers. The allowed jobs and containers are those of the shipped runtimes,
+// except the init container disruption-check. The kind "env of container" has no names, because Trainer refuses every
+// patch that sets environment variables of a main container.
 var patchTargets = map[string][]string{
 	"job":           {"dataset-initializer", "launcher", "model-initializer", "node"},
 	"container":     {"dataset-initializer", "model-initializer", "node"},
 	"initContainer": {"identity", "preflight"},
 }
 
-// unknownPatchTarget denies patches of jobs and containers that the shipped runtimes do not have. Trainer 2.3 silently
-// ignores a patch of a job that the runtime does not have. unknownPatchTarget also denies patches of a main container's
-// environment variables (see patchTargets). If a TrainJob uses a tenant's own runtime, unknownPatchTarget denies
-// nothing, because the jobs and containers of such a runtime can have any names.
+// unknownPatchTarget denies a patch if patchTargets does not list its target, which is a ReplicatedJob or a container.
+// Trainer 2.3 silently ignores a patch if the runtime of the TrainJob does not contain the patched ReplicatedJob.
+// unknownPatchTarget also denies a patch that sets environment variables of a main container (see patchTargets). If a
+// TrainJob uses a tenant's own runtime, unknownPatchTarget denies nothing, because the jobs and containers of such a
+// runtime can have any names.
 func unknownPatchTarget(job Job, p Parameters) field.ErrorList {
 	if listed, ok := p.Runtimes[job.Runtime.Name]; !ok || listed.Kind != job.Runtime.Kind || job.Runtime.Group != v1alpha1.TrainerGroup {
 		return nil
@@ -62,8 +64,8 @@ func runtimeVolumeMount(job Job, _ Parameters) field.ErrorList {
 }
 
 // unlistedLabel denies labels and annotations that the platform does not list. The labels and annotations of a pod
-// decide which network policies, sidecar injectors and schedulers act on the pod. With an unlisted key, a TrainJob
-// could change this selection.
+// decide which network policies, sidecar injectors and schedulers act on the pod. Therefore a TrainJob with an unlisted
+// label or annotation could change which policies, injectors and schedulers act on its pods.
 func unlistedLabel(job Job, p Parameters) field.ErrorList {
 	return append(
 		unlisted(job.Labels, p.Labels, "the labels that this platform lets jobs set", "labels"),

@@ -86,8 +86,9 @@ func TestFieldsOfLaterTrainersAreRefused(t *testing.T) {
 	}
 }
 
-// brokenRules renames the field LATER of a TrainJob, and returns the rules that the TrainJob then breaks. If the new
-// name of the field is empty, brokenRules removes the field.
+// brokenRules builds a TrainJob from a spec, and returns the rules that the TrainJob breaks. In the spec, LATER is a
+// placeholder for the name of a field. brokenRules replaces LATER by the argument "field". If the argument "field" is
+// empty, brokenRules removes the field LATER.
 func brokenRules(t *testing.T, policies *offline.Policies, spec, field string) string {
 	t.Helper()
 	c := cases.Case{Name: spec, Tenant: "team-vision"}

@@ -16,7 +16,7 @@ import (
 // TestMain calls Start if the first command-line argument is StartArgument. Otherwise, it runs the tests. The function
 // "measure" does not start the measured command itself. Instead, "measure" starts another process with the argument
 // StartArgument. This process calls Start, and Start runs the measured command. In tests, the started process runs the
-// test binary. Outside of tests, it runs cmd/bench.
+// test binary. Therefore TestMain must recognize StartArgument.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == StartArgument {
 		if err := Start(os.Stdin, os.Stdout, os.Stderr); err != nil {

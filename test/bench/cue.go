@@ -12,7 +12,8 @@ import (
 // streamPackage is the source of a file that the benchmarks add to a copy of the CUE package generator/evaluate. With
 // this file, `cue export` generates complete objects without trainyard's Go code. When trainyard generates objects, CUE
 // evaluates each shape only once, and Go fills in the parameters. (A shape is an object without the values of its
-// parameters.) The file builds no RoleBindings, because no tenant of workload W has editors or viewers.
+// parameters.) The code in streamPackage builds no RoleBindings, because no tenant of workload W has editors or
+// viewers.
 const streamPackage = `package evaluate
 
 import (

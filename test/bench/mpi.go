@@ -28,7 +28,7 @@ type MPIFigure struct {
 // the corresponding times of TrainJobs that run plain mpirun. Plain mpirun does not get the environment variables of
 // the runtime, but only a few necessary settings. If each TrainJob has two ranks, plain mpirun also gets variables that
 // tell waiting ranks to give up their CPU core. The section "MPI in pods" of docs/benchmarks.md describes plain mpirun.
-// For each of the four fields, the TrainJobs run the same program in pods of the same runtime.
+// All TrainJobs of one MPIPair run the same program, in pods of the same runtime.
 type MPIPair struct {
 	MPI                       string
 	Ranks                     int

@@ -51,8 +51,8 @@ func countObjects(dir string) (found int, err error) {
 	return found, nil
 }
 
-// read loads the objects of workload W from files. The parameter "pattern" is a function that returns a glob for the
-// files of an environment.
+// read is the method that loads the objects of the workload W (workload.W) from files. The parameter "pattern" is a
+// function that returns a glob for the files of an environment.
 func (b *bench) read(pattern func(environment string) string) (objectDigests, error) {
 	found := objectDigests{}
 	for e := range workload.W.Environments {
@@ -68,7 +68,7 @@ func (b *bench) read(pattern func(environment string) string) (objectDigests, er
 	return found, nil
 }
 
-// matchesBundle checks that the files of a bundle contain exactly the objects of workload W.
+// matchesBundle checks that the files of a bundle contain exactly the objects of the workload W (workload.W).
 func (b *bench) matchesBundle(dir, pattern string) error {
 	found, err := b.read(func(environment string) string { return filepath.Join(dir, environment, pattern) })
 	if err != nil {

@@ -65,10 +65,10 @@ func (c *cluster) steps() []step {
 	return all
 }
 
-// Up brings a cluster up. If the cluster already exists, Up starts only its missing servers. If the machine lacks a
-// program or a capability, Up fails before it changes anything. If Up fails after its first change, all servers and
-// files stay in place for inspection. After a failed start, a second call of Up continues the start, and a call of
-// Down removes everything.
+// Up is the function that starts a cluster. If the cluster already exists, Up starts only its missing servers. If the
+// machine lacks a program or a capability, Up fails before it changes anything. If Up fails after its first change, all
+// servers and files stay in place for inspection. After a failed start, a second call of Up continues the start, and a
+// call of Down removes everything.
 func Up(ctx context.Context, o Options) (err error) {
 	o, err = o.setDefaults()
 	if err != nil {

@@ -82,9 +82,9 @@ func (n node) writePodNetwork(dir string) error {
 	})
 }
 
-// Load loads the images in the given archives on all nodes of the cluster. The argument "dir" is the cluster's folder.
-// The package test/images builds archives of images. Pods with these images need a pull policy that allows local
-// images, such as Never.
+// Load makes images available on all nodes of the cluster. The argument "dir" is the cluster's folder. The argument
+// "archives" contains the paths of archives with these images. The package test/images builds these archives. Pods with
+// these images need a pull policy that allows local images, such as Never.
 func Load(ctx context.Context, dir string, archives ...string) error {
 	saved, err := readState(dir)
 	if err != nil {

@@ -59,9 +59,8 @@ type Options struct {
 	Progress io.Writer
 }
 
-// DefaultDir returns the default folder of a cluster. For the user root, the folder is /var/lib/trainyard-sandbox. The
-// user root needs only one folder. The reason is that only a cluster of the level "Pods" needs root, and a machine can
-// run only one cluster of this level. Each other user has a separate default folder.
+// DefaultDir returns the default folder of a cluster. For the user root, the folder is /var/lib/trainyard-sandbox. Each
+// other user has a separate default folder in the user's cache folder.
 func DefaultDir() (string, error) {
 	if os.Geteuid() == 0 {
 		return "/var/lib/trainyard-sandbox", nil

@@ -33,7 +33,8 @@ func takeSnapshot(t *testing.T, dir string) snapshot {
 	}
 }
 
-// relatedProcesses lists the processes whose command line contains the cluster's folder, and all containerd shims.
+// relatedProcesses returns the command lines of all containerd shims. relatedProcesses also returns the command lines
+// of all other processes whose command line contains the path of the cluster's folder.
 func relatedProcesses(t *testing.T, dir string) []string {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")

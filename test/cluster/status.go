@@ -62,7 +62,8 @@ func (s state) listServers(dir string) []string {
 	return all
 }
 
-// listOwnServers lists the daemons that Up starts, each after the daemons on which it depends.
+// listOwnServers lists the daemons that the function Up starts. In the list, each daemon comes after the daemons on
+// which it depends.
 func (s state) listOwnServers(dir string) []string {
 	all := []string{"etcd", apiServer, controllerManager, scheduler}
 	switch s.Level {

@@ -127,8 +127,8 @@ func fieldSamples(schema apiextensionsv1.JSONSchemaProps) func(yield func(fieldS
 
 type fieldWalker struct{ yield func(fieldSample) bool }
 
-// placement is a function for one field of the spec. The function takes a value, and returns a spec in which the field
-// has this value. Each field has its own function of this type.
+// placement is the type of a function that sets one field of the spec. Each field has its own function of this type.
+// The function takes a value, and returns a spec in which the field has this value.
 type placement func(any) any
 
 func (w fieldWalker) put(path string, value any, place placement) {
@@ -183,10 +183,10 @@ func (w fieldWalker) value(path string, schema apiextensionsv1.JSONSchemaProps, 
 	default:
 		values := []any{rightValue(path, schema), strings.Repeat("x", 5000), "", "a", int64(0), int64(7), int64(-7), int64(1) << 40, true, map[string]any{"a": "b"}}
 		if schema.Format == "" {
-			// The test does not set a field to a list if the field has a format, such as date-time. If the format is
-			// date-time, the API server accepts a list, and only Trainer's webhook refuses the list. The test runs some
-			// versions of Trainer without the webhook. With these versions, the API server could admit a TrainJob that
-			// the package "guard" refuses.
+			// The list below is a value of the wrong type. The test does not use this list if the field has a format,
+			// such as date-time. If the format is date-time, the API server accepts a list, and only Trainer's webhook
+			// refuses the list. The test runs some versions of Trainer without the webhook. With these versions, the
+			// API server could admit a TrainJob that the package "guard" refuses.
 			values = append(values, []any{"a"})
 		}
 		for _, v := range values {
@@ -196,8 +196,8 @@ func (w fieldWalker) value(path string, schema apiextensionsv1.JSONSchemaProps, 
 }
 
 // manyItems returns a list with 200 items. This number is greater than most values of maxItems in the CRD of TrainJobs.
-// The returned items differ in the given keys, because the API server refuses a list with two items that have equal
-// keys.
+// For each given key, manyItems sets a different value in each item. The reason is that the API server refuses a list
+// in which two items have the same values for these keys.
 func manyItems(item any, keys []string) []any {
 	var items []any
 	for i := range 200 {

@@ -39,9 +39,9 @@ spec:
     scc-team-c: {queues: {default: research}}
 `
 
-// TestArgoCDMayApplyThePlatform applies, changes and deletes platforms as Argo CD's application controller, whose
-// only rights come from the bundle. The API server lets the controller create or change a role only if the controller
-// has all rights of the role.
+// TestArgoCDMayApplyThePlatform applies, changes and deletes the objects of platforms. The test uses the identity of
+// Argo CD's application controller. All rights of this controller come from the bundle. The API server lets the
+// controller create or change a role only if the controller has all rights of the role.
 func TestArgoCDMayApplyThePlatform(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Alone(t.Name()))
 	installSCCs(t, cp)

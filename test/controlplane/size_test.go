@@ -181,10 +181,10 @@ func expectCheapUpdates(t *testing.T, cp *controlplane.ControlPlane) {
 }
 
 // expectCheapPolicy sends two equal requests. One request comes from an editor. The other request comes from a user who
-// is exempt from the policy. expectCheapPolicy measures the API server's CPU time for each request. From the lowest CPU
-// time of the editor's requests, expectCheapPolicy subtracts the lowest CPU time of the exempt user's requests. If the
-// difference is maxCPU or more, expectCheapPolicy sends both requests again. If the difference is still too large after
-// ten attempts, the test fails. expectCheapPolicy returns the error that the editor gets.
+// is exempt from the policy. expectCheapPolicy measures the API server's CPU time for each request. expectCheapPolicy
+// then computes a difference: the lowest CPU time of the editor's requests minus the lowest CPU time of the exempt
+// user's requests. If the difference is maxCPU or more, expectCheapPolicy sends both requests again. If the difference
+// is still too large after ten attempts, the test fails. expectCheapPolicy returns the error that the editor gets.
 func expectCheapPolicy(t *testing.T, cp *controlplane.ControlPlane, send func(client.Client) error) (refused error) {
 	t.Helper()
 	editor, kueue := clientAs(t, cp, "eve", "vision", "system:authenticated"), clientAs(t, cp, exemptAccount, "system:masters")

@@ -16,15 +16,16 @@ import (
 	"github.com/trainyard/trainyard/test/controlplane"
 )
 
-// gangLayers lists layers that replace Kueue by another gang scheduler. TestEveryTargetIsApplied merges an example, a
-// layer that selects a Trainer version and Kueue, and a layer from gangLayers. For the empty entry, the test merges no
-// third layer, so Kueue remains selected.
+// gangLayers lists layers that replace Kueue by another gang scheduler. TestEveryTargetIsApplied merges three layers.
+// The first layer is an example. The second layer selects a Trainer version and Kueue. The third layer is an entry of
+// gangLayers. If the entry is empty, the test merges only the first two layers, so Kueue remains selected.
 var gangLayers = []string{"", "volcano.yaml", "coscheduling.yaml"}
 
 // expectedRefusals lists the combinations of an example and a gang layer that `trainyard generate` must refuse. Each
 // entry contains a part of the expected error message, and a layer that fixes the error. The examples acme and vanilla
 // contain runtimes with initializers. The PodGroups of Volcano and of the coscheduling plugin do not support
-// initializers. Therefore the command must refuse acme and vanilla with the gang layers of these two schedulers.
+// initializers. Therefore the command must refuse acme and vanilla if the gang layer is volcano.yaml or
+// coscheduling.yaml.
 var expectedRefusals = map[string]struct{ message, fix string }{
 	"vanilla/volcano.yaml":      {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang volcano", noInitializers("mpi-horovod-cpu")},
 	"vanilla/coscheduling.yaml": {"mpi-horovod-cpu.initializers.dataset: not allowed with target.gang coscheduling", noInitializers("mpi-horovod-cpu")},
@@ -79,8 +80,8 @@ func exampleNames(t *testing.T) []string {
 }
 
 // generateExample returns the objects of an example. The keys are the names of the environments. If expectedRefusals
-// contains the combination of the example and the gang layer, generateExample checks the error, and then adds the
-// layer that fixes the error.
+// contains the combination of the example and the gang layer, the generation must fail with the expected error.
+// generateExample then adds the layer that fixes the error, and generates the objects again.
 func generateExample(t *testing.T, example string, v version, gang string) map[string][]client.Object {
 	t.Helper()
 	layers := []generator.Input{layer(t, example+"/platform.yaml"), layer(t, "layers/"+v.trainer+".yaml")}

@@ -68,8 +68,8 @@ func keyVolume(mode int32, private, public *int32) corev1.SecretVolumeSource {
 	}}
 }
 
-// mergeResources copies the resources of the TrainJob into the resources of the runtime, as Trainer does since 2.3.
-// Resources that the TrainJob does not set keep the values of the runtime.
+// mergeResources copies the resources of the TrainJob into the resources of the runtime, as Trainer does since 2.3. If
+// the TrainJob does not set a resource, the runtime's value for this resource remains.
 func mergeResources(into, from *corev1.ResourceRequirements) {
 	for _, list := range []struct{ into, from *corev1.ResourceList }{
 		{&into.Limits, &from.Limits}, {&into.Requests, &from.Requests},

@@ -178,9 +178,9 @@ func TestKillEachStep(t *testing.T) {
 }
 
 // TestFailEachStep repeats the write of a folder, each time in a new process. During the write, the process makes many
-// system calls whose names are in changingCalls, such as openat. In each repetition, TestFailEachStep makes another of
-// these calls fail, until all of them are tested. The exit code of the process must show whether the process changed
-// the folder. The process must print a note if a staging folder remains.
+// system calls whose names are in changingCalls, such as openat. In each repetition, TestFailEachStep injects an error
+// into one of these calls. The repetitions continue until each call has failed once. The exit code of the process must
+// show whether the process changed the folder. The process must print a note if a staging folder remains.
 func TestFailEachStep(t *testing.T) {
 	skipUnlessRequested(t)
 	for _, failure := range []string{"EIO", "ENOSPC", "EACCES"} {
@@ -234,8 +234,8 @@ func eachStep(t *testing.T, what string, found []string, check func(*testing.T, 
 
 // eachTime runs one process under strace. The argument "call" is the name of a system call. When the process makes this
 // system call for the nth time, strace injects a signal or an error. The argument "what" names the signal or the error.
-// eachTime then calls the function "check". If the process makes the system call fewer than n times, eachTime returns
-// false.
+// When the process has ended, eachTime calls the function "check". If the process makes the system call fewer than n
+// times, eachTime returns false.
 func eachTime(t *testing.T, o order, situation func(*testing.T, order), call, what string, nth int, check func(*testing.T, order, injectedOutcome)) bool {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "base")

@@ -70,9 +70,9 @@ func treeContent(n, count int) map[string]string {
 const noFolder = -1
 
 // findTree finds out which of several trees is in a folder. Each number in the argument "trees" identifies one tree.
-// findTree compares the files of each tree with the files in the folder, byte by byte. If the files of a tree are the
-// same, findTree returns the number that identifies this tree. If no tree has the same files, findTree returns an
-// error.
+// findTree compares the files of each tree with the files in the folder, byte by byte. If the folder contains exactly
+// the files of one tree, findTree returns the number that identifies this tree. If no tree has exactly the same files
+// as the folder, findTree returns an error. If the folder does not exist, findTree returns noFolder and no error.
 func findTree(dir string, count int, trees ...int) (int, error) {
 	held, err := readContents(os.DirFS(dir))
 	if errors.Is(err, fs.ErrNotExist) && len(held) == 0 {

@@ -141,8 +141,9 @@ func (o order) execute(t *testing.T, as *syscall.Credential) (string, int) {
 	t.Helper()
 	cmd := o.childCommand(t)
 	if as != nil {
-		// The user in the argument "as" cannot enter the folder of the test binary. Therefore the child process
-		// runs a hard link to the test binary, in a folder that the user can enter.
+		// The user in the argument "as" cannot enter the folder of the test binary. Therefore the method creates a hard
+		// link to the test binary in a folder that the user can enter. The child process runs the test binary through
+		// this link.
 		cmd.Path = filepath.Join(openFolder(t), "run")
 		if err := os.Link(cmd.Args[0], cmd.Path); err != nil {
 			t.Fatal(err)

@@ -34,9 +34,9 @@ func (b board) panelQueries(skip map[string]string) (all []string) {
 	return all
 }
 
-// withFixedIntervals returns a copy of the dashboard. In the copy, the queries of panels with an interval contain this
-// interval in place of $__rate_interval. The generator makes the same replacement in dashboards for the OpenShift
-// console.
+// withFixedIntervals returns a changed copy of the dashboard. If a panel has an interval, the interval of the panel
+// replaces $__rate_interval in the queries of this panel. The generator makes the same replacement in dashboards for
+// the OpenShift console.
 func (b board) withFixedIntervals() board {
 	b.Panels = slices.Clone(b.Panels)
 	for i, p := range b.Panels {
@@ -145,8 +145,9 @@ func TestPersesMatchesGrafana(t *testing.T) {
 }
 
 // TestUnsupportedFeaturesAreDocumented checks that docs/dashboards.md and grafana/dashboards list the same unsupported
-// features. The dashboard "queueing" must contain a panel of each unsupported type. If this dashboard contains no panel
-// of a type, remove the type from both lists.
+// features. An unsupported feature, such as a type of panel, is a feature that a viewer other than Grafana cannot show.
+// The lists may contain a type of panel only if the Grafana dashboard "queueing" contains a panel of this type. If this
+// dashboard contains no panel of a type, remove the type from both lists.
 func TestUnsupportedFeaturesAreDocumented(t *testing.T) {
 	var unsupported map[string]struct{ Kinds, Others map[string]string }
 	read(t, loadDashboards(t, trainyard.CUE).LookupPath(cue.ParsePath("unsupported")), &unsupported)

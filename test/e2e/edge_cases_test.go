@@ -253,8 +253,9 @@ func TestEdgeCaseSSHKeyGenerationFailure(t *testing.T) {
 	s := useController(t)
 	namespace := s.withQuota(t, corev1.ResourceList{corev1.ResourceSecrets: resource.MustParse("0")})
 	s.create(t, build.MakeTrainJob("keys", namespace).Runtime("openmpi").Nodes(2).Obj())
-	// Trainer applies the JobSet and the Secret in no fixed order. If Trainer applies the JobSet first, pods exist that
-	// wait for the Secret. These pods change the phase of the TrainJob, so the test checks only the message.
+	// Trainer applies the JobSet and the Secret in no fixed order. If Trainer applies the JobSet first, the pods of the
+	// JobSet wait for the missing Secret. The waiting pods change the phase of the TrainJob, so the test checks only
+	// the message.
 	poll.Until(t, 2*time.Minute, func(ctx context.Context) error {
 		found := &trainer.TrainJob{}
 		if err := s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "keys"}, found); err != nil {

@@ -27,8 +27,8 @@ var speedProgram string
 // number of ranks, options for hosts, and necessary settings. The necessary settings let the ranks start and connect.
 // In addition, the necessary settings keep MPI from binding all ranks to the same core. For some implementations, the
 // necessary settings also turn off cross-memory attach (CMA), because the seccomp profile forbids CMA. With CMA, a rank
-// reads the memory of another rank. The commands for Horovod run Open MPI alone, because Horovod uses Open MPI and is
-// not installed in the image.
+// reads the memory of another rank. The commands for Horovod run only Open MPI, without Horovod. There are two reasons:
+// Horovod itself uses Open MPI, and the image does not contain Horovod.
 var plainCommands = map[string][2]string{
 	"openmpi": {
 		"mpirun --bind-to none --mca btl_vader_single_copy_mechanism none --host localhost:2 -np 2",
@@ -180,13 +180,13 @@ if world.rank == 0:
 // has a core of its own. In the other measurements, each TrainJob has two pods with one rank each, and the runtime has
 // the setting "oversubscribe". If both TrainJobs run at the same time, their four ranks share the two cores.
 //
-// measurePairs makes each of these measurements in two ways. First, the TrainJobs run mpirun with the MPI settings of
-// the runtime. Then, in pods of the same runtime, the TrainJobs run mpirun without these settings. plainCommands
-// contains two commands for each MPI implementation. measurePairs uses the second command, and adapts the number of
-// ranks in this command. If ranks share the cores, this command also sets the variables in yieldVariables. Two jobs
-// that run at the same time can slow each other down. If this slowdown is the same in both ways, the settings of the
-// runtime are not the cause. The control plane can also slow down a job, because the control plane uses the same two
-// cores.
+// measurePairs makes every measurement both with and without the MPI settings of the runtime. Each measurement first
+// uses TrainJobs that run mpirun with these settings. The measurement then uses TrainJobs of the same runtime that run
+// mpirun without these settings. plainCommands contains two commands for each MPI implementation. measurePairs uses the
+// second command, and adapts the number of ranks in this command. If ranks share the cores, this command also sets the
+// variables in yieldVariables. Two TrainJobs that run at the same time can slow each other down. If this slowdown is
+// the same with and without the MPI settings of the runtime, these settings are not the cause. The control plane can
+// also slow down a TrainJob. The reason is that the control plane and the TrainJobs share the two cores of the machine.
 func (s *sandbox) measurePairs(b *testing.B, mpi string) []bench.MPIPair {
 	b.Helper()
 	var pairs []bench.MPIPair

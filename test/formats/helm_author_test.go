@@ -11,8 +11,8 @@ import (
 )
 
 // decidedSettings contains those settings of tenants that only the author of the document decides. The user of a chart
-// cannot change these settings. Each key names a setting. The description in values.schema.json must contain the text
-// of the key. Each value lists the fields of the document that belong to the setting.
+// cannot change these settings. Each key is a text that names a setting. In the file values.schema.json, the top-level
+// field "description" must contain this text. Each value lists the fields of the document that belong to the setting.
 var decidedSettings = map[string][]string{
 	"namespaces": {"namespace"}, "isolation": {"isolation"}, "the runtimes of a tenant": {"runtimes"}, "quotas of GPUs and pods": {"nvidia.com/gpu", "pods"},
 }

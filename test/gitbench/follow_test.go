@@ -169,7 +169,8 @@ func podSpec() corev1.PodSpec {
 	}
 }
 
-// awaitPhase waits until exactly "want" TrainJobs have the given phase in their annotations.
+// awaitPhase counts the TrainJobs whose annotations contain the given phase. The method returns when this number equals
+// the argument "want".
 func (c *cluster) awaitPhase(t testing.TB, phase jobs.Phase, want int) {
 	t.Helper()
 	for deadline := time.Now().Add(applyTimeout); ; time.Sleep(time.Second) {

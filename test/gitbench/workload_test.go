@@ -25,7 +25,7 @@ const maxNamespaces = 100
 func (w workload) countJobs() int         { return w.countRepositories() * w.jobs }
 func (w workload) countRepositories() int { return w.namespaces * w.repositories }
 
-// namespace returns the name of the namespace with number i, which is also the name of its tenant.
+// namespace(i) returns the name of the namespace with the number i. The tenant of this namespace has the same name.
 func namespace(i int) string { return fmt.Sprintf("team-%03d", i) }
 
 // repository is a Git repository whose TrainJobs are all created in one namespace.

@@ -19,8 +19,8 @@ import (
 	"github.com/trainyard/trainyard/test/process"
 )
 
-// These constants are names of objects in the sandbox, and names of servers in the status of the
-// sandbox.
+// Namespace, Source and secretName are names of Kubernetes objects in the sandbox. gitServer and controller are names
+// of servers, as `sandbox status` prints them.
 const (
 	// Namespace is the namespace of the tenant.
 	Namespace = "team"

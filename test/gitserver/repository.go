@@ -126,7 +126,7 @@ func (r *Repository) ForcePush(files map[string]string, message string) (string,
 }
 
 // Put stores a Git object with any content, such as a signed commit, and returns the hash of the object. Put also
-// points a reference, such as refs/heads/main, to the stored object. The argument "kind" is "commit" or "tag".
+// writes this hash to a Git reference, such as refs/heads/main. The argument "kind" is "commit" or "tag".
 func (r *Repository) Put(kind, ref string, content []byte) (hash string, err error) {
 	file := filepath.Join(r.server.home, random())
 	if err := os.WriteFile(file, content, 0o644); err != nil {

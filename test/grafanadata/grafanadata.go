@@ -65,8 +65,9 @@ type Record struct {
 	Tests                                     map[string]Sample // the keys are descriptions
 }
 
-// Sample is a test case of a recording rule: input series in promtool's notation, the time of evaluation, and the
-// values that the rule must record. The keys of Want are the labels of the recorded series.
+// Sample is a test case of a recording rule. The field Series contains input series in promtool's notation, and the
+// field At contains the time of evaluation. The field Want contains the values that the rule must record. Each key of
+// Want consists of the labels of one recorded series.
 type Sample struct {
 	Series map[string]string
 	At     string
@@ -135,7 +136,7 @@ func ruleGroups(grafana cue.Value, runbooks string, controller bool) ([]Group, e
 }
 
 // Alone returns a copy of g for clusters without trainyard's controller. The copy does not contain the rules that need
-// the controller. In each remaining rule, the field Expr contains the expression of the field ExprAlone.
+// the controller. In each rule of the copy, the value of the field ExprAlone replaces the value of the field Expr.
 func (g Grafana) Alone() Grafana {
 	g.Controller, g.Groups, g.Records, g.Alerts = false, g.alone, maps.Clone(g.Records), maps.Clone(g.Alerts)
 	for name, r := range g.Records {

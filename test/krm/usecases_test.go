@@ -40,8 +40,8 @@ type useCase struct {
 	want  func(t *testing.T, w workspace) map[string]any
 }
 
-// useCases returns the tested use cases. Each use case contains the replacement requireRun, so the build
-// fails if kustomize skips functions.
+// useCases returns the tested use cases. In each use case, the file kustomization.yaml contains the text of the
+// constant requireRun. With this text, the build fails if kustomize does not run the function trainyard-fn.
 func useCases() map[string]useCase {
 	return map[string]useCase{
 		"generator": {

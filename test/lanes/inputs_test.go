@@ -21,9 +21,9 @@ const module = "github.com/trainyard/trainyard"
 
 // excuse is the reason why some lanes do not need a certain package as an input. Lanes are make targets that run tests.
 // The field "pkg" names a package, and the field "lanes" lists lanes whose programs or tests import the package.
-// TestInputsCoverImports follows imports from package to package, but does not follow the imports of excused packages.
-// If only excused packages import a package X, the test does not find X. In this case, the test passes even if X is
-// neither an input of the lane nor excused.
+// TestInputsCoverImports follows imports from package to package. When the test reaches an excused package, it ignores
+// the import statements in this package. If a package X is imported only by excused packages, the test therefore does
+// not find X. In this case, the test passes even if X is neither an input of the lane nor excused.
 type excuse struct {
 	pkg    string // the folder of the package, relative to the repository; packages below it are excused too
 	lanes  []string
@@ -33,7 +33,7 @@ type excuse struct {
 // e2eLanes lists the lanes that run tests in test/e2e. Lanes that run benchmarks are not in the list.
 var e2eLanes = []string{"smoke", "e2e", "hosts", "sdk", "e2e-horovod"}
 
-// excuses lists packages that some lanes import, but do not need as inputs. The list byRendered contains further
+// excuses is a list of packages that some lanes import, but do not need as inputs. The list byRendered contains further
 // packages that are not needed as inputs. byRendered applies to a lane only if the folder bundles/rendered belongs to
 // the inputs of the lane.
 var excuses = []excuse{
@@ -104,10 +104,11 @@ func listPackages(t *testing.T) map[string]pkg {
 	}
 }
 
-// covers reports whether a folder belongs to the inputs of a lane. The result is true under two conditions. The field
-// Inputs must contain the folder or one of its parent folders. The field Except must contain neither the folder nor one
-// of its parent folders. Here, the root folder "." does not count as a parent folder. The package in the root folder
-// consists only of embed.go. So if embed.go is an input of the lane, the result is also true for the root folder.
+// covers reports whether a folder belongs to the inputs of a lane. The result is true only if both of the following
+// conditions are met. First, the field Inputs contains the folder or one of its parent folders. Second, the field
+// Except contains neither the folder nor one of its parent folders. In both conditions, the root folder "." does not
+// count as a parent folder. In both fields, the file embed.go stands for the root folder, because the package in the
+// root folder consists only of embed.go.
 func (l Lane) covers(folder string) bool {
 	contains := func(input string) bool {
 		return isWithin(folder, input) || folder == "." && input == "embed.go"

@@ -28,7 +28,8 @@ var pods = append([]string{"api", "test/cluster", "test/images"}, objects...)
 
 // cue is a list of inputs for several lanes. The list contains go.mod, embed.go, and some of the folders from which
 // embed.go embeds CUE files. embed.go also embeds CUE files from the folders generator/ and policies/. The list does
-// not contain these two folders, because every lane that uses the list names both folders itself.
+// not contain these two folders. The reason is that listLanes also names both folders in the inputs of each lane that
+// uses this list.
 var cue = []string{moduleFile, "embed.go", "cue.mod", "runtimes", "schemas", "grafana"}
 
 // productFolders lists folders with packages of the product. Only the lanes in productLanes run the tests in these
@@ -41,7 +42,7 @@ var (
 	productLanes   = []string{"test", "race", "fuzz"}
 )
 
-// ignores reports whether the file with the given path cannot influence the result of the lane. The method does not
+// ignores(path) returns true if the file with this path cannot influence the result of the lane. The method does not
 // check whether the file is an input of the lane. The reason is that changedInputs passes only files that belong to the
 // inputs of the lane.
 func (l Lane) ignores(path string) bool {

@@ -11,14 +11,14 @@ import (
 // versions in go.mod. Other changes of go.mod do not make the lane stale.
 const moduleFile = "go.mod"
 
-// usesModules reports whether a lane depends only on the versions in go.mod. For a lane that tests the whole
-// repository, usesModules returns false, because such a lane depends on the whole file go.mod.
+// usesModules reports whether a lane depends on the versions in go.mod, but on nothing else in go.mod. For a lane that
+// tests the whole repository, usesModules returns false, because this lane depends on the whole file go.mod.
 func (l Lane) usesModules() bool { return slices.Contains(l.Inputs, moduleFile) }
 
 // keepsModules compares the file go.mod in two commits. The argument "before" names the older commit, and "after" names
-// the newer commit. The older go.mod contains the versions of Go, of the Go toolchain and of modules. If one of these
-// versions is different or missing in the newer go.mod, keepsModules returns false. The newer go.mod may contain new
-// modules. keepsModules ignores new modules for the following reason. A new module can influence a lane only if
+// the newer commit. A go.mod file contains the versions of Go, of the Go toolchain and of modules. If a version in the
+// older go.mod is different or missing in the newer go.mod, keepsModules returns false. The newer go.mod may contain
+// new modules. keepsModules ignores new modules for the following reason. A new module can influence a lane only if
 // something else also changes: the source code of a package, or the version of another module. If the source code of a
 // package changes so that the package imports the new module, the caller keepsInputs notices this change. If the new
 // module raises the version of another module, go.mod contains the raised version

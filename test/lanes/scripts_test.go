@@ -22,8 +22,9 @@ func runWithPrograms(t *testing.T, dir string, programs map[string]string, comma
 		}
 	}
 	cmd := exec.Command(command[0], command[1:]...)
-	// MAKEFLAGS contains the options of the `make test` that runs this test. CI can set TRAINYARD_TRAINERS for this
-	// `make test`. Clear both variables, so that they do not change what the command does.
+	// If `make test` runs this test, the variable MAKEFLAGS contains the options of `make test`. If CI runs `make
+	// test`, CI can also set the variable TRAINYARD_TRAINERS. Clear both variables, so that they do not change what the
+	// command does.
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "MAKEFLAGS=", "TRAINYARD_TRAINERS=")
 	out, err := cmd.Output()
 	return string(out), err

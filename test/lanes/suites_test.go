@@ -111,8 +111,8 @@ func readSuites(t *testing.T) map[string]suite {
 	return suites
 }
 
-// readLaneSuites reads the variable LANE_SUITES of the Makefile, which lists the suites that only lanes run.
-// Each entry contains a folder below test/ and its lane.
+// readLaneSuites reads the variable LANE_SUITES of the Makefile. This variable lists the suites that `make test` skips.
+// Each entry contains a folder below test/, and the lane that tests this folder.
 func readLaneSuites(t *testing.T, makefile string) map[string][]string {
 	t.Helper()
 	m := regexp.MustCompile(`(?m)^LANE_SUITES := (.*)$`).FindStringSubmatch(makefile)
@@ -157,8 +157,8 @@ func TestSkippedSuitesAreListed(t *testing.T) {
 	}
 }
 
-// runs reports whether at least one command of the Makefile both sets the given environment variable and tests the
-// given folder.
+// runs reports whether the Makefile contains a command that sets the given environment variable and tests the given
+// folder.
 func runs(makefile, folder, variable string) bool {
 	isAssignment := func(word string) bool { return strings.HasPrefix(word, variable+"=") }
 	for line := range strings.Lines(makefile) {
@@ -170,8 +170,8 @@ func runs(makefile, folder, variable string) bool {
 }
 
 // TestTestLeavesOutLaneSuites checks the first of the two `go test` commands in `make test`. This command must leave
-// out exactly two groups of folders: the suites that only lanes run, and the folders that the second `go test` command
-// tests.
+// out two groups of folders, and no other folders. The first group contains the folders in LANE_SUITES. The second
+// group contains the folders that the second `go test` command tests.
 func TestTestLeavesOutLaneSuites(t *testing.T) {
 	makefile := read(t, "Makefile")
 	m := regexp.MustCompile(`grep -v -E '/test/\(([^)]*)\)\$\$'\)\n(?:\t@#.*\n)*\tgo test -count=1 [^.]*(.*)\n`).FindStringSubmatch(makefile)

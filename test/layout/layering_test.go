@@ -87,7 +87,7 @@ func (b ban) listViolations(all []pkg) []string {
 			}
 			for _, target := range b.targets {
 				for _, imported := range target.bannedImports(from, p) {
-					// Packages that match the same pattern "from" may import each other.
+					// If the imported package also matches the pattern in the variable "from", the import is allowed.
 					if target.covers(imported) && !from.covers(imported) && !anyCovers(b.exceptions, imported) {
 						found = append(found, p.ImportPath+" imports "+imported)
 					}
@@ -98,13 +98,13 @@ func (b ban) listViolations(all []pkg) []string {
 	return found
 }
 
-// bannedImports returns either the direct imports of the package p, or all direct and indirect imports of p.
-// listViolations compares the returned imports with the pattern "target". If "target" matches packages of this
-// repository, bannedImports returns all direct and indirect imports. If "target" matches packages of CUE, the result
-// depends on the pattern "from". If "from" matches packages in cmd/, bannedImports returns only direct imports of p.
-// The reason is that packages in cmd/ may import CUE indirectly, through the generator. If "from" matches other
-// packages, bannedImports returns all direct and indirect imports. For all other targets, bannedImports returns only
-// direct imports, because this project cannot change the imports of other modules.
+// bannedImports returns those imports of the package p that listViolations must compare with the pattern "target".
+// These imports are either all direct and indirect imports of p, or only the direct imports. If "target" matches
+// packages of this repository, bannedImports returns all direct and indirect imports. If "target" matches packages of
+// CUE and "from" matches packages in cmd/, bannedImports returns only direct imports. The reason is that packages in
+// cmd/ may import CUE indirectly, through the generator. If "target" matches packages of CUE and "from" matches
+// packages outside cmd/, bannedImports returns all direct and indirect imports. For all other targets, bannedImports
+// returns only direct imports, because this project cannot change the imports of other modules.
 func (target pattern) bannedImports(from pattern, p pkg) []string {
 	isCommand := strings.HasPrefix(from.path, module+"/cmd")
 	if strings.HasPrefix(target.path, module) || strings.HasPrefix(target.path, "cuelang.org") && !isCommand {

@@ -50,7 +50,8 @@ func Runtimes(objs []client.Object) []client.Object {
 	})
 }
 
-// TrainJobs returns a TrainJob for each runtime and queue of a tenant.
+// TrainJobs returns one TrainJob for each combination of a queue and a runtime. The queues are the LocalQueues in the
+// tenant's namespace. The runtimes are the MPI runtimes that the tenant may use.
 func TrainJobs(objs []client.Object, tenant string) []*unstructured.Unstructured {
 	var jobs []*unstructured.Unstructured
 	for _, queue := range objs {
@@ -75,7 +76,8 @@ func trainJob(name, namespace, queue string, runtime client.Object) *unstructure
 }
 
 // listsRuntime reports whether a tenant may use a runtime. The tenant's ConfigMap with parameters of the admission
-// policy must list the runtime. A TrainingRuntime must also be in the tenant's namespace.
+// policy must list the runtime. If the runtime is a TrainingRuntime, the runtime must also be in the tenant's
+// namespace.
 func listsRuntime(objs []client.Object, tenant string, runtime client.Object) bool {
 	return slices.ContainsFunc(objs, func(obj client.Object) bool {
 		listed, _, _ := unstructured.NestedString(obj.(*unstructured.Unstructured).Object, "data", runtime.GetName()+".kind")

@@ -14,8 +14,8 @@ import (
 
 // Pod holds the state that a pod's containers share, such as volumes and the hosts file.
 type Pod struct {
-	// The field "Replace" maps paths in the containers to files of the machine. Each file is mounted at its path in all
-	// containers of the pod.
+	// Replace lists files that are mounted in all containers of the pod. Each key is the path in the containers at
+	// which a file is mounted. Each value is the path of this file on the machine.
 	Replace map[string]string
 
 	t        testing.TB

@@ -10,9 +10,8 @@ import (
 // pollInterval is the time between two checks of a condition.
 const pollInterval = 50 * time.Millisecond
 
-// Until waits for a condition. It calls the function "check" repeatedly, and returns when
-// "check" returns nil. If "check" still returns an error after the timeout, Until fails the test with this
-// error.
+// Until is a function that waits for a condition. It calls the function "check" repeatedly, and returns when "check"
+// returns nil. If "check" still returns an error after the timeout, Until fails the test with this error.
 func Until(t testing.TB, timeout time.Duration, check func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)

@@ -11,8 +11,9 @@ import (
 )
 
 // TestPreflightCountsSlots runs jobs with one launcher and one node. On the node, preflight runs a command that prints
-// the number of available slots. For the launcher, preflight assumes that all slots are available. Preflight cannot
-// count the launcher's slots: it runs in an init container, and the main container can have other limits.
+// the number of available slots. For the launcher, preflight assumes that all slots are available. The reason is that
+// preflight runs in an init container of the launcher. The main container can have other limits than the init
+// container, so preflight cannot count the slots of the main container.
 func TestPreflightCountsSlots(t *testing.T) {
 	t.Parallel()
 	garbage := `printf 'a"b\\c\n\033[31m\t$(reboot) '; head -c 10000 /dev/zero | tr '\0' '"'`

@@ -12,8 +12,9 @@ import (
 )
 
 // WrapperScript returns a shell script that runs the program at the path "binary". If the Linux tool setpriv is
-// installed, the script uses this tool: the kernel then kills the program when the parent process of the script ends.
-// Without setpriv, the program survives a test that panics or times out, because such a test runs no cleanup code.
+// installed, the script starts the program with setpriv. In this case, the kernel kills the program when the process
+// that started the script ends. Without setpriv, the program survives a test that panics or times out, because such a
+// test runs no cleanup code.
 func WrapperScript(binary string) string {
 	if setpriv, err := exec.LookPath("setpriv"); err == nil {
 		return fmt.Sprintf("#!/bin/sh\nexec '%s' --pdeathsig KILL -- '%s' \"$@\"\n", setpriv, binary)

@@ -50,8 +50,9 @@ func TestServerDiesWithItsParent(t *testing.T) {
 	if err := os.WriteFile(start, []byte(WrapperScript("/bin/sleep")), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// The parent process ends only after the child process has started "sleep". At that time, setpriv has
-	// already asked the kernel to kill the child when the parent ends.
+	// In the child process, setpriv runs before "sleep". setpriv gives an instruction to the kernel: if the parent
+	// process ends, kill the child process. The parent process ends only after "sleep" has started, so the kernel
+	// already has this instruction.
 	parent := runScript(t, "'"+start+"' 60 & echo $! >'"+pid+"'; until grep -qx sleep /proc/$!/comm; do sleep 0.02; done")
 	<-parent.done
 	child, err := os.ReadFile(pid)

@@ -13,8 +13,8 @@ import (
 // variableValues replaces dashboard variables by values that a user could select.
 var variableValues = strings.NewReplacer(`=~"$namespace"`, `=~"team-.+"`, "$__rate_interval", "5m", "$namespace", "team-vision", "$trainjob", "bert", "$cluster_queue", "research")
 
-// panelQueries returns the queries of all panels, by keys of the form DASHBOARD/ROW/PANEL/INDEX.
-// The index is the position of the query in its panel.
+// panelQueries returns a map with the queries of all panels. The keys of the map have the form
+// DASHBOARD/ROW/PANEL/INDEX. INDEX is the position of the query in its panel.
 func panelQueries(t *testing.T) map[string]string {
 	t.Helper()
 	dashboards, err := panels.All()

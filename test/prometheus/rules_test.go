@@ -246,8 +246,9 @@ func (c *caseFiles) addInhibited(t *testing.T, name string, a grafanadata.Alert,
 	})
 }
 
-// addPending adds a test case in which an alert in a.InhibitedBy is pending. A pending alert does not inhibit other
-// alerts, so the alert with the name in the argument "name" must fire.
+// addPending adds a test case for one alert: the argument "a" is the alert, and "name" is its name. In the test case,
+// at least one alert in the list a.InhibitedBy is pending. A pending alert does not inhibit other alerts, so the alert
+// "a" must fire.
 func (c *caseFiles) addPending(t *testing.T, name string, a grafanadata.Alert) {
 	t.Helper()
 	e := a.Tests.Pending

@@ -4,7 +4,8 @@ import "strings"
 
 // Templates holds recorded series from which a larger cluster can be simulated. In the larger cluster, each tenant has
 // a number, such as 003. Each TrainJob of a tenant also has a number, such as 0012. In a label, the text {tenant}
-// stands for the number of the tenant. The text {job} stands for both numbers, such as 003-0012.
+// stands for the number of the tenant. The text {job} stands for the number of the tenant, a hyphen and the number of
+// the TrainJob, such as 003-0012.
 type Templates struct {
 	PerJob    []string // series of a TrainJob, whose launcher and node have one GPU each
 	PerTenant []string // series of a tenant's namespace and ClusterQueue

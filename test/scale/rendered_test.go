@@ -180,7 +180,8 @@ spec:
   resources: {requests: {storage: 1Gi}}
 `
 
-// ownQueues is the YAML of the ClusterQueue (and its flavor) that the example vanilla expects in the cluster.
+// ownQueues contains the YAML of a ClusterQueue and its flavor. trainyard does not generate these two objects for
+// examples/vanilla, because this example expects them in the cluster.
 const ownQueues = `
 apiVersion: kueue.x-k8s.io/v1beta1
 kind: ResourceFlavor

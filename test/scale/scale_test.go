@@ -49,7 +49,8 @@ func TestJobOfManyNodesRunsAndCompletes(t *testing.T) {
 	}
 }
 
-// await waits until the function "reached" returns true for the job and the number of its running pods.
+// await calls the function "reached" repeatedly, until "reached" returns true. In each call, the arguments are the
+// current TrainJob and the number of its running pods.
 func (s *sandbox) await(t *testing.T, job *trainer.TrainJob, reached func(*trainer.TrainJob, int) bool) {
 	t.Helper()
 	poll.Until(t, waitTimeout, func(ctx context.Context) error {

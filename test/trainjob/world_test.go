@@ -112,8 +112,8 @@ func (w *world) submit(name string) {
 	w.submitTo(name, runtimeName)
 }
 
-// createPods creates the pods of a launcher and two nodes. According to the status of the pods, no cluster node has
-// room for them.
+// createPods creates three pods for the given job: one pod with the role "launcher", and two pods with the role "node".
+// According to the status of the pods, no cluster node has room for them.
 func (w *world) createPods(job string) {
 	w.Helper()
 	for _, p := range []struct {

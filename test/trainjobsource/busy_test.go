@@ -41,13 +41,14 @@ func reserve(t *testing.T, rounds *reconcile.Reconciler) (free func()) {
 	return free
 }
 
-// TestReservedNamespaceDoesNotStopOthers reserves one of two namespaces, as a long round of the controller does. The
-// controller has one worker. While the namespace is reserved, this worker must apply the TrainJobSource in the other
-// namespace. The TrainJobSource in the reserved namespace must wait until the namespace is free. The waiting
-// TrainJobSource has an annotation that requests a fetch. Its status must not report the fetch before the fetched
-// commit is applied, and the controller must fetch the commit only once. After more than a minute, the status must say
-// what the TrainJobSource waits for. If this TrainJobSource is deleted while the namespace is reserved, the deletion
-// must also wait until the namespace is free.
+// TestReservedNamespaceDoesNotStopOthers reserves one of two namespaces. The reservation simulates a long round: during
+// a round, the controller reserves the namespace of the TrainJobSource. The controller has one worker. While the
+// namespace is reserved, this worker must apply the TrainJobSource in the other namespace. The TrainJobSource in the
+// reserved namespace must wait until the namespace is free. The waiting TrainJobSource has an annotation that requests
+// a fetch. The controller must fetch the commit for this TrainJobSource only once. Until the controller applies the
+// fetched commit, the status of this TrainJobSource must not report the fetch. After more than a minute, the status
+// must say what the TrainJobSource waits for. If this TrainJobSource is deleted while the namespace is reserved, the
+// deletion must also wait until the namespace is free.
 func TestReservedNamespaceDoesNotStopOthers(t *testing.T) {
 	l := newLive(t)
 	commit := l.push("bert", "numNodes: 2")

@@ -207,7 +207,7 @@ const (
 	restartTimeout = 3 * time.Minute
 )
 
-// eventually is a method that calls the function "check" until "check" returns nil. Before each call, the method
+// eventually(check) calls the function "check" repeatedly, until "check" returns nil. Before each call, the method
 // removes the finalizers of TrainJobs that are being deleted.
 func (l *live) eventually(check func(*v1alpha1.TrainJobSource) error) {
 	l.t.Helper()

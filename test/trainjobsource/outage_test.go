@@ -109,8 +109,8 @@ func (s *servers) stop() {
 	}
 }
 
-// TestRestartedCluster kills the API server and etcd while the controller starts jobs, and starts both again on the same
-// data. Each version of each job must have exactly one run.
+// TestRestartedCluster kills the API server and etcd while the controller starts jobs. The test then starts the API
+// server and etcd again, on the same data. Each version of each job must have exactly one run.
 func TestRestartedCluster(t *testing.T) {
 	s := &servers{t: t}
 	t.Cleanup(s.stop) // runs after the controller has ended

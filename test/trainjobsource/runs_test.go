@@ -159,7 +159,9 @@ func TestSteadyStateWritesNothing(t *testing.T) {
 	}
 }
 
-// TestLabelsArePatched: a changed label starts no new run, and the patch keeps fields that other programs have set.
+// TestLabelsArePatched changes a label of a job in Git. The controller must start no new run. Instead, the controller
+// must patch the labels of the existing TrainJob. The patch must keep the labels and fields that other programs have
+// set.
 func TestLabelsArePatched(t *testing.T) {
 	w := newWorld(t, queue)
 	w.commit("bert", "numNodes: 2", ", labels: {team: a, old: x}")
@@ -218,8 +220,9 @@ func TestTakenName(t *testing.T) {
 }
 
 // TestJobInTwoSources: if two TrainJobSources contain a job with the same name, only the first TrainJobSource runs the
-// job. The second TrainJobSource can run the job after two events. One event is the removal of the job from the first
-// TrainJobSource. The other event is the end of the first TrainJobSource's last run of this job.
+// job. Before the second TrainJobSource can run the job, two conditions must be met. First, the job must be removed
+// from the first TrainJobSource. Second, the last run that the first TrainJobSource started for this job must have
+// ended.
 func TestJobInTwoSources(t *testing.T) {
 	w := newWorld(t, queue)
 	in := func(source string) { w.source.Name = source }

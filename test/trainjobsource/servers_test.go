@@ -18,8 +18,8 @@ import (
 	"github.com/trainyard/trainyard/api/v1alpha1"
 )
 
-// list writes the response in which a Git server lists the branches of a repository. The repository has one branch,
-// "main", and one commit.
+// list(w) simulates a Git server that is asked for the branches of a repository. The function writes the server's
+// response to w. The repository has one branch, "main", and one commit.
 func list(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
 	const commit = "0123456789012345678901234567890123456789"

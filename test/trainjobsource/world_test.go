@@ -211,7 +211,8 @@ func (w *world) completeDeletions() {
 	}
 }
 
-// end sets the given condition of a TrainJob to the status "True", as Trainer does when the TrainJob ends.
+// end(name, condition) simulates the end of the TrainJob with this name. Like Trainer, the method sets the given
+// condition of the TrainJob to the status "True".
 func (w *world) end(name, condition string) {
 	w.t.Helper()
 	t := w.list()[name]

@@ -7,9 +7,9 @@ import (
 )
 
 // TestTimeToLiveIsAnAnnotation tests the setting ttlAfterFinished, the time from the end of a TrainJob to its deletion.
-// A generated runtime must contain this time only in an annotation, and not in the field ttlSecondsAfterFinished. If
-// the runtime set the field ttlSecondsAfterFinished, the JobSet of an ended TrainJob would be deleted after this time.
-// Up to Trainer 2.3, a failed TrainJob runs again when its JobSet is deleted.
+// An annotation of a generated runtime must contain this time as a number of seconds. The runtime must not set the
+// field ttlSecondsAfterFinished. If the runtime set this field, the JobSet of an ended TrainJob would be deleted after
+// the time in the field. Up to Trainer 2.3, a failed TrainJob runs again when its JobSet is deleted.
 func TestTimeToLiveIsAnAnnotation(t *testing.T) {
 	for settings, want := range map[string]string{
 		"": "", "ttlAfterFinished: 12h": "43200", "ttlAfterFinished: 30d": "2592000",

@@ -16,10 +16,10 @@ import (
 // simulated pod of a Job completes at once.
 const SimulatedDuration = "SIMULATED_DURATION"
 
-// Stages returns kwok's "fast" Stage objects, adapted to MPI jobs. A Stage describes a change that kwok simulates. The
-// original stages make cluster nodes ready, run pods as soon as they are scheduled, and complete pods of Jobs at once.
-// With the adapted stages, pods with the role "node" never complete by themselves, and other pods of Jobs complete after
-// the time in their variable SIMULATED_DURATION.
+// Stages returns kwok's "fast" Stage objects, adapted to MPI jobs. A Stage describes a change that kwok simulates. With
+// the original stages, kwok makes cluster nodes ready, and runs each pod as soon as the pod is scheduled. If a pod
+// belongs to a Job, kwok then completes the pod immediately. With the adapted stages, pods with the role "node" never
+// complete by themselves, and other pods of Jobs complete after the time in their variable SIMULATED_DURATION.
 func Stages() ([]byte, error) {
 	tools, err := Tools("kwok")
 	if err != nil {

@@ -22,10 +22,10 @@ const (
 var endTime = time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 
 // lookBackByMetric returns a duration for each metric that the rules read. Rules read metrics with selectors. For
-// example, the expression rate(x[5m] offset 1h) contains the selector x. For each selector, lookBackByMetric adds up
-// the ranges and offsets that apply to the selector. In the example, the sum is 5 minutes plus 1 hour. If several
-// selectors read the same metric, the duration is the largest of their sums. The duration does not include the constant
-// "lookback".
+// example, the expression rate(x[5m] offset 1h) contains the selector x. lookBackByMetric computes one sum for each
+// selector: it adds up the ranges and offsets that apply to the selector. In the example, the sum is 5 minutes plus 1
+// hour. If several selectors read the same metric, the duration for this metric is the largest sum. The duration does
+// not include the constant "lookback".
 func (in input) lookBackByMetric() (map[string]time.Duration, error) {
 	all := map[string]time.Duration{}
 	for _, g := range in.Groups {

@@ -13,7 +13,8 @@ import (
 type Level string
 
 const (
-	// Cause is the level of failures that explain why the TrainJob failed, does not start or does not end.
+	// Cause is the level of a failure that explains why the TrainJob has failed, why it does not start, or why it does
+	// not end.
 	Cause Level = "cause"
 	// General is the level of a failure that has many possible causes. Diagnose returns failures of level
 	// Cause before failures of level General.
@@ -70,8 +71,7 @@ type Failure struct {
 // Origin is the part of a system in which a failure begins.
 type Origin string
 
-// origins lists all origins. A failure can cause other failures whose origin comes later in the
-// list.
+// origins lists all origins. Failures of one origin can cause failures of the origins that come later in the list.
 var origins = []Origin{"infrastructure", "preemption", "platform", "user", "gang", "capacity", "transient"}
 
 //go:embed catalogue.yaml

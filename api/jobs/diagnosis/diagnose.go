@@ -9,10 +9,10 @@ import (
 // Diagnosis is a failure that was recognized in a text.
 type Diagnosis struct {
 	Failure
-	// Text is the text in which the failure was recognized. If several texts show the failure, Diagnose sorts their
-	// diagnoses with the function "compare", and Text is usually the text of the first diagnosis. This text can be a
-	// message of Kubernetes about a pod. If the log of this pod also shows the failure, Text is the log, and not the
-	// message of Kubernetes.
+	// Text is the text in which the failure was recognized. If several texts show the failure, each of these texts
+	// gives one diagnosis. Diagnose sorts these diagnoses with the function "compare". The field Text is then usually
+	// the text of the first diagnosis. The text of the first diagnosis can be a message of Kubernetes about a pod. If
+	// the log of this pod also shows the failure, the field Text is the log instead.
 	Text Text
 	// Line is the number of the line in Text that shows the failure, counted from 1. Evidence is the text of this line
 	// or, if the line is long, the part around the match. Evidence has at most 300 characters, plus an ellipsis if it
@@ -76,13 +76,14 @@ func rank(index int, found []Diagnosis) []ranked {
 	return all
 }
 
-// compare orders diagnoses so that the most probable cause comes first. Diagnoses are compared first by their levels.
-// If two diagnoses are both causes or both general failures, the times of their texts are compared next. The diagnosis
-// with the older text comes first. If the times are equal, the diagnosis with the smaller value of ranked.origin comes
-// first. If these values are also equal, the two diagnoses have the same order as their texts in the argument of
-// Diagnose. Causes in the same text are in the order of their lines, and general failures in the same text are in the
-// order of the catalogue. The third level is symptoms. If two diagnoses are both symptoms, their positions in the
-// catalogue are compared before the times of their texts. The reason is the order of the catalogue: in most cases,
+// compare defines the order of diagnoses, from the most probable cause to the least probable. Diagnoses with the level
+// Cause come first, then diagnoses with the level General, and then diagnoses with the level Symptom. If two diagnoses
+// both have the level Cause, the diagnosis whose text (field Text) is older comes first. The same is true if two
+// diagnoses both have the level General. If the times of the two texts are equal, the diagnosis with the smaller value
+// of ranked.origin comes first. If these values are also equal, the two diagnoses have the same order as their texts in
+// the argument of Diagnose. Causes in the same text are in the order of their lines, and general failures in the same
+// text are in the order of the catalogue. If two diagnoses both have the level Symptom, their positions in the
+// catalogue are compared before the times of the two texts. The reason is the order of the catalogue: in most cases,
 // symptoms that explain more come before symptoms that explain less. A Python exception that is not in the catalogue
 // comes before all other symptoms.
 func compare(a, b ranked) int {

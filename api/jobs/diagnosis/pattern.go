@@ -9,8 +9,9 @@ import (
 )
 
 // pattern is a regular expression, together with required words (see the field "required"). A quick search first looks
-// for the required words in a text. If the search fails, the expression cannot match the text. The search fails for
-// most texts, so few texts are matched against the expression.
+// for the required words in a text. These words are divided into clauses. If the text contains no word of at least one
+// clause, the expression cannot match the text. The search excludes most texts in this way, so few texts are matched
+// against the expression.
 type pattern struct {
 	// The field "expression" is a function that compiles the regular expression at the first call, and returns the
 	// compiled expression. Most texts are matched against only a few expressions, so most expressions need not be
@@ -46,8 +47,7 @@ func newPatterns(text string) ([]pattern, error) {
 	return all, nil
 }
 
-// mayMatch reports whether a text can contain a match. The argument "lower" is the text in lower
-// case.
+// mayMatch reports whether a text can contain a match. The argument "lower" is the whole text, converted to lower case.
 func (p pattern) mayMatch(lower string) bool {
 	for _, c := range p.required {
 		if !slices.ContainsFunc(c, func(word string) bool { return strings.Contains(lower, word) }) {
@@ -57,10 +57,9 @@ func (p pattern) mayMatch(lower string) bool {
 	return true
 }
 
-// narrow prepares the pattern for a search in the lines of one text. It returns a copy whose clauses contain
-// only the words that occur in this text. The second result reports whether the text can contain a match.
-// The argument "lower" is the text in lower case, and the argument "g" is the set of byte sequences (grams)
-// in "lower".
+// narrow prepares the pattern for a search in the lines of one text. It returns a copy whose clauses contain only the
+// words that occur in this text. The second result reports whether the text can contain a match. The argument "lower"
+// is the whole text, converted to lower case. The argument "g" is the set of byte sequences (grams) in "lower".
 func (p pattern) narrow(lower string, g *grams) (narrowed pattern, mayMatch bool) {
 	narrowed.expression = p.expression
 	for _, c := range p.required {
@@ -78,7 +77,7 @@ func (p pattern) narrow(lower string, g *grams) (narrowed pattern, mayMatch bool
 const minWord = 3
 
 // requiredOf returns the required words of an expression as a list of clauses. A clause is a list of lower-case words.
-// If a text matches the expression, the text in lower case contains at least one word of each clause.
+// If the expression matches a text, the lower-case copy of this text contains at least one word of each clause.
 func requiredOf(e *syntax.Regexp) []clause {
 	switch e.Op {
 	case syntax.OpLiteral:

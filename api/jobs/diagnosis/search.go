@@ -70,9 +70,10 @@ func (s *scan) readLine(i int) {
 
 // addTraceback adds the failure f to the results. If lines[start] begins a traceback, the evidence is the last line of
 // the traceback. Otherwise the evidence is lines[start]. A program can print a traceback only while it still runs.
-// Therefore addTraceback assumes that the general failures and Python exceptions in lines before the traceback did not
-// end the program. addTraceback removes these failures from the results before it adds the traceback, but keeps
-// warnings of NCCL.
+// Lines before the traceback can show general failures and Python exceptions. Because the program still ran after these
+// lines, addTraceback assumes that these failures and exceptions did not end the program. addTraceback removes these
+// failures and exceptions from the results before it adds the traceback. However, addTraceback keeps the failures that
+// were found in warnings of NCCL.
 //
 // In three cases, addTraceback adds nothing:
 //   - Another failure matches the last line of the traceback. The method readLine adds this failure when it reads the
@@ -136,8 +137,9 @@ var harmless = regexp.MustCompile(`\bulimit: |\(ignored\)|hostfile_replace_entri
 // skips these lines, because they are not the output of a program.
 var prompt = regexp.MustCompile(`^(\(\S+\) ?)?[\w.-]+@[\w.-]+:[^$#]*[$#] |^\$ `)
 
-// warning is a regular expression for log lines after which the program continues, such as lines of the
-// levels INFO and WARNING. isWarning excludes warnings of NCCL, because most of them report failures.
+// warning is a regular expression for log lines of the levels INFO and WARNING, and for similar lines. The program that
+// writes such a line continues to run after the line. The function isWarning returns false for warnings of NCCL,
+// because most warnings of NCCL report failures.
 var warning = regexp.MustCompile(`Warning: |\bWARN(ING)?\b|\bINFO\b|^\[?[IW]\d{4}|^\[[IW] |^\S+ \S+: [IW] |\bwill be ignored\b`)
 
 func isWarning(line string) bool { return warning.MatchString(line) && !isWarningOfNCCL(line) }
@@ -171,7 +173,7 @@ func firstMatch(failures []Failure, line string) (best *Failure, at int) {
 func levelOf(f *Failure) int { return slices.Index(levels, f.Level) }
 
 // find returns the byte position at which a pattern of the failure matches the line, or -1 if no pattern matches. The
-// argument "lower" is the line in lower case.
+// argument "lower" is the whole line, converted to lower case.
 func (f *Failure) find(line, lower string) int {
 	for _, p := range f.patterns {
 		if !p.mayMatch(lower) {
@@ -188,8 +190,9 @@ const (
 	// maxEvidence is the maximum length of evidence, in characters. At most maxBefore characters of the evidence
 	// come before the match.
 	maxEvidence, maxBefore = 300, 100
-	// maxContext limits the search for secrets in a line. The search reads at most maxContext bytes on each side of the
-	// start of the match. Without a limit, the search would be slow in a very long line.
+	// maxContext limits the search for secrets in a line. A pattern of a failure matches the line at some position. The
+	// search for secrets reads at most maxContext bytes before this position, and at most maxContext bytes after this
+	// position. Without a limit, the search would be slow in a very long line.
 	maxContext = 4096
 )
 

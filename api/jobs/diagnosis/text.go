@@ -9,14 +9,14 @@ import "time"
 type Source string
 
 const (
-	// Cluster is the source of texts that Kubernetes writes: messages of events, conditions and container states, and
-	// errors of the API server.
+	// Cluster means that Kubernetes wrote the text. The text is a message of an event, of a condition, of the status of
+	// a pod, or of the state of a container. The text can also be an error of the API server.
 	Cluster Source = "cluster"
-	// Log is the source of a text if a program in a container wrote the text. The text is the end of the container's
-	// log, or the container's termination message.
+	// Log means that a program in a container wrote the text. The text is the end of the container's log, or the
+	// container's termination message.
 	Log Source = "log"
-	// State is the source of texts that trainyard itself writes. These texts describe problems that no message
-	// of Kubernetes describes.
+	// State means that trainyard itself wrote the text. The text describes a problem that no message of Kubernetes
+	// describes.
 	State Source = "state"
 )
 

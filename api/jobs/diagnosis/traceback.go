@@ -26,10 +26,10 @@ var frame = regexp.MustCompile(`File "[^"]+", line \d+, in `)
 
 // endOfTraceback returns the index of the last line of a traceback, which names the exception. The first line of the
 // traceback is lines[0]. Tools such as mpirun, torchrun and loggers can write a prefix, such as the number of the rank,
-// before each line. The last line has the same prefix as lines[0], and the name of the exception follows the prefix.
-// endOfTraceback searches for the first line of this form after lines[0]. Prefixes count as the same if they differ
-// only in numbers (see cutPrefix). Lines with another prefix are skipped, because other ranks can have written them.
-// endOfTraceback returns 0 if the end of the traceback is missing.
+// before each line. The last line has the same prefix as lines[0], and the name of the exception follows the prefix. If
+// several lines after lines[0] have this form, the first of these lines counts as the last line of the traceback.
+// Prefixes count as the same if they differ only in numbers (see cutPrefix). Lines with another prefix are skipped,
+// because other ranks can have written them. endOfTraceback returns 0 if the end of the traceback is missing.
 func endOfTraceback(lines []string) int {
 	prefix, _, found := strings.Cut(lines[0], tracebackStart)
 	if !found {
@@ -59,7 +59,7 @@ func cutPrefix(line, prefix string) (rest string, found bool) {
 	return line[len(prefix):], true
 }
 
-// ignored is the text that Python prints before the traceback of an exception that it ignores.
+// ignored is a constant with the text that Python prints before a traceback if Python ignores the exception.
 const ignored = "Exception ignored in"
 
 // codeLines returns the indexes of the traceback lines that the function "search" must skip. The lines with source code

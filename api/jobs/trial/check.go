@@ -66,9 +66,9 @@ type check struct {
 	Check
 	run func(*observation) finding
 	// needsLog is true if the check can pass only after the launcher's log was read. If needsLog is false, the check
-	// also passes without evidence in two cases. In the first case, a later check has passed. In the second case, a
-	// later check has failed because of a pod. needsLog is true for the checks about ranks. These checks must not pass
-	// without evidence, because a TrainJob can be Complete although some ranks have not run.
+	// also passes without evidence when the TrainJob has reached a later check (see lastReached). needsLog is true for
+	// the checks about ranks. These checks must not pass without evidence, because a TrainJob can be Complete although
+	// some ranks have not run.
 	needsLog bool
 }
 

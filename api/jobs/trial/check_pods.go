@@ -154,7 +154,8 @@ var startErrors = []string{"CreateContainerConfigError", "CreateContainerError",
 
 // checkUser passes when every pod has started its preflight or its main container. checkUser fails if a container
 // cannot be created, or if an init container other than preflight fails before the main container starts. checkUser
-// ignores a failed preflight, because the checks that read the verdict of preflight report this failure.
+// ignores a failed preflight, because other checks report this failure. These are the checks dns, ssh and slots, which
+// read the verdict of preflight.
 func checkUser(o *observation) finding {
 	for _, pod := range o.rankPods() {
 		for _, c := range allStatuses(pod) {

@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// responseTimeout is the maximum age of the API server's last response at the time at which a trial times out. If the
-// last response is older than responseTimeout, the detail of the failed check says that the API server has not
-// responded.
+// responseTimeout is used when a trial times out. If the API server's last response is then older than responseTimeout,
+// the detail of the failed check says that the API server has not responded.
 const responseTimeout = 5 * time.Second
 
 // decide runs all checks, and reports whether the trial is over. The function lastReached finds the last check that the
-// TrainJob has reached. Open checks before this check become Passed, except checks that need the launcher's log.
+// TrainJob has reached. If an earlier check is still open, the method "decide" sets the status of the earlier check to
+// Passed. The checks that need the launcher's log are the exception.
 func (t *trial) decide(o *observation) bool {
 	findings := make([]finding, len(t.checks))
 	for i, c := range t.checks {
@@ -45,9 +45,10 @@ func (t *trial) decide(o *observation) bool {
 // A check that failed counts as reached only if its finding names the pod that caused the failure. If the finding names
 // no pod, the failure does not show which checks the TrainJob has reached. For example, if the TrainJob fails, the
 // finding of checkComplete always has the status Failed. This finding names no pod, and does not show whether the
-// TrainJob has reached the earlier checks. When a TrainJob ends, its pods can be deleted, and then the evidence for
-// some checks is lost. Therefore the method "decide" needs no evidence for an open check that comes before the last
-// reached check. The method can set the status of this open check to Passed, unless the check needs the launcher's log.
+// TrainJob has reached the checks before checkComplete. When a TrainJob ends, its pods can be deleted, and then the
+// evidence for some checks is lost. A check without evidence is still open. If the TrainJob has reached a later check,
+// the method "decide" sets the status of the open check to Passed. The checks that need the launcher's log are the
+// exception.
 func lastReached(findings []finding) int {
 	last := -1
 	for i, f := range findings {
@@ -128,7 +129,8 @@ func (t *trial) expire(found finding) {
 	}
 }
 
-// finalChecks returns the results of all checks at the end of the trial. Checks that are still open become NotReached.
+// finalChecks returns the results of all checks at the end of the trial. If a check is still open, its status in the
+// results is NotReached.
 func (t *trial) finalChecks() []Check {
 	result := make([]Check, len(t.checks))
 	for i, c := range t.checks {

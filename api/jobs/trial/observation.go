@@ -34,7 +34,8 @@ const (
 	// rankLines is the maximum number of lines to read from a launcher's log. The launcher's log contains one
 	// line for each rank. If the last rankLines lines are longer than 1 MiB, jobs.Log reads fewer lines.
 	rankLines = 10_000
-	// maxWarnings is the maximum number of pods whose events are read in one update.
+	// maxWarnings is a number of pods, and not of events. Each update reads the warning events of at most maxWarnings
+	// pods.
 	maxWarnings = 3
 	// evidenceLines is the number of log lines in Check.Evidence.
 	evidenceLines = 5

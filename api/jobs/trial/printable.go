@@ -13,8 +13,9 @@ const (
 	maxText = 3000
 )
 
-// makePrintable makes text from logs safe to show. makePrintable removes secrets and control sequences of terminals, so
-// that a log cannot overwrite the results of a trial on a terminal.
+// makePrintable changes a text, such as a part of a log, so that the text is safe to show. makePrintable replaces
+// secrets. It also removes control sequences of terminals, so that a log cannot overwrite the results of a trial on a
+// terminal.
 func makePrintable(text string) string {
 	lines := strings.Split(strings.TrimSpace(sanitize.Text(text)), "\n")
 	for i, line := range lines {

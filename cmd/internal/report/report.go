@@ -1,4 +1,5 @@
-// Package report writes the problems and notes of a run for people, programs, code scanners and GitHub Actions.
+// Package report writes the problems and notes that a command found. The package has one format for each kind of
+// reader: people, programs, code scanners and GitHub Actions.
 package report
 
 import (

@@ -113,7 +113,8 @@ func checkObject(object *unstructured.Unstructured, namespace string) error {
 
 // checkTypes checks the types of the fields that the controller itself reads. The controller reads most of these fields
 // with methods of unstructured.Unstructured, which return an empty value if a field has a wrong type. Without the
-// check, the controller could therefore create a TrainJob that lacks such a field, for example its labels.
+// check, the controller would therefore treat a field with a wrong type as an empty field. For example, the controller
+// could create a TrainJob without labels, although the object in Git has labels.
 func checkTypes(fields, metadata map[string]any) error {
 	for _, field := range []string{"metadata", "spec"} {
 		if _, isMapping := fields[field].(map[string]any); fields[field] != nil && !isMapping {

@@ -132,8 +132,9 @@ func TestKustomization(t *testing.T) {
 
 // TestSmallFilesWithLargeErrors: reading a file of less than 1 MiB must not allocate more than 500 MiB. Without the
 // checks of package safeyaml, the YAML library would exceed this limit for some files. If a file repeats a key many
-// times, the library's error lists each pair of equal keys. If a file has comments in deeply nested lists, the library
-// indents each comment when it writes the parsed YAML again. The long error and the indented comments need much memory.
+// times, the library returns an error that names each pair of equal keys. If a file has comments in deeply nested
+// lists, the library indents each comment when it writes the parsed YAML again. The long error and the indented
+// comments need much memory.
 func TestSmallFilesWithLargeErrors(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"repeated keys":           {job("one", "spec:\n"+strings.Repeat("  a: b\n", 100_000)), `a.yaml:6: the key "a" appears twice in one mapping`},

@@ -105,8 +105,8 @@ func (a address) isListed(hosts string) bool {
 	return false
 }
 
-// hostsEntry returns an entry for the annotation trainyard.dev/hosts of a Secret. If the annotation contains this
-// entry, the credentials in the Secret may be sent to the host.
+// hostsEntry converts an address to an entry that a user can write into the annotation trainyard.dev/hosts of a Secret.
+// If the annotation contains this entry, the credentials in the Secret may be sent to the host of the address.
 func (a address) hostsEntry() string {
 	if a.scheme == "http" {
 		return a.hostPort()

@@ -190,9 +190,9 @@ func (f *Fetcher) download(ctx context.Context, server remote, list *packp.AdvRe
 	return d, err
 }
 
-// follow checks that selected.object leads to the commit selected.commit. The object must be this commit, or an
-// annotated tag that points to this commit, directly or through other tags. If the object is a tag, the result "first"
-// is this tag.
+// follow returns an error if selected.object does not lead to the commit selected.commit. The object must be this
+// commit, or an annotated tag that points to this commit, directly or through other tags. If the object is a tag, the
+// result "first" is this tag.
 func (o objects) follow(selected target) (first *tag, err error) {
 	hash := selected.object
 	for o[hash].kind == plumbing.TagObject {

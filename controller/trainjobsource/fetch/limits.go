@@ -79,7 +79,7 @@ func (l *limitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// size formats a number of bytes as text, such as "64 MiB".
+// size returns a number of bytes as text, such as "64 MiB".
 func size(bytes int64) string {
 	switch {
 	case bytes >= 1<<20 && bytes%(1<<20) == 0:

@@ -27,8 +27,8 @@ type Network struct {
 }
 
 // refused is a list of address ranges that contain no Git server. The list does not contain the ranges of private
-// addresses, because many Git servers have a private address. Network.allows refuses loopback, link-local and multicast
-// addresses with methods of netip.Addr, so the list need not contain these addresses.
+// addresses, because many Git servers have a private address. The list also lacks loopback, link-local and multicast
+// addresses. The reason is that Network.allows recognizes and refuses these addresses by calling methods of netip.Addr.
 var refused = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),              // on Linux, this machine
 	netip.MustParsePrefix("255.255.255.255/32"),     // broadcast

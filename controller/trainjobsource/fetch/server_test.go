@@ -109,8 +109,8 @@ const (
 
 var sidebandRefs = line(oneHash+" HEAD"+capabilities+" side-band-64k\n") + "0000"
 
-// backwards returns the bytes with which a Git pack stores the argument "distance". This argument is the distance in
-// bytes from a delta to its base.
+// backwards encodes the argument "distance" in the format of a Git pack. This argument is the distance in bytes from a
+// delta to its base.
 func backwards(distance int) []byte {
 	encoded := []byte{byte(distance & 0x7f)}
 	for distance >>= 7; distance > 0; distance >>= 7 {
@@ -127,8 +127,8 @@ func repeatAfter(w io.Writer, start, text string) {
 
 // emptyBlocks contains the first bytes of a Git pack with one object. The first Deflate block of the object comes
 // directly after these bytes. The second constant, emptyBlock, is a Deflate block without data. The fake server sends
-// emptyBlocks once, and then sends emptyBlock again and again. The pack therefore grows without end, but the object
-// stays empty.
+// the first bytes of the pack once, and then sends the Deflate block without data again and again. The pack therefore
+// grows without end, but the object stays empty.
 const emptyBlocks = "PACK\x00\x00\x00\x02\x00\x00\x00\x01\x3f\x78\x9c"
 const emptyBlock = "\x00\x00\x00\xff\xff"
 

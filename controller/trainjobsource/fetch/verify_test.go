@@ -317,8 +317,8 @@ func TestHistoryWithoutFiles(t *testing.T) {
 }
 
 // TestHistoryBeforeFiles checks that the files of a commit are not downloaded if the commit does not descend from the
-// commit that was fetched last. It also checks the error for a history that is too large. This error must name the
-// history, and must not say that the commit is too large.
+// commit that was fetched last. The test also fetches a commit whose history is too large. The error of this fetch must
+// name the history, and must not say that the commit is too large.
 func TestHistoryBeforeFiles(t *testing.T) {
 	s := gitserver.New(t)
 	r, first := newRepository(t, s)

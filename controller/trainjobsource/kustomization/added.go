@@ -17,7 +17,8 @@ import (
 // names.
 type added map[string]int64
 
-// plus returns a map that contains, for each name, the sum of the numbers of the two maps.
+// plus returns a map that contains all keys of a and all keys of b. If a and b contain the same key, the result
+// contains the sum of the two numbers for this key.
 func (a added) plus(b map[string]int64) added {
 	return a.combine(b, func(x, y int64) int64 { return x + y })
 }

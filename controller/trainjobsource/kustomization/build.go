@@ -28,8 +28,8 @@ type Object struct {
 // times counts each time, because kustomize reads it each time.
 //
 // A transformation changes objects of a folder. A transformation is a patch, an item of "images" or "labels", or a
-// field such as namePrefix. The field Work limits the estimated time of a build. The estimate is the sum of T × (V + N
-// × E) + M × N² / 80 over all folders:
+// field such as namePrefix. The field Work limits the estimated time of a build. The estimate for the build is the sum
+// of the estimates for all folders. The estimate for one folder is T × (V + N × E) + M × N² / 80:
 //   - T is the number of transformations. An item of "images" counts at least twice.
 //   - V is the number of values. A long value counts as several values.
 //   - N is the number of objects.
@@ -100,8 +100,9 @@ func (w *walk) build(folder string) (objects []Object, err error) {
 	return objects, nil
 }
 
-// fieldsOf returns the fields of an object with the Go types that package unstructured of Kubernetes needs. Integers, for
-// example, are int64. fieldsOf does not use the method Map of a resource, because Map returns integers as int.
+// fieldsOf returns the fields of an object. Their values have the Go types that the Kubernetes package "unstructured"
+// needs. Integers, for example, are int64. fieldsOf does not use the method Map of a resource, because Map returns
+// integers as int.
 func fieldsOf(resource *resource.Resource) (fields map[string]any, err error) {
 	text, err := resource.MarshalJSON()
 	if err == nil {

@@ -53,8 +53,9 @@ func checkLabels(file string, root *yaml.Node) error {
 	return nil
 }
 
-// imageName matches the allowed names, tags and digests of images. kustomize reads the field "name" of an item of "images"
-// as a regular expression, and searches for it in all images. A name with characters such as * or + could be a regular
+// imageName matches the allowed names, tags and digests of images. In a kustomization file, each item of the list
+// "images" contains the name of the image that the item changes. kustomize uses this name as a regular expression. All
+// images in the objects are compared with this expression. A name with characters such as * or + could be a regular
 // expression that makes a build slow.
 var imageName = regexp.MustCompile(`^[A-Za-z0-9._/:@-]*$`)
 

@@ -38,7 +38,7 @@ type total struct {
 }
 
 // own is a struct with totals of all transformations of a kustomization file. The totals include the transformations in
-// its patch files and in its components.
+// the patch files and in the components of the kustomization file.
 type own struct {
 	transformations int64 // the number of transformations
 	values, bytes   int64 // values and bytes that the transformations can add to each object of the folder
@@ -58,8 +58,8 @@ func (o *own) addPatches(c content, single bool) {
 	}
 }
 
-// addComponent adds the transformations of a component, because a component changes all objects of the
-// folder that uses the component.
+// addComponent adds the transformations of a component to the totals of the folder that uses the component. The reason
+// is that the component changes all objects of this folder.
 func (o *own) addComponent(c own) {
 	o.transformations += c.transformations
 	o.values += c.values
@@ -86,7 +86,7 @@ func (t *total) add(used total) {
 
 // The unit of Limits.Work is the time that kustomize needs to apply one transformation to one short value. In the same
 // time, kustomize can apply a transformation to about 50 bytes of a long value. In the same time, kustomize can also
-// compare two names about 80 times.
+// compare about 80 pairs of names.
 const bytesPerValue, comparisonsPerValue = 50, 80
 
 // transform adds the effects of the folder's own transformations to the totals.

@@ -18,9 +18,10 @@ const (
 // lowerBase32 is base32 with lower-case letters, because names of Kubernetes objects cannot contain capital letters.
 var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// hashedName returns a name for a run. A run gets a hashed name only if the name of the run's job is in use: another
-// TrainJob has this name, or this name is reserved for another run. The hashed name consists of the beginning of the
-// job's name and a hash of the version. If the hashed name is also in use, the caller tries again with another salt.
+// hashedName returns a name for a run. A run normally has the name of its job. If this name is already in use, the run
+// gets a hashed name instead. A name is in use if a TrainJob has this name, or if the name is reserved for another run.
+// The hashed name consists of the beginning of the job's name and a hash of the version. If the hashed name is also in
+// use, the caller tries again with another salt.
 func hashedName(job string, version Version, salt int) string {
 	hash := sha256.Sum256(fmt.Appendf(nil, "%q %q %d %d", job, version.Spec, version.Generation, salt))
 	short := strings.TrimRight(job[:min(len(job), longestJob)], "-.")

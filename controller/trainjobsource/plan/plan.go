@@ -14,10 +14,10 @@ type Input struct {
 	// file with a problem, so the plan does not change the runs of this job.
 	Incomplete bool
 	Record     Record
-	// TrainJobs contains all TrainJobs of the namespace, by name. The caller must read the record before it reads the
-	// TrainJobs. Make relies on this order. If the record marks a run as created, the TrainJob of the run was therefore
-	// created before the caller read the TrainJobs. If the field TrainJobs nevertheless lacks this TrainJob, Make
-	// concludes that the TrainJob was deleted.
+	// TrainJobs contains all TrainJobs of the namespace, by name. The record can mark a run as created although the
+	// field TrainJobs lacks the TrainJob of the run. In this case, the function Make concludes that the TrainJob was
+	// deleted. Therefore the caller must read the record before it reads the TrainJobs. In the reverse order, a
+	// TrainJob that was created between the two reads could seem to be deleted.
 	TrainJobs map[string]TrainJob
 	// Taken contains the jobs that belong to other TrainJobSources in the namespace. The key is the name of the job,
 	// and the value is the name of its TrainJobSource.
@@ -80,11 +80,10 @@ func Make(in Input) Plan {
 	for _, name := range jobNames(in) {
 		j := job{plan: &p, in: in, name: name, found: found[name], used: used, history: in.Record[name]}
 		j.git, j.inGit = in.Jobs[name]
-		// A job can belong to another TrainJobSource. In two cases, the plan leaves such a job unchanged. In the first
-		// case, the folder of the plan's own TrainJobSource contains the job. In the second case, this folder has a
-		// file with a problem, and this file may contain the job. In the only other case, no file in this folder has a
-		// problem, and no file contains the job. The plan's own TrainJobSource may still have runs of the job. The
-		// prune policy applies to these runs.
+		// A job can belong to another TrainJobSource. If the folder of the plan's own TrainJobSource contains such a
+		// job too, the plan leaves the job unchanged. If a file in this folder has a problem, the file may contain the
+		// job, so the plan also leaves the job unchanged. Otherwise, the folder does not contain the job. The plan's
+		// own TrainJobSource may still have runs of the job. The prune policy applies to these runs.
 		if _, taken := in.Taken[name]; taken && (j.inGit || in.Incomplete) {
 			if j.inGit {
 				p.States[name] = Duplicated
@@ -222,11 +221,11 @@ func (j *job) observe() {
 	}
 }
 
-// adopt updates the record for a run that exists in the cluster. In two cases, the method stores the version of the run
-// in the record as the newest version. In the first case, the generation of the run is higher than the generation of
-// the newest version in the record. In the second case, the two generations are equal, but the field Spec of the newest
-// version in the record is empty. This field is empty because an earlier plan wanted to delete the run. However, this
-// deletion was never carried out.
+// adopt updates the record for a run that exists in the cluster. The field Newest of the history contains the newest
+// version whose TrainJob was created. In two cases, the method overwrites the field Newest with the version of the run.
+// In the first case, the generation of the run is higher than Newest.Generation. In the second case, the two
+// generations are equal, but Newest.Spec is empty. Newest.Spec is empty because an earlier plan wanted to delete the
+// run. However, this deletion was never carried out.
 func (j *job) adopt(run Run) {
 	newest := &j.history.Newest
 	stays := run.Generation == newest.Generation && newest.Spec == "" && !j.in.TrainJobs[run.Name].Deleting

@@ -219,7 +219,7 @@ func TestNamesFitIntoHostNames(t *testing.T) {
 }
 
 // TestUndeletedRunsStay simulates a controller that planned to delete a run, but crashed before the deletion. The run
-// therefore still exists. If Git contains the version of this run again, the run must stay.
+// therefore still exists. Git now contains the version of this run again, so the run must stay.
 func TestUndeletedRunsStay(t *testing.T) {
 	git := map[string]Job{"bert": {Name: "bert", Spec: "A"}}
 	record := ran()
@@ -230,8 +230,8 @@ func TestUndeletedRunsStay(t *testing.T) {
 	}
 }
 
-// TestQueuedVersionsWaitForDeletions: a new version must wait for a TrainJob that has ended and is being deleted,
-// because its pods may still exist.
+// TestQueuedVersionsWaitForDeletions: while a TrainJob is being deleted, a new version must wait, even if the TrainJob
+// has ended. The reason is that pods of the TrainJob may still exist.
 func TestQueuedVersionsWaitForDeletions(t *testing.T) {
 	deleting := run(Succeeded, 1, "A")
 	deleting.Deleting = true

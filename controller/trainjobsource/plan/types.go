@@ -42,8 +42,8 @@ type Job struct {
 	Spec     string // the digest of the spec, with defaults, without fields that can be changed later
 	Metadata string // the digest of the labels and annotations
 	// Retry is a text in an annotation of the TrainJob in Git, and Request is a text in an annotation of the
-	// TrainJobSource. If one of the texts gets a new value that is not empty, the job runs again, even if its
-	// spec is unchanged. A field is empty if the annotation is missing.
+	// TrainJobSource. If an annotation is missing, its text is empty. If one of the texts gets a new value that is not
+	// empty, the job runs again, even if its spec is unchanged.
 	Retry, Request string
 	Denied         bool // the rules of the platform forbid the TrainJob, so no run of this version starts
 }
@@ -64,8 +64,9 @@ type TrainJob struct {
 	Deleting bool   // the TrainJob has a deletion timestamp
 	Ended    int64  // when the TrainJob succeeded or failed, in seconds since 1970
 	Metadata string // the digest of the labels and annotations from Git
-	// Job is the name of the job, which is the key in Record. Job is empty if the TrainJob does not belong to
-	// this TrainJobSource. Version is the version of the job that this TrainJob runs.
+	// Job is the name of the job, which is the key in Record. Job is empty if the TrainJob does not belong to this
+	// TrainJobSource. A TrainJob of this TrainJobSource runs one version of its job. The field Version contains this
+	// version.
 	Job     string
 	Version Version
 }
@@ -82,8 +83,9 @@ type Version struct {
 	Request string `json:"request,omitempty"`
 }
 
-// wantsRetry reports whether users have requested another run of the job. A request is a text in Retry or Request that is
-// not empty, and that differs from the text of the last version.
+// wantsRetry reports whether users have requested another run of the job. The result is true if the job's field Retry
+// is not empty, and differs from the field Retry of the last version. The result is also true if the job's field
+// Request is not empty, and differs from the field Request of the last version.
 func (j Job) wantsRetry(last Version) bool {
 	return j.Retry != "" && j.Retry != last.Retry || j.Request != "" && j.Request != last.Request
 }

@@ -148,7 +148,7 @@ func (r *Receiver) find(ctx context.Context, key types.NamespacedName) (*v1alpha
 	return source, bytes.TrimRight(secret.Data[v1alpha1.WebhookKey], "\r\n") // many tools add a line break
 }
 
-// allows reports whether the rate limit of a TrainJobSource allows another request.
+// allows is a method that returns true if the rate limit of a TrainJobSource permits one more request.
 func (r *Receiver) allows(key types.NamespacedName) bool {
 	r.lock.Lock()
 	defer r.lock.Unlock()

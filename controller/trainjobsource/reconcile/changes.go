@@ -58,7 +58,8 @@ type changes struct {
 	deleted []string      // the names of the TrainJobs that carryOut has deleted
 }
 
-// read lists all TrainJobs of the namespace, and returns them in the form that a plan needs.
+// read is a method that lists all TrainJobs of the namespace. The method returns the TrainJobs in the form that a plan
+// needs.
 func (c *changes) read(ctx context.Context) (map[string]plan.TrainJob, error) {
 	var list trainer.TrainJobList
 	if err := c.client.List(ctx, &list, client.InNamespace(c.source.Namespace)); err != nil {
@@ -91,8 +92,9 @@ func (c *changes) carryOut(ctx context.Context, p plan.Plan) error {
 // create sends a create request for the TrainJob of a run. create does not use server-side apply: if somebody else created
 // a TrainJob with the same name after the plan was made, an apply would change this TrainJob.
 //
-// A quota that refuses one TrainJob also refuses all other TrainJobs of the namespace. After a quota has refused a
-// request, the method "create" therefore sends no more requests in this round.
+// A ResourceQuota can limit the number of TrainJobs in a namespace, but not their size. A quota that refuses one new
+// TrainJob therefore also refuses all other new TrainJobs of the namespace. So after the first refusal because of a
+// quota, the method "create" sends no more requests in this round.
 func (c *changes) create(ctx context.Context, create plan.Create) error {
 	if c.overQuota != nil {
 		return fmt.Errorf("creating %s: not tried, because an earlier request failed: %w", describe(create.Run.Name, create.Job), c.overQuota)

@@ -54,9 +54,9 @@ func (p *pulse) run(ctx context.Context) {
 	}
 }
 
-// beat returns an error if more than maxPause has passed since the last beat, or between two
-// earlier beats. beat also compares the times of the wall clock, because the monotonic clock stops while a machine is
-// suspended.
+// beat returns an error if more than maxPause has passed since the last beat. All later calls of the method "beat" then
+// return an error too. The method compares the times of the monotonic clock, and also the times of the wall clock. The
+// second comparison is necessary because the monotonic clock stops while a machine is suspended.
 func (p *pulse) beat(now time.Time) error {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -78,8 +78,8 @@ func RefuseAfterPause(next http.RoundTripper) http.RoundTripper { return pulseTr
 
 type pulseTransport struct{ next http.RoundTripper }
 
-// RoundTrip sends a request. If the process was paused for too long during the round, RoundTrip
-// returns an error instead.
+// RoundTrip sends an HTTP request. The request can belong to a round of the controller. If the process was paused for
+// too long during this round of the controller, RoundTrip does not send the request, but returns an error.
 func (t pulseTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if p, ofRound := r.Context().Value(pulseKey{}).(*pulse); ofRound {
 		if err := p.beat(time.Now()); err != nil {

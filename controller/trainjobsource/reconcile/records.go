@@ -21,8 +21,8 @@ type records struct {
 	own       plan.Record
 	configMap *corev1.ConfigMap      // the ConfigMap of "own"; nil if it does not exist yet
 	others    map[string]plan.Record // by the name of the TrainJobSource
-	// otherMaps contains the ConfigMap of each record in the field "others". The keys of otherMaps are the names of the
-	// TrainJobSources.
+	// otherMaps has the same keys as the field "others": the names of the TrainJobSources. Each value is the ConfigMap
+	// that stores the record of the TrainJobSource.
 	otherMaps map[string]*corev1.ConfigMap
 }
 
@@ -151,10 +151,11 @@ func (r *Reconciler) release(ctx context.Context, s Source, all records, owner s
 	return nil
 }
 
-// taken finds the jobs of other TrainJobSources. In the returned map, the key is the name of a job, and the value is
-// the name of its TrainJobSource. A job belongs to the first TrainJobSource that had the job in Git. The job stays with
-// this TrainJobSource while the TrainJobSource has the job in Git, or while a run of the job is active. The argument
-// "active" is a function that returns true if a TrainJob has not ended.
+// taken is a method that finds the jobs that belong to other TrainJobSources, and not to the TrainJobSource of the
+// current round. In the returned map, the key is the name of a job, and the value is the name of its TrainJobSource. A
+// job belongs to the first TrainJobSource that had the job in Git. The job stays with this TrainJobSource while the
+// TrainJobSource has the job in Git, or while a run of the job is active. The argument "active" is a function that
+// returns true if a TrainJob has not ended.
 func (all records) taken(active func(name string) bool) map[string]string {
 	taken := map[string]string{}
 	for source, other := range all.others {

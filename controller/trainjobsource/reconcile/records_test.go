@@ -22,9 +22,9 @@ func TestCheckRoom(t *testing.T) {
 	}
 	existing := others(maxRecords, 10)
 	existing.configMap = &corev1.ConfigMap{}
-	// newRun returns a plan with one new run, which is not yet marked as created. The method Confirmed copies the
-	// record of the plan, and marks the run as created in the copy. The argument "bytes" is the approximate size of
-	// this copy.
+	// newRun returns a plan with one new run, which is not yet marked as created. The method Confirmed returns a copy
+	// of the plan's record. In this copy, the new run is marked as created. The argument "bytes" is the approximate
+	// size of this copy.
 	newRun := func(bytes int) plan.Plan {
 		run := plan.Run{Name: "bert", Version: plan.Version{Generation: 1, Spec: strings.Repeat("x", bytes/3)}}
 		return plan.Plan{Record: plan.Record{"bert": {Reserved: 1, Runs: []plan.Run{run}}, "old": {Reserved: 1, Newest: plan.Version{Spec: strings.Repeat("x", bytes/3)}}}, Create: []plan.Create{{Job: "bert", Run: run}}}

@@ -14,11 +14,11 @@ import (
 )
 
 // maxBytes is the maximum size of the data of a record, because the API server accepts at most 1 MiB for the data of a
-// ConfigMap. If a plan starts or replaces runs, the record must leave at least "reserve" bytes of maxBytes free. The
-// free bytes are for later changes that start no runs, such as marking jobs that were removed from Git. Without free
-// bytes, the controller could not write these changes to a full record. The controller carries out a plan only after it
-// has written the changed record. If the controller could not write the record, it would delete no runs, and the record
-// would stay full.
+// ConfigMap. If a plan starts or replaces runs, the size of the record must be at most maxBytes minus reserve. The
+// remaining bytes are for later changes that start no runs, such as marking jobs that were removed from Git. Without
+// these remaining bytes, the controller could not write such changes to a full record. The controller carries out a
+// plan only after it has written the changed record. If the controller could not write the record, it would delete no
+// runs, and the record would stay full.
 const (
 	maxBytes = 1 << 20
 	reserve  = 100 << 10

@@ -1,9 +1,10 @@
 // Package trainjobs builds TrainJobs from jobs in Git. It also converts jobs in Git and TrainJobs in the cluster to the
 // types of the package plan.
 //
-// The labels and annotations of a TrainJob name its TrainJobSource, its job and its version. The controller
-// recognizes its TrainJobs by these labels and annotations, and not by the record (plan.Record). It therefore
-// also recognizes a TrainJob that it created just before a crash, and did not yet mark as created in the record.
+// The labels and annotations of a TrainJob name its TrainJobSource, its job and its version. The controller recognizes
+// its TrainJobs by these labels and annotations, and not by the record (plan.Record). For example, the controller can
+// crash after it has created a TrainJob, but before the record says that this TrainJob was created. After the restart,
+// the controller still recognizes the TrainJob by its labels and annotations.
 package trainjobs
 
 import (
@@ -125,7 +126,8 @@ func digest(value any) (string, error) {
 }
 
 // Object returns the TrainJob of a run. If the argument "live" is nil, the result is for a create request. If the
-// argument "live" is not nil, the result is for a server-side apply to the TrainJob "live" in the cluster.
+// argument "live" is not nil, it is the run's TrainJob as read from the cluster. The result is then for a server-side
+// apply to this TrainJob.
 //
 // The object always has the whole spec. If the object lacked a field that the same field manager applied earlier, a
 // server-side apply would remove this field from the TrainJob. For a server-side apply, Object copies spec.suspend and
@@ -158,8 +160,8 @@ func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run p
 	return object, nil
 }
 
-// copyLive sets a field of a spec to the value of the TrainJob in the cluster, or removes the field if that TrainJob has no
-// value.
+// copyLive copies a field to the argument "spec" from the TrainJob in the cluster. The argument "value" is the value of
+// the field in the cluster. If the argument "value" is nil, copyLive removes the field from the argument "spec".
 func copyLive[T any](spec map[string]any, field string, value *T) {
 	if value == nil {
 		delete(spec, field)

@@ -26,9 +26,9 @@ type Pod struct {
 	Amounts
 }
 
-// Shortage describes why pods do not fit. There are three possible reasons. First, a quota or a flavor can have less of
-// a resource than the pods request. Second, a queue may lack a quota for a requested resource. Third, a queue may lack
-// a flavor with the node labels that the pods select.
+// Shortage describes why pods do not fit. There are three possible reasons. First, the pods can request a larger amount
+// of a resource than a quota or a flavor has. Second, a queue may lack a quota for a requested resource. Third, a queue
+// may lack a flavor with the node labels that the pods select.
 type Shortage struct {
 	Resource  string
 	Pod       string // launcher, node, or the name of an initializer; "" for the launcher and the nodes together

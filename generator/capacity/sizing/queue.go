@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Queue holds the quota that a ClusterQueue could use if nothing else ran in its cohort. In each resource group,
-// Kueue chooses one flavor for all pods of a role (such as all nodes). Kueue chooses the first flavor with enough
-// resources for all these pods.
+// Queue holds the quota that a ClusterQueue could use if nothing else ran in its cohort. In each resource group, Kueue
+// chooses one flavor for all pods that have the same role, such as all pods with the role "node". Kueue chooses the
+// first flavor that has enough resources for all pods with this role.
 type Queue []Group
 
 // Group is a resource group of a ClusterQueue. Kueue tries a group's flavors in the order in which the Group

@@ -81,8 +81,8 @@ func (c *Components) find(by builder, input map[string]any) (*component, bool) {
 	return known.find(input)
 }
 
-// add stores a component in the cache. If the cache already contains the same component from another composer, the new
-// component replaces it.
+// add is the method that stores a component in the cache. If another composer has already stored the same component,
+// the new component replaces the stored component.
 func (c *Components) add(by builder, input map[string]any, built *component) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

@@ -28,8 +28,8 @@
 // @fill(KEY,of=INPUT). Two objects in one cache can have parameters that get their values from different input fields.
 // In this case, the cache keys of the two objects omit different input fields. Therefore each cache divides its entries
 // into groups. In a group, all keys omit the same fields. The group of an object depends on the parameters of the
-// object. These parameters are known only after CUE has built the object. A lookup happens before that, so the lookup
-// tries all groups.
+// object. These parameters are known only after CUE has built the object. A lookup in the cache takes place before CUE
+// builds the object. At that time, the group of the object is unknown, so the lookup tries all groups.
 //
 // A cache of shapes serves one builder and one cache group, such as the runtimes of one catalogue entry. Only objects
 // of the same cache group can have the same shape. One cache of components serves all builders and groups. Nothing is

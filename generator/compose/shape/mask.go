@@ -8,7 +8,7 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// mask is a field mask: the fields of an input that a builder reads.
+// mask is a field mask. A field mask lists the fields that a builder reads from its input.
 type mask struct {
 	include map[string]any // the fields to include, by name. A field with the value true is included as a whole. A nil map includes all fields
 	exclude map[string]any // fields to remove from the included fields

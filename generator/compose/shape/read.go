@@ -38,9 +38,9 @@ func parameterOf(v cue.Value, path []any) (p parameter, ok bool) {
 }
 
 // mirroredParameter is a scalar with the mark @mirror(SECTION). In the object, the key of the scalar has the form
-// NAME.KEY. The scalar is a copy of the field SECTION.NAME.KEY of the document, such as spec.runtimes.mpi.image.
-// Another object has a parameter that is a copy of the same field of the document. Therefore the mirrored parameter and
-// the parameter of the other object always have equal values.
+// NAME.KEY. The scalar is a copy of the field SECTION.NAME.KEY of the document, such as spec.runtimes.mpi.image. For
+// each mirrored parameter, another object has a parameter that is a copy of the same field of the document. Therefore
+// the two parameters always have equal values.
 type mirroredParameter struct {
 	path []any
 	from []string
@@ -127,10 +127,10 @@ func scalarSize(scalar any) int {
 
 // addParameter adds a CUE value to the list of parameters if the value has the mark @param or @fill, and reports
 // whether it has added the value. The argument of a mark can contain the placeholder $name, as in
-// @fill(derived.env.$name). In this case, the mapping that contains the marked value also contains the key "name".
-// addParameter replaces $name by the value of the key "name". For example, if the value of this key is LANG, the mark
-// refers to the input field derived.env.LANG. If the input does not contain the field to which a mark with $name
-// refers, addParameter ignores the mark.
+// @fill(derived.env.$name). addParameter replaces $name by the value of the key "name" in the mapping that contains the
+// marked value. For example, if the value of the key "name" is LANG, the mark refers to the input field
+// derived.env.LANG. If the input does not contain the field to which a mark with $name refers, addParameter ignores the
+// mark.
 func (r *reader) addParameter(v cue.Value, path []any, siblings map[string]any) bool {
 	p, ok := parameterOf(v, path)
 	if !ok {

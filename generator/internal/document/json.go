@@ -44,7 +44,7 @@ func (r *jsonReader) readValue(depth int) (*Node, error) {
 	n := &Node{Position: r.nextPosition()}
 	r.nodes++
 	if depth > MaxDepth || r.nodes > MaxNodes {
-		return nil, errorAt(r.file, n.Line, n.Column, "more than %d levels or %d values", MaxDepth, MaxNodes)
+		return nil, errorAt(r.file, n.Line, n.Column, "more than %d nested mappings and lists, or more than %d values", MaxDepth, MaxNodes)
 	}
 	token, err := r.decoder.Token()
 	if err != nil {

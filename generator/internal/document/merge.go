@@ -62,9 +62,9 @@ func (m *merger) mapping(base, over *Node) *Node {
 	return merged
 }
 
-// mergeFields merges two values of the same key: the value in the lower layer, and the value in the upper layer. If
-// both values are mappings, the result has the position of the key in the lower layer. Otherwise it has the position of
-// the key in the upper layer.
+// mergeFields merges two values of the same key: the value in the lower layer, and the value in the upper layer. The
+// key has a position in each of the two layers. If both values are mappings, the result gets the position from the
+// lower layer. Otherwise, the result gets the position from the upper layer.
 func mergeFields(base, over Field, merge func(base, over *Node) *Node) Field {
 	position := over.Position
 	if base.Value.Kind == Mapping && over.Value.Kind == Mapping {

@@ -24,14 +24,14 @@ type Node struct {
 
 	// The field "replaces" is a flag that Compose sets when Compose makes a new patch from two patches. If a value of
 	// the second patch replaces a value of the first patch, the new patch contains only the second value. Compose sets
-	// the flag of this value in the new patch, unless both values are null. If both values are null, Compose sets the
-	// flag only if the first value already has the flag. The reason is that a second null has no effect. Later, Merge
-	// applies the new patch to another value, the base. If a mapping or list in the new patch has the flag, this
-	// mapping or list replaces the matching value in the base. Merge does not merge these two values. The reason is
-	// that the new patch must have the same effect as the two patches one after the other. If Merge applied the two
-	// patches one after the other, the result would contain only the second value. The result would contain nothing
-	// from the value of the base. A null with the flag removes a value that an earlier patch sets. This null has an
-	// effect even if the base does not contain the key of the null. Therefore Merge reports no note about this null.
+	// the flag of this value in the new patch. There is one exception: both values are null. The second null then has
+	// no effect, so Compose sets the flag only if the first null already has the flag. Later, Merge applies the new
+	// patch to another value, the base. If a mapping or list in the new patch has the flag, this mapping or list
+	// replaces the matching value in the base. Merge does not merge these two values. The reason is that the new patch
+	// must have the same effect as the two patches one after the other. Suppose that Merge applies the two patches one
+	// after the other. The value of the second patch then replaces the whole earlier value, so nothing from the base's
+	// value remains. A null with the flag removes a value that an earlier patch sets. Such a null is useful even if the
+	// base does not contain the key of the removed value. Therefore Merge reports no note about such a null.
 	replaces bool
 }
 
@@ -52,7 +52,7 @@ const (
 	List
 )
 
-// Empty reports whether a node is null or missing. A value that could not be read is not empty.
+// Empty reports whether a node is null or missing. For an unreadable value, Empty returns false.
 func (n *Node) Empty() bool {
 	return n == nil || n.Kind == Scalar && n.Scalar == nil && !n.Unreadable
 }
@@ -131,8 +131,9 @@ func (n *Node) indexFields() func(key string) *Field {
 	return func(key string) *Field { return fields[key] }
 }
 
-// remove is the method that Merge calls when a null removes a key of the mapping. The method stores the key and the
-// position of the null. The argument "null" contains the key and this position.
+// remove is the method with which Merge records that a null in the upper layer removed a key of the mapping. The
+// argument "null" is the field of the upper layer that consists of the key and the null value. The method stores the
+// key and the position of this field.
 func (n *Node) remove(null *Field) {
 	if n.removed == nil {
 		n.removed = map[string]problem.Position{}
@@ -197,16 +198,15 @@ func (n *Node) find(path []string) (key problem.Position, value *Node) {
 	return key, n
 }
 
-// Without is the method that copies the mapping, and omits the given key from the copy. The method returns the copy.
+// Without returns a copy of the mapping. The copy does not contain the given key.
 func (n *Node) Without(key string) *Node {
 	changed := *n
 	changed.Fields = slices.DeleteFunc(slices.Clone(n.Fields), func(f Field) bool { return f.Key == key })
 	return &changed
 }
 
-// With is the method that copies the mapping, and replaces the value of the given key in the copy. The method returns
-// the copy. The method adds no keys: if the mapping does not contain the given key, the returned copy is equal to the
-// mapping.
+// With returns a copy of the mapping. In the copy, the given key has the new value. The method adds no keys: if the
+// mapping does not contain the given key, the returned copy is equal to the mapping.
 func (n *Node) With(key string, value *Node) *Node {
 	changed := *n
 	changed.Fields = slices.Clone(n.Fields)

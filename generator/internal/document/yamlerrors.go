@@ -60,7 +60,7 @@ var syntaxMessages = map[string]syntaxMessage{
 	"mapping keys are not allowed in this context":                 {text: `"?" is not allowed here: put text that begins with "?" in quotes`},
 	"found mixed spaces and tabs in indentation":                   {text: tabs},
 	"found undefined tag handle":                                   {text: `"!" begins a tag, which is not supported: put text that begins with "!" in quotes`},
-	"found incompatible YAML document":                             {text: "want YAML 1.1 or 1.2"},
+	"found incompatible YAML document":                             {text: "want version 1.1 or 1.2 after %YAML"},
 	"did not find expected hexadecimal number":                     {text: "want hexadecimal digits after this escape"},
 	"found invalid Unicode character escape code":                  {text: "this escape is not a character"},
 }

@@ -8,9 +8,10 @@ import (
 	"github.com/trainyard/trainyard/generator/problem"
 )
 
-// indentationHint explains a ":" or a key that the parser did not expect. The cause is often the indentation of
-// the line, or a missing colon in the line above. If indentationHint finds neither of these causes, it returns an
-// empty hint.
+// indentationHint explains two kinds of syntax errors. In the first kind, the parser found a ":" that is not allowed.
+// In the second kind, the parser did not find an expected key. The cause is often the indentation of the line with the
+// error, or a missing colon in the line above. If indentationHint finds neither of these causes, it returns an empty
+// hint.
 func indentationHint(text []byte, at problem.Position, found string) (problem.Position, string) {
 	lines := strings.Split(string(text), "\n")
 	if at.Line > len(lines) {
@@ -47,8 +48,9 @@ func lineBefore(lines []string, index int, skipComments bool) int {
 	return -1
 }
 
-// misalignedKey explains a key whose indentation is between two levels: the key is indented less than the mapping
-// above it, but more than the parent of this mapping. For any other key, misalignedKey returns "".
+// misalignedKey returns a hint for a key that is indented less than the line above, and is not aligned with any outer
+// mapping. For example, an outer mapping is indented by 2 spaces, its inner mapping by 4 spaces, and the key by 3
+// spaces. For any other key, misalignedKey returns "".
 func misalignedKey(lines []string, at problem.Position) string {
 	line, least := 0, 0
 	for i := lineBefore(lines, at.Line-1, true); i >= 0; i = lineBefore(lines, i, true) {

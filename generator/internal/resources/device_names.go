@@ -41,9 +41,10 @@ func Correct(name string) string {
 	return cmp.Or(commonDevice(name), name)
 }
 
-// DescribeMisspelling returns a message if a device name is a misspelling of a common name, or names an invalid MIG slice
-// of NVIDIA. For all other names, DescribeMisspelling returns an empty message, because administrators and vendors can
-// choose the names of their devices.
+// DescribeMisspelling returns a message in two cases. In the first case, the device name is a misspelling of a common
+// name. In the second case, the device name looks like the name of an NVIDIA MIG slice, but is not valid. For all other
+// names, DescribeMisspelling returns an empty message, because administrators and vendors can choose the names of their
+// devices.
 func DescribeMisspelling(name string) string {
 	if len(name) > maxDeviceName { // comparing long names with each common name takes long
 		return ""
@@ -81,13 +82,15 @@ func commonDevice(name string) string {
 	return ""
 }
 
-// minDomain is the minimum length of a domain in which one typing error counts as a misspelling. A shorter domain,
-// such as amd.com, can differ by only one letter from the domain of another vendor.
+// minDomain is the minimum length of a known domain for which isMisspelledDomain looks for typing errors. A shorter
+// domain, such as amd.com, can differ by only one letter from the domain of another vendor. Therefore one different
+// letter in a short domain is not always a typing error.
 const minDomain = 8
 
 // isMisspelledDomain reports whether a domain is a misspelling of the domain "meant". A domain counts as a misspelling
-// in two cases. In the first case, the domain is equal to "meant" without the ending ".com". In the second case, the
-// domain differs from "meant" by one typing error, and "meant" has at least minDomain characters.
+// in two cases. In the first case, the domain lacks only the ending ".com": with this ending, the domain would be equal
+// to "meant". In the second case, the domain differs from "meant" by one typing error, and "meant" has at least
+// minDomain characters.
 func isMisspelledDomain(domain, meant string) bool {
 	return domain+".com" == meant || len(meant) >= minDomain && message.Typos(domain, meant) == 1
 }

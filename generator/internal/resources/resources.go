@@ -48,7 +48,7 @@ func DescribeInvalid(name string) string {
 	if meant := suggest(name); meant != "" {
 		return "unknown resource: " + wording.Suggestion([]string{meant})
 	}
-	return `unknown resource: want cpu, memory, ephemeral-storage, or a device such as nvidia.com/gpu: a domain, "/" and a name`
+	return `unknown resource: want cpu, memory, ephemeral-storage, or a device such as nvidia.com/gpu (a domain, "/" and a name)`
 }
 
 func isValid(name string) bool {

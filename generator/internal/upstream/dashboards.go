@@ -42,8 +42,8 @@ type persesDisplay struct {
 	Description string `json:"description"`
 }
 
-// persesPlugin is a plugin, a variable or a layout of a Perses dashboard. The field Kind names its type, which defines
-// the fields of Spec.
+// persesPlugin is a plugin, a variable or a layout of a Perses dashboard. The field Kind contains the type of this
+// plugin, variable or layout. The type determines which keys the field Spec can contain.
 type persesPlugin struct {
 	Kind string         `json:"kind"`
 	Spec map[string]any `json:"spec"`

@@ -19,8 +19,8 @@ import (
 const maxSuggested = 3
 
 // Choice adds a suggestion to a message about a forbidden word. The suggestion consists of the most similar allowed
-// words. If there are no similar words, or more than maxSuggested, the suggestion consists of all allowed words. If
-// no word is allowed, Choice adds "there is none".
+// words. If no allowed word is similar, or if more than maxSuggested allowed words are similar, the suggestion consists
+// of all allowed words. If no word is allowed, Choice adds "there is none".
 func Choice(text, word string, allowed []string) string {
 	similar := Similar(word, allowed)
 	switch n := len(similar); {

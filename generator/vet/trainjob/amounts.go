@@ -23,7 +23,8 @@ var (
 var minBytes = resource.MustParse("1Mi")
 
 // findMissingUnits reports amounts of memory and of ephemeral storage that are below minBytes, because the unit is
-// probably missing. findMissingUnits ignores amounts of 0. The rule zero-amount reports memory of 0.
+// probably missing. findMissingUnits ignores amounts of 0. If the amount of memory is 0, the TrainJob breaks another
+// rule, zero-amount.
 func findMissingUnits(job guard.Job) []violation {
 	var found []violation
 	for _, name := range []string{"memory", "ephemeral-storage"} {

@@ -13,7 +13,7 @@ import (
 	"github.com/trainyard/trainyard/policies/guard"
 )
 
-// Rules of policy tests.
+// These rules identify two kinds of problems: a policy test is invalid, or a policy test fails.
 var (
 	invalidTest = problem.Rule{Name: "invalid-policy-test", Doc: "A policy test states the expected result for each TrainJob"}
 	failedTest  = problem.Rule{Name: "failed-policy-test", Doc: "A TrainJob has the result that a policy test expects"}
@@ -118,7 +118,7 @@ func (r *caseReader) checkAddress(job *document.Node, tenant string) {
 		{job.Get("metadata").Get("namespace"), "namespace", tenant},
 	} {
 		if field.value != nil && field.value.AsString() != field.want {
-			r.add(field.value.Position, "want %[1]s: %[2]s; with another %[1]s, the rules of tenant %[3]q would not apply to the object: correct or remove this field", field.key, field.want, tenant)
+			r.add(field.value.Position, "want %[1]s: %[2]s; with another %[1]s, the rules of tenant %[3]q would not apply to the object: correct or remove %[1]q", field.key, field.want, tenant)
 		}
 	}
 }

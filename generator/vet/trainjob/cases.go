@@ -46,8 +46,9 @@ func ReadCases(folder string) (map[string][]Case, error) {
 	return files, problems.Err()
 }
 
-// readFile reads the cases in a file. readFile reads at most document.MaxBytes+1 bytes of a file. If a file is
-// longer than document.MaxBytes, these bytes are enough for the parser to report the file as too long.
+// readFile reads the cases in a file. readFile reads at most document.MaxBytes+1 bytes of a file. The parser refuses a
+// text of this length, because the limit is document.MaxBytes. Therefore readFile need not read the rest of a longer
+// file.
 func readFile(path string) ([]Case, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -46,9 +46,9 @@ func findWrongResources(job guard.Job) []violation {
 	return found
 }
 
-// findFraction looks for an amount of a device that is not an integer, first in the limits and then in the requests.
-// It returns the first such amount and its field, "limits" or "requests". The result "field" is empty if both amounts
-// are integers, or if the resource is not a device.
+// findFraction first checks the limit of a device in a TrainJob, and then the request. findFraction returns the first
+// of these two amounts that is not an integer. The result "field" says which amount this is: "limits" or "requests". If
+// the limit and the request are integers, or if the resource is not a device, the result "field" is empty.
 func findFraction(job guard.Job, name string) (field string, amount resource.Quantity) {
 	for _, field := range []string{"limits", "requests"} {
 		amount := amountsIn(job, field)[name]
@@ -107,8 +107,9 @@ func devicePath(job guard.Job, name string) string {
 	return resourcePath("requests", name)
 }
 
-// resourcePath returns the path of the amount of a resource. The argument "field" is "limits" or "requests".
-// resourcePath puts an unusual resource name in quotes, because the name can contain line breaks.
+// resourcePath returns the path of a limit or a request in a TrainJob, such as
+// spec.trainer.resourcesPerNode.limits[memory]. The argument "field" is "limits" or "requests". resourcePath puts an
+// unusual resource name in quotes, because the name can contain line breaks.
 func resourcePath(field, name string) string {
 	if !message.Plain(strings.ReplaceAll(name, ".", "-")) {
 		name = message.Quote(name)

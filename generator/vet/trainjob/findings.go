@@ -38,8 +38,9 @@ func splitPath(path string) []string {
 	return steps
 }
 
-// cutBracket splits the text after an opening bracket. The result "step" is the text in the brackets, and the result
-// "rest" is the text after the brackets. A key in quotes can contain brackets and dots.
+// cutBracket splits a text at a closing bracket. The argument "inside" is the text that follows the opening bracket.
+// The result "step" is the text in the brackets, and the result "rest" is the text after the brackets. A key in quotes
+// can contain brackets and dots.
 func cutBracket(inside string) (step, rest string) {
 	if quoted, err := strconv.QuotedPrefix(inside); err == nil {
 		step, _ = strconv.Unquote(quoted) // cannot fail, because QuotedPrefix has parsed the quotes
@@ -80,7 +81,7 @@ func (f *findings) add(environment string, p problem.Problem) {
 func (f *findings) listProblems() problem.List {
 	for i, p := range f.problems {
 		if environments := f.foundIn[p]; len(environments) < f.environments {
-			f.problems[i].Message += " (in environment " + strings.Join(environments, ", ") + ")"
+			f.problems[i].Message += " (found in environment " + strings.Join(environments, ", ") + ")"
 		}
 	}
 	return f.problems

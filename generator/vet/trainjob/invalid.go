@@ -34,9 +34,9 @@ func withoutConsequences(errs field.ErrorList) field.ErrorList {
 	return slices.DeleteFunc(errs, func(err *field.Error) bool { return err.Type != field.ErrorTypeTypeInvalid && c.cover(err.Field) })
 }
 
-// consequences holds the paths of two kinds of mistakes: values with a wrong type, and misspelled fields. The API
-// server refuses a TrainJob with such a mistake. The mistake can also cause other problems, which would not exist
-// without the mistake. The methods recognize these other problems.
+// consequences is a struct that holds the paths of two kinds of mistakes: values with a wrong type, and misspelled
+// fields. The API server refuses a TrainJob with such a mistake. The mistake can also cause other problems, which would
+// not exist without the mistake. The methods of the type "consequences" recognize these other problems.
 type consequences struct {
 	wrongTypes []string        // paths of values with a wrong type
 	misspelled map[string]bool // paths of misspelled fields

@@ -101,9 +101,9 @@ func describeMisspellings(object *document.Node, kind string) (found problem.Lis
 // The value for the key is the position of the name in the file.
 type names map[[2]string]problem.Position
 
-// add stores the position of a TrainJob. If an earlier TrainJob of the file has the same name and namespace, add
-// returns a problem. If a TrainJob does not set metadata.namespace, add uses the argument "tenant" as the namespace of
-// the TrainJob.
+// add is a method that stores the position of a TrainJob's name in the map. If an earlier TrainJob of the file has the
+// same name and namespace, the method add returns a problem. If a TrainJob does not set metadata.namespace, the method
+// add uses the argument "tenant" as the namespace of the TrainJob.
 func (n names) add(job *document.Node, tenant string) problem.List {
 	metadata := job.Get("metadata")
 	name, namespace := metadata.Get("name"), metadata.Get("namespace").AsString()

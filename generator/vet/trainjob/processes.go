@@ -45,10 +45,10 @@ func (p Platform) findResourceProblems(job guard.Job, runtime guard.Runtime) (de
 	return devices, others
 }
 
-// adjustedPods returns the limits that the runtime sets for the pods to which Trainer applies the field
-// resourcesPerNode of a TrainJob. The first item of the result holds the limits of the launcher. If the launcher is
-// also a node, the second item holds the limits of the other nodes. If the launcher is not a node, there is no second
-// item, because Trainer then applies resourcesPerNode only to the launcher.
+// adjustedPods returns one item for each type of pod to which Trainer applies resourcesPerNode of a TrainJob. An item
+// holds the limits that the runtime itself sets for this type of pod. The first item of the result holds the limits of
+// the launcher. If the launcher is also a node, the second item holds the limits of the other nodes. If the launcher is
+// not a node, there is no second item, because Trainer then applies resourcesPerNode only to the launcher.
 func (r runtimeObject) adjustedPods() []map[string]resource.Quantity {
 	if r.launcherIsNode {
 		return []map[string]resource.Quantity{r.launcher, r.node}
@@ -135,7 +135,8 @@ func limitsWith(job guard.Job, own map[string]resource.Quantity) map[string]reso
 	return limits
 }
 
-// gpuNames matches the resource names of GPUs and MIG slices, like the pattern #GPUNames in the CUE package runtimes.
+// gpuNames matches the names of resources that are GPUs or MIG slices. The CUE package runtimes contains the same
+// pattern, with the name #GPUNames.
 var gpuNames = regexp.MustCompile(`(?i)gpu|^nvidia\.com/mig-`)
 
 func countGPUs(limits map[string]resource.Quantity) int64 {

@@ -86,7 +86,8 @@ func TestResourceProblems(t *testing.T) {
 
 // TestUnknownRuntimesHaveNoResourceProblems uses TrainJobs whose runtimes are not in the platform. For these TrainJobs,
 // vet must not compare the number of processes with the number of GPUs. The runtime in the platform is a
-// ClusterTrainingRuntime. One of the TrainJobs refers to a TrainingRuntime with the same name.
+// ClusterTrainingRuntime with the name "mpi". One of the TrainJobs refers to a TrainingRuntime that is also named
+// "mpi".
 func TestUnknownRuntimesHaveNoResourceProblems(t *testing.T) {
 	p, runtime := platformWith(runtimeObject{launcherIsNode: true, node: amountsOf("nvidia.com/gpu", "1")}, 1)
 	processes := intstr.FromInt32(8)

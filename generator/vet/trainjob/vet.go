@@ -112,7 +112,8 @@ func (r *Report) vet(job *document.Node, tenant string, platforms []Platform) er
 	return nil
 }
 
-// tenantOf returns the requested tenant. If the TrainJob has another namespace, tenantOf reports a problem. If no
+// tenantOf returns the tenant of a TrainJob. If the argument "requested" names a tenant, tenantOf returns this tenant.
+// If the TrainJob sets a namespace that differs from the requested tenant, tenantOf also reports a problem. If no
 // tenant is requested, tenantOf returns the namespace of the TrainJob. If this namespace is not a tenant, tenantOf
 // reports a problem, and the result is empty. Each returned error is a *TenantError.
 func (r *Report) tenantOf(job *document.Node, requested string, platforms []Platform) (string, error) {
@@ -179,8 +180,8 @@ func (p Platform) vet(job *document.Node, tenant string, rules tenantRules, foun
 
 // findViolations reports values with which a TrainJob would not run as intended. For example, Kubernetes would refuse
 // the pods, or the TrainJob would wait forever. The reported values are problems even if spec.admission.enforce is
-// "none". findViolations does not check the rules in the package "guard". With the value "none", a violation of such a
-// rule is only a note, unless failsAnyway contains the rule.
+// "none". findViolations does not check the rules in the package "guard". If spec.admission.enforce is "none", a
+// violation of a rule in the package "guard" is only a note, unless failsAnyway contains the rule.
 func (p Platform) findViolations(read guard.Job, tenant string, rules tenantRules) []violation {
 	devices, found := p.findResourceProblems(read, rules.Runtimes[read.Runtime.Name])
 	found = slices.Concat(devices, found)

@@ -23,7 +23,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(controlplane.Main(m)) }
 
 // versions lists the oldest and the newest version of Argo CD that bundles support. Each key is a folder in tools/
-// whose go.mod pins a version of Argo CD. Each value is the path of Argo CD's Go module in this version.
+// whose go.mod pins a version of Argo CD. Each value is the Go module path of the pinned version.
 var versions = map[string]string{
 	"argocd-2.14": "github.com/argoproj/argo-cd/v2",
 	"argocd":      "github.com/argoproj/argo-cd/v3",

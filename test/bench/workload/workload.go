@@ -99,9 +99,10 @@ type spec struct {
 	Environments map[string]spec          `json:"environments,omitempty"`
 }
 
-// minimalTenant is a tenant with few settings. Benchmarks use workload W to measure how fast trainyard generates
-// TrainingRuntimes, so trainyard must generate few other objects for each tenant. Each tenant has the isolation
-// "none", so that trainyard generates no network policies.
+// minimalTenant is a tenant with few settings. The benchmarks with workload W measure how fast trainyard generates
+// TrainingRuntimes. Other objects would distort this measurement. Because a minimalTenant has few settings, trainyard
+// generates few other objects for it. For example, each tenant has the isolation "none", so that trainyard generates no
+// network policies.
 type minimalTenant struct {
 	Runtimes  []string `json:"runtimes"`
 	Quota     mapping  `json:"quota,omitempty"` // a tenant without queues needs a quota

@@ -121,8 +121,8 @@ func (h Host) checkEvaluator(ctx context.Context) Check {
 	if err != nil {
 		return Check{name, Note, "not found, and only trainyard policy test needs it: " + build.InstallCommand(name) + " installs it into Go's bin folder"}
 	}
-	// The request is empty. If trainyard-policy works, its response contains an error, but its exit code
-	// is 0.
+	// The check sends an empty request, which is invalid. If trainyard-policy works, it reports the invalid request in
+	// its response, and exits with code 0. The check therefore ignores the response, and looks only at the exit code.
 	if _, err := output(ctx, program); err != nil {
 		return Check{name, Missing, "answering a request fails: " + firstLine(err)}
 	}
