@@ -99,10 +99,10 @@ func (a argocdWriter) clusterSet() fields {
 	return a.applicationSet(a.uniqueName(), "{{.cluster}}", []fields{{"list": fields{"elements": elements}}}, serverSideDiff, spec)
 }
 
-// tenantSet returns the ApplicationSet of a team. The ApplicationSet generates one Application for each folder that
-// tenant.Applications.Folders selects in the team's repositories. Argo CD cannot queue TrainJobs. Therefore Argo CD
-// does not sync these Applications automatically: a person must start each sync. The team can choose the names of the
-// folders, but not the project, the cluster or the namespace of an Application.
+// tenantSet returns the ApplicationSet of a team. The field Folders of tenant.Applications selects folders in the
+// team's repositories. For each selected folder, the ApplicationSet generates one Application. Argo CD cannot queue
+// TrainJobs. Therefore Argo CD does not sync these Applications automatically: a person must start each sync. The team
+// can choose the names of the folders, but not the project, the cluster or the namespace of an Application.
 func (a argocdWriter) tenantSet(name string, tenant object.Tenant) fields {
 	revision := cmp.Or(tenant.Applications.Revision, "HEAD")
 	var generators, directories []fields

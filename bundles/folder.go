@@ -179,11 +179,11 @@ func addParents(folders map[string]bool, file string) {
 	}
 }
 
-// checkUnchanged returns an error if the folder has changed since the plan read it. A run calls checkUnchanged before
-// and after the swap of the folder with the staging folder. The swap moves the folder to another path. Therefore the
-// run passes the current path of the folder as the argument "name". This path is relative to the parent directory.
-// checkUnchanged does not compare the contents of files, and is therefore about ten times as fast as reading the folder
-// again.
+// checkUnchanged returns an error if the folder has changed since the plan read it. A run swaps this folder with the
+// staging folder. The run calls checkUnchanged before the swap, and again after the swap. The swap moves this folder to
+// another path. Therefore the run passes the current path of the folder as the argument "name". This path is relative
+// to the parent directory. checkUnchanged does not compare the contents of files, and is therefore about ten times as
+// fast as reading the folder again.
 func (p *Plan) checkUnchanged(ctx context.Context, name string) error {
 	now := map[string]fs.FileInfo{}
 	root, err := p.parent.root.OpenRoot(name)

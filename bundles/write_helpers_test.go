@@ -36,8 +36,9 @@ func removeFile(path string) func(*testing.T, string) {
 	}
 }
 
-// padFile returns a function that inserts a comment of maxManifest bytes at the start of a file. A run reads at most
-// maxManifest bytes of a manifest, so it does not find the list of files after the comment.
+// padFile returns a function that inserts a comment of maxManifest bytes at the start of a file. If the file is a
+// manifest, its list of files then follows the comment. A run reads only the first maxManifest bytes of a manifest. The
+// run therefore reads only the comment, and finds no list of files.
 func padFile(path string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()

@@ -203,8 +203,10 @@ type Source struct {
 	Values      []load.Value `json:"values"`
 }
 
-// Sources returns the values of each environment's document with their origins. The document does not need to pass the
-// check stage. The result does not include defaults, because defaults have no origin.
+// Sources returns one Source for each environment that the request selects. If the document has no environments,
+// Sources returns one Source. Each Source lists the values in the document of its environment, and the origin of each
+// value. The document does not need to pass the check stage. The result does not include defaults, because defaults
+// have no origin.
 func (p *Pipeline) Sources(ctx context.Context, request Request) ([]Source, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {

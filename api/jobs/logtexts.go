@@ -78,8 +78,8 @@ func endOfLog(ctx context.Context, reader Reader, c candidate, lines int64) (str
 }
 
 // candidates returns the containers whose logs are read. The list begins with the failed containers, in the order in
-// which they ended. The list ends with the running containers of the launcher. The logs of these containers are read
-// because mpirun can hang when a rank has failed.
+// which they ended. The list ends with the running containers of the launcher. The launcher's log is read even if the
+// launcher still runs, because mpirun can hang when a rank has failed.
 func (s Snapshot) candidates() []candidate {
 	var failed, running []candidate
 	for _, pod := range s.relevantPods() {

@@ -12,9 +12,9 @@ func Nearest(word string, candidates []string) string {
 }
 
 // Similar returns the candidates that are most similar to the given word, in the same order as in the argument
-// "candidates". If several candidates are equally similar, Similar returns all of them. Similar returns an empty list if
-// no candidate is similar enough. Similar tolerates one typing error, plus one typing error for every four letters of
-// the word.
+// "candidates". If several candidates are equally similar, Similar returns all of them. Similar returns an empty list
+// if no candidate is similar enough. A candidate is similar enough if the number of typing errors does not exceed a
+// limit. The limit is 1, plus 1 for every four letters of the word.
 func Similar(word string, candidates []string) []string {
 	var best []string
 	least := len(word)/4 + 1

@@ -9,7 +9,7 @@ import (
 // GroupVersion is the API group and version of the kinds in this package.
 var GroupVersion = schema.GroupVersion{Group: Group, Version: "v1alpha1"}
 
-// TrainJobSourceKind is the kind of TrainJobSource.
+// TrainJobSourceKind is the value of the field "kind" in every TrainJobSource object.
 const TrainJobSourceKind = "TrainJobSource"
 
 // AddToScheme registers the kinds of this package, so that clients can read and write objects of

@@ -34,7 +34,7 @@ func Named(repository string, plainHTTP bool) (Repository, error) {
 	return Repository{n}, err
 }
 
-// Below returns the repository whose name consists of the name of r, a slash and the path.
+// Below adds a slash and the given path to the name of r, and returns the repository with the new name.
 func (r Repository) Below(path string) (Repository, error) {
 	return Named(r.name.Name()+"/"+path, r.name.Scheme() == "http")
 }

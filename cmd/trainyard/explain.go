@@ -200,10 +200,10 @@ func nearestField(all []field, path []string) []string {
 }
 
 // containsValue reports whether the path of the field, followed by the argument "steps", can lead to a value inside the
-// field. If the field is a list, there must be exactly one step, and this step must be the index of an item. If the
-// field is a mapping whose keys the author of the document chooses, containsValue treats all steps together as one key.
-// The reason is that a key can contain dots. If the user wrote such a key without quotes, parsePath has split the key
-// at its dots into several steps. For any other field, containsValue returns false.
+// field. If the field is a list, there must be exactly one step, and this step must be the index of an item. The field
+// can also be a mapping in which the author of the document chooses the keys. In this case, containsValue treats all
+// steps together as one key. The reason is that a key can contain dots. If the user wrote such a key without quotes,
+// parsePath has split the key at its dots into several steps. For any other field, containsValue returns false.
 func (f field) containsValue(steps []string) bool {
 	if strings.Contains(f.Want, ", each item ") {
 		return len(steps) == 1 && isItem(steps[0])

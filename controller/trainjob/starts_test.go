@@ -32,8 +32,9 @@ func TestFindMPIStart(t *testing.T) {
 	}
 }
 
-// TestMeasureReadsAgain checks that the log is read again until the log contains a line of a rank. One more read must
-// then look for the marker, because a later line can contain the marker.
+// TestMeasureReadsAgain checks that the log is read again until the log contains a line of a rank. If the log contains
+// a line of a rank, but not the text of the constant "marker", the log must be read once more. The reason is that a
+// line that is written later can contain this text.
 func TestMeasureReadsAgain(t *testing.T) {
 	began := time.Date(2026, 11, 27, 10, 0, 0, 0, time.UTC)
 	const line = "2026-11-27T10:00:20Z [1,0]<stdout>:step 1\n"

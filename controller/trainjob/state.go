@@ -165,11 +165,11 @@ func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time
 // exceeds the limit. The second condition is necessary because JobSet can restart all pods long after the creation of
 // the TrainJob. After a restart, the new pods need time to start. After the main container has ended, another container
 // can prevent the end of the TrainJob. In this case, the end takes too long if more time than the limit has passed
-// since the end of the main container. In the phase GangScheduling, isStuck returns true only if pods are missing. If
-// no pods are missing, the TrainJob is in the phase GangScheduling because some existing pods are not assigned to
-// cluster nodes yet. If the scheduler has written a message about one of these pods, the summary of this TrainJob
-// already quotes the message. The TrainJob therefore needs no further explanation. If another cluster runs the
-// TrainJob, isStuck returns false.
+// since the end of the main container. In the phase GangScheduling, isStuck returns true only if pods are missing. A
+// TrainJob without missing pods can also be in the phase GangScheduling. The reason is then that some existing pods are
+// not assigned to cluster nodes yet. If the scheduler has written a message about one of these pods, the summary of
+// this TrainJob already quotes the message. The TrainJob therefore needs no further explanation. If another cluster
+// runs the TrainJob, isStuck returns false.
 func (s state) isStuck(snapshot jobs.Snapshot, now time.Time) bool {
 	since := snapshot.Times().Resumed
 	if !since.IsZero() && s.since.After(since) {

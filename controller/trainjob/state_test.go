@@ -67,9 +67,10 @@ func TestPodsThatEndAreNoWait(t *testing.T) {
 	}
 }
 
-// TestLauncherOnDeadNode: if the cluster node of the launcher is dead, the launcher's pod is not removed, and its
-// status still says that its container runs. Although no event arrives, the controller must count the launcher's pod as
-// lost after some time, and must then stop reporting the phase Running.
+// TestLauncherOnDeadNode checks that the controller counts the launcher's pod as lost some time after the pod's cluster
+// node died. The controller must then stop reporting the phase Running. No event tells the controller about the loss.
+// Kubernetes marks a pod on a dead cluster node for deletion, but does not remove the pod. The pod's status still says
+// that its container runs.
 func TestLauncherOnDeadNode(t *testing.T) {
 	c, deleted := newTestController(), start.Add(5*time.Hour)
 	snapshot := waiting(start)

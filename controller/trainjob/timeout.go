@@ -69,10 +69,11 @@ func suspendsOnce(snapshot jobs.Snapshot) bool {
 }
 
 // stillWaits reports whether pods of a TrainJob wait for cluster nodes, and began to wait at the given time or earlier.
-// If the TrainJob waits only for missing pods, stillWaits ignores the given time, and checks whether old pods are still
-// ending. If old pods are still ending, no new pods are expected yet, and stillWaits returns false. If no old pods are
-// ending, stillWaits returns true. stillWaits reads the TrainJob and its pods from the API server, because the caches
-// can be outdated. With outdated caches, the controller could suspend a TrainJob whose training has just started.
+// If the TrainJob waits only for new pods that do not exist yet, stillWaits ignores the given time. In this case,
+// stillWaits checks whether old pods are being deleted. If old pods are being deleted, no new pods are expected yet,
+// and stillWaits returns false. If no old pods are being deleted, stillWaits returns true. stillWaits reads the
+// TrainJob and its pods from the API server, because the caches can be outdated. With outdated caches, the controller
+// could suspend a TrainJob whose training has just started.
 func (c *Controller) stillWaits(ctx context.Context, job *trainer.TrainJob, since time.Time) (bool, error) {
 	live := &trainer.TrainJob{}
 	if err := c.Live.Get(ctx, client.ObjectKeyFromObject(job), live); err != nil {

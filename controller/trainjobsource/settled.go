@@ -22,8 +22,9 @@ type settled struct {
 	at     time.Time            // when the round began
 }
 
-// isSettled reports whether nothing has changed since the last complete round. That round must have found nothing to do,
-// and must be younger than maxUnchecked.
+// isSettled reports whether the round can end directly after the fetch. The result is true only if four conditions are
+// met. First, the present round has not failed so far. Second, the last complete round found nothing to do. Third, the
+// last complete round began less than maxUnchecked ago. Fourth, nothing has changed since the last complete round.
 func (r *round) isSettled() bool {
 	last := r.state.settled
 	age := r.now.Sub(last.at)

@@ -111,12 +111,12 @@ type rules struct {
 
 // check has two steps: it evaluates the rules, and it compares the resources that TrainJobs need with the quotas of
 // tenants and queues. The second step skips values that have problems. The argument "document" does not contain the
-// values that the checker has refused. If a refused value could change the results of all rules, the method check
-// leaves out both steps. This happens, for example, if the schema refuses a value in spec.target. For some problems,
-// such as a repeated item of a list, the wrong value stays in the argument "document". If a wrong value in the argument
-// "document" could change all results of the second step, the method check runs only the first step. If the load stage
-// has found any problem, the method check also runs only the first step. The argument "problems" contains the problems
-// that earlier checks have found. The returned error contains these problems and all new ones.
+// values that the checker has refused. If a refused value could change the results of all rules, neither of the two
+// steps runs. This happens, for example, if the schema refuses a value in spec.target. For some problems, such as a
+// repeated item of a list, the wrong value stays in the argument "document". In two cases, only the first step runs. In
+// the first case, a wrong value in the argument "document" could change all results of the second step. In the second
+// case, the load stage has found a problem. The argument "problems" contains the problems that earlier checks have
+// found. The returned error contains these problems and all new ones.
 func (r *rules) check(document map[string]any, problems problem.List) error {
 	if r.refused.decideAll() {
 		return problems.Err()

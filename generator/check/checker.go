@@ -234,8 +234,8 @@ func (c *checker) checkRequired(schema cue.Value, n *document.Node, key problem.
 // "spec", and has "runtimes" at the top level instead of below "spec". The argument "required" is the name of the key
 // that the mapping "n" lacks, such as "spec". The result is true if "n" contains a key, such as "runtimes", that meets
 // three conditions. First, the schema does not define this key in "n" itself. Second, the schema defines this key in
-// the mapping that is the value of the missing key. Third, the schema defines this key in no other mapping directly
-// below "n".
+// the mapping that "required" names. For example, the schema defines "runtimes" in the mapping "spec". Third, the
+// schema defines this key in no other mapping directly below "n".
 func (c *checker) isMisplacedBelow(schema cue.Value, n *document.Node, required string) bool {
 	return slices.ContainsFunc(n.Fields, func(f document.Field) bool {
 		if _, known := c.schemas.keysOf(schema).known[f.Key]; known {
@@ -306,7 +306,8 @@ func (c *checker) refuse(schema cue.Value, n *document.Node, path []string) {
 	rule := problem.WrongValue
 	if whole, ok := n.Scalar.(float64); ok && whole == math.Trunc(whole) && c.admitsScalar(schema, int64(whole)) {
 		// If the rule of a problem is WrongValue, the exported JSON Schema must refuse the value too. But JSON Schema
-		// accepts a number such as 2.0 as an integer. For such a number, the rule of the problem is therefore Invalid.
+		// accepts a number such as 2.0 as an integer. Therefore a number such as 2.0 causes a problem with the rule
+		// Invalid, and not with the rule WrongValue.
 		rule = problem.Invalid
 		complaint += fmt.Sprintf(": did you mean %.0f?", whole)
 	}

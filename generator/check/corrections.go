@@ -42,8 +42,9 @@ func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value
 // correctKey guesses which key of the schema the author meant by an unknown key. It ignores keys of the schema that the
 // mapping already contains. An unknown key can be an alias, which stands for one or more keys of the schema. If the
 // alias stands for one key, correctKey considers only this key. If the alias stands for several keys, correctKey
-// returns "". If the unknown key is not an alias, the author may have written a correct key one level too high. The
-// schema then defines this key inside a field of the mapping. In this case, correctKey returns "", because the place of
+// returns "". If the unknown key is not an alias, it can be a correct key that the author wrote one level too high. For
+// example, the author wrote "runtimes" at the top level instead of below "spec". If the schema defines the same key in
+// a mapping directly below the mapping "n", correctKey assumes this mistake. It then returns "", because the place of
 // the key is wrong, and not its spelling. For any other unknown key, correctKey searches the keys of the schema for
 // likely corrections. If there is exactly one likely correction, correctKey returns this key. Otherwise, correctKey
 // returns "".
@@ -124,7 +125,7 @@ func (c *checker) describeUnknown(schema cue.Value, key string) string {
 		}
 	}
 	form, _ := keys.String(0) // each attribute @keys begins with the name of a definition
-	want := "want as key " + strings.Join(append(wording.QuoteAll(known), constraint.Sentence(c.definitions.LookupPath(cue.MakePath(cue.Def(form))))), " or ")
+	want := "invalid key: want " + strings.Join(append(wording.QuoteAll(known), constraint.Sentence(c.definitions.LookupPath(cue.MakePath(cue.Def(form))))), " or ")
 	example, _ := keys.String(1)
 	if nearest := nearestName(key, known, example); nearest != "" {
 		want += fmt.Sprintf(": did you mean %s?", message.Quote(nearest))

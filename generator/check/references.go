@@ -74,9 +74,9 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 		}
 		at := values.Extend(path, strconv.Itoa(i))
 		if null, removed := mapping.Removed(name); removed {
-			// Each null causes at most one report. If nulls have removed all entries of the mapping, the method
-			// checkNotEmpty reports one of these nulls. Several list items can refer to the same removed entry. In this
-			// case, only the first of these items causes a report.
+			// Each null causes at most one report. If the mapping has no entries left, the method checkNotEmpty reports
+			// one of the nulls that removed the entries. Several list items can refer to the same removed entry. In
+			// this case, only the first of these items causes a report.
 			if len(mapping.Fields) > 0 && !c.hasProblemAt(null) {
 				c.breaks(problem.UnknownName, null, values.Extend(strings.Split(target, "."), name), "%s", wording.RemovedEntry(noun, name, problem.Path(at), item.Position))
 			}
@@ -87,12 +87,13 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 }
 
 // removalOf searches for a null that removes a whole mapping from the document, and returns the position of this null.
-// The argument "path" is the path of the mapping. The checker calls removalOf while it checks a list whose items must
-// be keys of this mapping. For example, the items of a tenant's list "runtimes" must be keys of the mapping
-// spec.runtimes. The argument "name" is a list item that is not a key of the mapping. If no null removes the mapping,
-// the second result is false. After the null, a later layer can add the mapping again. If the new mapping has a key
-// that is similar to the list item, the second result is false too. In this case, the author of the list item probably
-// meant the similar key, but misspelled it. The cause of the problem is then the misspelling, and not the null.
+// The argument "path" is the path of the mapping, such as spec.runtimes. The items of some lists must be keys of this
+// mapping. For example, each item of a tenant's list "runtimes" must be a key of spec.runtimes. If a list item is not a
+// key of the mapping, the checker calls removalOf. The argument "name" is this list item. If no null removes the
+// mapping, the second result is false. After the null, a later layer can add the mapping again. If the new mapping has
+// a key that is similar to the list item, the second result is false too. In this case, the author of the list item
+// probably meant the similar key, but misspelled it. The cause of the problem is then the misspelling, and not the
+// null.
 func (c *checker) removalOf(path, name string) (problem.Position, bool) {
 	parent, keys := c.document, strings.Split(path, ".")
 	for _, key := range keys[:len(keys)-1] {

@@ -86,7 +86,7 @@ func (s section) findMistake(spec *document.Node, f document.Field, changes *doc
 	if removed && len(base) == 0 && s.isPatch(f.Value) && !slices.Contains(others, f.Key) {
 		return problem.Problem{Position: null, Rule: problem.MissingKey, Path: problem.Path(path), Message: wording.RemovedSection(s.noun)}
 	}
-	place := fmt.Sprintf("%s, outside of spec.environments, and set it to null in each environment that must not have it", strings.Join(path, "."))
+	place := fmt.Sprintf("%s, for all environments, and set it to null in each environment that must not have it", strings.Join(path, "."))
 	text := s.describeMistake(f, s.keptNames(base, changes), slices.Concat(base, others), place)
 	return problem.Problem{Position: f.Position, Rule: problem.UnknownName, Path: problem.Path(values.Extend(path, f.Key)), Message: text}
 }

@@ -163,10 +163,10 @@ func TestDocumentsAreChecked(t *testing.T) {
 	for name, tc := range map[string]struct{ spec, want string }{
 		"an unknown key":              {`{label: {a: b}}`, `a.yaml:4:8: spec.label: unknown key: did you mean "labels"?`},
 		"an empty spec":               {`{}`, `a.yaml:4:1: spec: want at least one of "argocd", "images", "labels", "platform"`},
-		"a reserved label":            {`{labels: {trainyard.dev/tenant: a}}`, `a.yaml:4:17: spec.labels."trainyard.dev/tenant": want as key a label name such as app or example.com/app: at most 63 letters, digits, "-", "_" and ".", after an optional domain and "/"; the domain must not be trainyard.dev`},
-		"a digest as key":             {`{images: {digests: {"a@` + digest + `": a}}}`, `want as key an image reference without a digest, such as quay.io/acme/openmpi:4.1`},
+		"a reserved label":            {`{labels: {trainyard.dev/tenant: a}}`, `a.yaml:4:17: spec.labels."trainyard.dev/tenant": invalid key: want a label name such as app or example.com/app: at most 63 letters, digits, "-", "_" and "."; a domain and "/" may precede them; the domain must not be trainyard.dev`},
+		"a digest as key":             {`{images: {digests: {"a@` + digest + `": a}}}`, `invalid key: want an image reference without a digest, such as quay.io/acme/openmpi:4.1`},
 		"an invalid digest":           {`{images: {digests: {"a:1": "2"}}}`, `spec.images.digests."a:1": want a digest such as sha256:<64 hex digits>, got "2"`},
-		"a folder without a registry": {`{images: {mirrors: {acme: a.b}}}`, `want as key a registry such as quay.io, or a folder in a registry such as registry.acme.example/mirror/quay`},
+		"a folder without a registry": {`{images: {mirrors: {acme: a.b}}}`, `invalid key: want a registry such as quay.io, or a folder in a registry such as registry.acme.example/mirror/quay`},
 		"argocd is no boolean":        {`{argocd: 3}`, `a.yaml:4:16: spec.argocd: want true or false, got the number 3`},
 	} {
 		t.Run(name, func(t *testing.T) {

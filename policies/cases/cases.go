@@ -43,8 +43,8 @@ type Case struct {
 	Says string `json:"says,omitempty"`
 }
 
-// Completed fills in the default user and the defaults of the case's TrainJobs. In the TrainJobs, Completed also
-// converts floats without a fraction to integers.
+// Completed is a method that adds missing values to a case: the default user, and the defaults of the case's TrainJobs.
+// In the TrainJobs, the method also converts floats without a fraction to integers.
 func (c Case) Completed() Case {
 	if c.User == "" {
 		c.User = defaultUser

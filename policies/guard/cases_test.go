@@ -63,7 +63,7 @@ var cases = map[string]ruleCase{
 			`{initializer: {other: {}}}`, `{initializer: {model: {path: a}}}`, `{trainer: {env: [{name: A, from: b}]}}`),
 	},
 	"a misspelled field is suggested": {
-		rule: RuleDisallowedField, at: "spec.trainer.numNode", says: "write numNodes", refuses: specs(`{trainer: {numNode: 3}}`),
+		rule: RuleDisallowedField, at: "spec.trainer.numNode", says: "did you mean \"numNodes\"?", refuses: specs(`{trainer: {numNode: 3}}`),
 	},
 	"fields of later versions": {
 		rule: RuleDisallowedField, only: "2.1", at: "spec", says: "new in 2.2",

@@ -50,8 +50,11 @@ type Runtime struct {
 	Initializers []string
 	// MaxName is the maximum length of a TrainJob's name, in characters.
 	MaxName int64
-	// Hostfile is HostfileConverted or HostfileUnreadable for a runtime with MPICH or Intel MPI, whose mpirun cannot
-	// read Trainer's hostfile. For all other runtimes, Hostfile is empty.
+	// Hostfile states which mpirun the runtime selects, if the runtime uses MPICH or Intel MPI. The mpirun of MPICH or
+	// Intel MPI cannot read Trainer's hostfile. If the runtime selects trainyard's own mpirun, which uses another
+	// hostfile, the value is HostfileConverted. If the runtime selects the mpirun of the image, the value is
+	// HostfileUnreadable. Hostfile is empty for runtimes with other MPI implementations, and for runtimes that the
+	// tenant created.
 	Hostfile string
 }
 

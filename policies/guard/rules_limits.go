@@ -85,9 +85,9 @@ func gpuLimit(job Job, runtime Runtime) field.ErrorList {
 var gpuNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)gpu|^nvidia\.com/mig-`) })
 
 // countGPUs counts the GPUs of a node. If the argument "replaces" is true, the resources of the TrainJob replace all
-// GPUs of the runtime, as in Trainer before version 2.3. If "replaces" is false, countGPUs merges the GPUs of the
-// TrainJob and of the runtime. If the TrainJob sets the amount of a resource, this amount applies. Otherwise, the
-// amount of the runtime applies.
+// GPUs of the runtime, as in Trainer before version 2.3. If "replaces" is false, countGPUs selects one amount for each
+// GPU resource. If the TrainJob sets the amount of the resource, countGPUs selects this amount. Otherwise, countGPUs
+// selects the amount of the runtime. The result is the sum of the selected amounts.
 func countGPUs(amounts map[string]resource.Quantity, runtime Runtime, replaces bool) resource.Quantity {
 	var sum resource.Quantity
 	for name, amount := range amounts {

@@ -77,7 +77,7 @@ func (o object) check(v value, f *findings) {
 // adviseUnknown returns text that tells the user what to write instead of an unknown field.
 func (o object) adviseUnknown(key string) string {
 	if meant := message.Nearest(key, o.allowedNames()); meant != "" {
-		return "write " + meant + ", or leave it out"
+		return fmt.Sprintf("did you mean %q? Otherwise leave the field out", meant)
 	}
 	return "leave it out"
 }
@@ -126,8 +126,8 @@ func (l list) check(v value, f *findings) {
 	}
 }
 
-// mapping is the schema of a mapping in which the user chooses the keys. All values of the mapping
-// have the same schema.
+// mapping is the schema of a field such as "labels", which contains keys that the user chooses. The values of all these
+// keys have the same schema.
 type mapping struct{ of fieldSchema }
 
 func (m mapping) check(v value, f *findings) {

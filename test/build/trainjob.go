@@ -38,7 +38,8 @@ func (j *TrainJob) NamespacedRuntime(name string) *TrainJob {
 	return j
 }
 
-// Nodes requests n nodes. If the runtime runs the launcher as a node, the launcher is one of the n nodes.
+// Nodes assigns the number n to the field numNodes of the TrainJob. If the runtime runs the launcher as a node, the
+// launcher is one of the n nodes.
 func (j *TrainJob) Nodes(n int32) *TrainJob {
 	j.trainer().NumNodes = &n
 	return j

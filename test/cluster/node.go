@@ -54,7 +54,7 @@ func (c *cluster) eachNode(do func(context.Context, node) error) func(context.Co
 	}
 }
 
-// kubelet and containerd are methods that return the names of the node's daemons.
+// kubelet() and containerd() return the names of two daemons: the node's kubelet and the node's containerd.
 func (n node) kubelet() string    { return "kubelet-" + n.name }
 func (n node) containerd() string { return "containerd-" + n.name }
 

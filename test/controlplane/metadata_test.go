@@ -154,9 +154,9 @@ func expectRefusal(t *testing.T, request, rule string, refused bool, err error) 
 	}
 }
 
-// TestTenantsCannotResumeQueuedTrainJobs checks that editors cannot resume a TrainJob that waits in a queue.
-// Kueue would suspend a resumed TrainJob again, but until then its pods would run without quota. By resuming
-// the TrainJob repeatedly, an editor could therefore bypass the queue.
+// TestTenantsCannotResumeQueuedTrainJobs checks that editors cannot resume a TrainJob that waits in a queue. If an
+// editor resumed the TrainJob, Kueue would suspend the TrainJob again. Until Kueue did so, the pods of the TrainJob
+// would run without quota. By resuming the TrainJob repeatedly, an editor could therefore bypass the queue.
 func TestTenantsCannotResumeQueuedTrainJobs(t *testing.T) {
 	onEveryVersion(t, func(t *testing.T, v version, cp *controlplane.ControlPlane) {
 		applyPolicies(t, cp, v)

@@ -210,8 +210,9 @@ func TestFailEachStep(t *testing.T) {
 // the other. Each process writes the folder in one thread. strace counts how often this thread makes the system call,
 // and begins again at 1 in each process. In the first process, strace injects a signal or an error at the first call.
 // In the second process, strace injects the same signal or error at the second call, and so on. The argument "what"
-// names the signal or the error. If a process ends without an injection, eachStep continues with the next system call
-// in changingCalls. After each process, eachStep calls the function "check".
+// names the signal or the error. If the nth process makes the system call fewer than n times, strace injects nothing.
+// eachStep then continues with the next system call in changingCalls. After each process, eachStep calls the function
+// "check".
 func eachStep(t *testing.T, what string, found []string, check func(*testing.T, order, injectedOutcome)) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/trainyard/trainyard/test/repo"
 )
 
-// unsupportedKinds returns the panel types that a viewer, such as Perses, cannot show, with the reason for each type.
+// unsupportedKinds returns a map for one viewer, such as Perses. The keys are the panel types that the viewer cannot
+// show. The value of each key is the reason why the viewer cannot show this type.
 func unsupportedKinds(t *testing.T, delivery string) (kinds map[string]string) {
 	t.Helper()
 	read(t, loadDashboards(t, trainyard.CUE).LookupPath(cue.MakePath(cue.Str("unsupported"), cue.Str(delivery), cue.Str("kinds"))), &kinds)

@@ -54,7 +54,7 @@ func inventoryPage(g grafanadata.Grafana) string {
 		s := g.Sources[name]
 		fmt.Fprintf(&b, "**%s**, version %s or later, reports %s.", name, s.Since, s.Description)
 		if s.Requires != "" {
-			fmt.Fprintf(&b, " Requires %s.", escapeCell(s.Requires))
+			fmt.Fprintf(&b, " Rules and panels can use the following metrics only with %s.", escapeCell(s.Requires))
 		}
 		fmt.Fprintf(&b, " Metrics: `%s`\n\n", strings.Join(grafanadata.Sorted(s.Metrics), "`, `"))
 	}

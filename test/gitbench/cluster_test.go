@@ -128,9 +128,10 @@ func newTrainJobs() *metav1.PartialObjectMetadataList {
 	return list
 }
 
-// awaitTrainJobs waits until the cluster has exactly "want" TrainJobs. The API server should spend little time on the
-// requests of awaitTrainJobs. Therefore awaitTrainJobs sets the limit of each list request to one TrainJob. In the
-// response, the field remainingItemCount contains the number of TrainJobs that the response leaves out.
+// awaitTrainJobs waits until the number of TrainJobs in the cluster equals the argument "want". The API server should
+// spend little time on the requests of awaitTrainJobs. Therefore awaitTrainJobs sets the limit of each list request to
+// one TrainJob. In the response, the field remainingItemCount contains the number of TrainJobs that the response leaves
+// out.
 func (c *cluster) awaitTrainJobs(t testing.TB, want int, timeout time.Duration) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(200 * time.Millisecond) {

@@ -36,10 +36,10 @@ type system struct {
 }
 
 // All programs run without leader election. trainyard-controller receives no webhooks of Git servers.
-// trainyard-controller runs only its controller of TrainJobSources. Its other controller reports the state of
-// TrainJobs. This controller does not run, because Flux has no such controller. The other settings have their default
-// values. There are three exceptions: addresses, paths, and the settings that allow a Git server on the loopback
-// address.
+// trainyard-controller contains two controllers, but only the controller of TrainJobSources runs here. The controller
+// that reports the state of TrainJobs does not run, because Flux has no controller for this purpose. The other settings
+// have their default values. There are three exceptions: addresses, paths, and the settings that allow a Git server on
+// the loopback address.
 var systems = []system{
 	{"trainyard-controller", startSources, declareTrainyard, v1alpha1.Group + "/sync"},
 	{"Flux", startFlux, declareFlux, "reconcile.fluxcd.io/requestedAt"},

@@ -10,8 +10,8 @@ type TB interface {
 	Fatal(args ...any)
 }
 
-// New starts a server for a test. The server offers all repositories in a new folder. This folder is empty when the
-// server starts. The server is closed when the test ends.
+// New starts a server for a test. The server gets a folder of its own, which is empty at first. If the test creates
+// repositories in this folder, the server offers these repositories. The server is closed when the test ends.
 func New(t TB) *Server {
 	t.Helper()
 	s, err := Start(t.TempDir())

@@ -43,8 +43,8 @@ var (
 )
 
 // ignores(path) returns true if the file with this path cannot influence the result of the lane. The method does not
-// check whether the file is an input of the lane. The reason is that changedInputs passes only files that belong to the
-// inputs of the lane.
+// check whether the file is an input of the lane. The reason is that changedInputs calls this method only for inputs of
+// the lane.
 func (l Lane) ignores(path string) bool {
 	isIn := func(folder string) bool { return isWithin(path, folder) }
 	isTest := strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/testdata/")

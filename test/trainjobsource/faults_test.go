@@ -32,7 +32,7 @@ var history = []change{
 // TestCrashAfterEveryWrite replays a history of changes several times. The first replay has no crash. In each further
 // replay, the controller crashes after one write: after the first write, then after the second write, and so on to the
 // last write. At the moment of the crash, the API server has already answered the write, but the controller does not
-// get the answer. The final runs must be the same as in the replay without a crash.
+// get the answer. Each replay with a crash must end with the same TrainJobs in the cluster as the first replay.
 func TestCrashAfterEveryWrite(t *testing.T) {
 	for _, onChange := range []plan.OnChange{plan.Queue, plan.RunAlongside, plan.Replace} {
 		t.Run(string(onChange), func(t *testing.T) {
@@ -54,7 +54,8 @@ func TestCrashAfterEveryWrite(t *testing.T) {
 }
 
 // replay replays the history. If the argument "crashAfter" is not 0, the controller crashes after this number of
-// writes. replay returns the final runs and the number of writes since the last start of the controller.
+// writes. replay returns a list of the TrainJobs that exist at the end. replay also returns the number of writes since
+// the last start of the controller.
 func (w *world) replay(crashAfter int64) (runs []string, writes int64) {
 	w.t.Helper()
 	w.restart(crashAfter)

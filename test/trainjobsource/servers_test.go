@@ -28,7 +28,7 @@ func list(w http.ResponseWriter) {
 		line(commit+" HEAD\x00shallow ofs-delta symref=HEAD:refs/heads/main\n")+line(commit+" refs/heads/main\n")+"0000")
 }
 
-// badServers maps names to simulated servers that do not respond as Git servers do.
+// badServers maps names to simulated servers. Each server sends a wrong response, or no response.
 var badServers = map[string]struct {
 	answer func(w http.ResponseWriter, r *http.Request)
 	want   string

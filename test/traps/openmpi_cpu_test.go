@@ -1,7 +1,7 @@
 // Package traps has a test for each trap of Kubeflow Trainer's MPI plugin. A trap is a setting that Trainer accepts
-// although it makes jobs fail. Generated runtimes must avoid all traps. The name of a test for a trap is a statement
-// about generated runtimes, such as TestFailureIsNotRetriedInPlace. If the statement is true, generated runtimes avoid
-// the trap.
+// although it makes jobs fail. Generated runtimes must avoid all traps. The name of each test for a trap is a statement
+// about generated runtimes. An example of a name is TestFailureIsNotRetriedInPlace. If the statement is true, generated
+// runtimes avoid the trap.
 package traps
 
 import (

@@ -27,9 +27,10 @@ const (
 	oldTorch = "unknown-field at spec.mlPolicy.torch.numProcPerNode"
 )
 
-// TestVetUpstreamRuntimes: for each runtime that Kubeflow Trainer ships, the function Vet must report exactly the notes
-// that this test lists. Vet must report no problems. The test reads the runtimes of each version of Trainer from the Go
-// module that tools/trainer-VERSION pins.
+// TestVetUpstreamRuntimes calls the function Vet for the runtimes that Kubeflow Trainer ships. Vet can report two kinds
+// of findings: problems and notes. For these runtimes, Vet must report no problems, and exactly the notes that this
+// test lists. The test reads the runtimes of each version of Trainer from the Go module that tools/trainer-VERSION
+// pins.
 func TestVetUpstreamRuntimes(t *testing.T) {
 	latest := map[string][]string{
 		"data-cache/torch_distributed_with_cache.yaml": nil,

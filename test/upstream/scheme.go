@@ -12,8 +12,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// Client returns a client without a cache. The client supports the types of Kubernetes, Trainer and JobSet, and
-// CustomResourceDefinitions.
+// Client returns a client without a cache. The client supports CustomResourceDefinitions, the built-in types of
+// Kubernetes, the types of Trainer, and the types of JobSet.
 func Client(config *rest.Config) (client.Client, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{

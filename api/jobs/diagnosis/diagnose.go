@@ -82,10 +82,11 @@ func rank(index int, found []Diagnosis) []ranked {
 // diagnoses both have the level General. If the times of the two texts are equal, the diagnosis with the smaller value
 // of ranked.origin comes first. If these values are also equal, the two diagnoses have the same order as their texts in
 // the argument of Diagnose. Causes in the same text are in the order of their lines, and general failures in the same
-// text are in the order of the catalogue. If two diagnoses both have the level Symptom, their positions in the
-// catalogue are compared before the times of the two texts. The reason is the order of the catalogue: in most cases,
-// symptoms that explain more come before symptoms that explain less. A Python exception that is not in the catalogue
-// comes before all other symptoms.
+// text are in the order of the catalogue. If two diagnoses both have the level Symptom, the diagnosis whose failure is
+// earlier in the catalogue comes first, even if its text is newer. The reason is that in most cases, the catalogue
+// lists symptoms that explain more before symptoms that explain less. If both diagnoses show the same failure, the
+// diagnosis with the older text comes first. A Python exception that is not in the catalogue comes before all other
+// symptoms.
 func compare(a, b ranked) int {
 	inText := cmp.Compare(a.Line, b.Line)
 	if a.Level != Cause {

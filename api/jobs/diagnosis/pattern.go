@@ -9,8 +9,8 @@ import (
 )
 
 // pattern is a regular expression, together with required words (see the field "required"). A quick search first looks
-// for the required words in a text. These words are divided into clauses. If the text contains no word of at least one
-// clause, the expression cannot match the text. The search excludes most texts in this way, so few texts are matched
+// for the required words in a text. These words are divided into clauses. The expression can match a text only if the
+// text contains at least one word of each clause. Most texts do not meet this condition, so few texts are matched
 // against the expression.
 type pattern struct {
 	// The field "expression" is a function that compiles the regular expression at the first call, and returns the

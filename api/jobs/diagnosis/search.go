@@ -128,18 +128,18 @@ func (t Text) lines() []string {
 	return strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(t.Message), "\n")
 }
 
-// harmless is a regular expression for lines that look like error messages, although nothing has failed. The function
-// search skips these lines.
+// harmless is a regular expression for lines that look like error messages, although nothing has failed. These lines
+// are not searched for failures.
 var harmless = regexp.MustCompile(`\bulimit: |\(ignored\)|hostfile_replace_entries|add the host to the list of known|[Ii]gnoring corrupt|` +
 	`SHMEM allocation limit|tail: inotify|Setting TMPDIR|an expected, transient error|\bmodule: command not found`)
 
-// prompt is a regular expression for lines with a shell prompt and a command. The function search
-// skips these lines, because they are not the output of a program.
+// prompt is a regular expression for lines with a shell prompt and a command. In a log, these lines are not searched
+// for failures, because they are not the output of a program.
 var prompt = regexp.MustCompile(`^(\(\S+\) ?)?[\w.-]+@[\w.-]+:[^$#]*[$#] |^\$ `)
 
 // warning is a regular expression for log lines of the levels INFO and WARNING, and for similar lines. The program that
-// writes such a line continues to run after the line. The function isWarning returns false for warnings of NCCL,
-// because most warnings of NCCL report failures.
+// writes such a line continues to run after the line. The expression also matches warnings of NCCL, but most warnings
+// of NCCL report failures. Therefore the function isWarning also checks that a line is not a warning of NCCL.
 var warning = regexp.MustCompile(`Warning: |\bWARN(ING)?\b|\bINFO\b|^\[?[IW]\d{4}|^\[[IW] |^\S+ \S+: [IW] |\bwill be ignored\b`)
 
 func isWarning(line string) bool { return warning.MatchString(line) && !isWarningOfNCCL(line) }

@@ -31,6 +31,6 @@ type Text struct {
 	// Time is the time at which the text was written. For a log, Time is the time at which the container ended. Time is
 	// zero if the time of the text is unknown.
 	Time time.Time
-	// Message is the text itself. A log has several lines.
+	// Message is the text itself. Message can consist of several lines, for example if the text is the end of a log.
 	Message string
 }

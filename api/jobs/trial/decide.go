@@ -14,8 +14,8 @@ import (
 const responseTimeout = 5 * time.Second
 
 // decide runs all checks, and reports whether the trial is over. The function lastReached finds the last check that the
-// TrainJob has reached. If an earlier check is still open, the method "decide" sets the status of the earlier check to
-// Passed. The checks that need the launcher's log are the exception.
+// TrainJob has reached. If an earlier check is still open, and does not need the launcher's log, the method "decide"
+// sets the earlier check to Passed.
 func (t *trial) decide(o *observation) bool {
 	findings := make([]finding, len(t.checks))
 	for i, c := range t.checks {
@@ -46,9 +46,8 @@ func (t *trial) decide(o *observation) bool {
 // no pod, the failure does not show which checks the TrainJob has reached. For example, if the TrainJob fails, the
 // finding of checkComplete always has the status Failed. This finding names no pod, and does not show whether the
 // TrainJob has reached the checks before checkComplete. When a TrainJob ends, its pods can be deleted, and then the
-// evidence for some checks is lost. A check without evidence is still open. If the TrainJob has reached a later check,
-// the method "decide" sets the status of the open check to Passed. The checks that need the launcher's log are the
-// exception.
+// evidence for some checks is lost. A check without evidence is still open. If the open check does not need the
+// launcher's log, and the TrainJob has reached a later check, the method "decide" sets the open check to Passed.
 func lastReached(findings []finding) int {
 	last := -1
 	for i, f := range findings {

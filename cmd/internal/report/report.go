@@ -28,7 +28,8 @@ type Need struct {
 	Environments []string       `json:"environments"` // empty if all environments need it
 }
 
-// Format is an output format of reports for one group of readers, such as code scanners.
+// Format is an output format of reports. Each format is meant for one kind of reader: for people, or for programs such
+// as code scanners.
 type Format struct {
 	Name  string // the value of --report
 	Doc   string // the readers for whom the format is meant, in one line

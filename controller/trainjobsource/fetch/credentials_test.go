@@ -237,7 +237,8 @@ func TestA8Echoes(t *testing.T) {
 }
 
 // encrypted returns a private key whose decryption needs the given number of rounds of bcrypt. The password of the key
-// is not the constant "canary", so tests that decrypt the key with this constant get an error.
+// is not the value of the Go constant named canary. Therefore a test gets an error if it uses this value to decrypt the
+// key.
 func encrypted(t *testing.T, rounds uint32) string {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(nil)

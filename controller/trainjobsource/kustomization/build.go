@@ -58,8 +58,8 @@ type Limits struct {
 // for reasons that Limits.Work does not take into account.
 var DefaultLimits = Limits{FileBytes: 512 << 10, Bytes: 2 << 20, Objects: 300, Values: 60_000, Added: 8 << 20, Work: 500_000, Depth: 10, Components: 2, Folders: 100}
 
-// building is the lock that each build holds. Only one build can run at a time, because kustomize
-// keeps the OpenAPI schema in a global variable.
+// building, a sync.Mutex, is locked during each build, so that only one build can run at a time. The reason is that
+// kustomize keeps the OpenAPI schema in a global variable.
 var building sync.Mutex
 
 // Build builds the kustomization in a folder of the tree. Build returns the objects in the order of the resources,

@@ -76,8 +76,8 @@ func checkText(file string, text []byte, check checkFunc, mark markFunc) (found 
 	}
 }
 
-// markFunc changes an object before its conversion to JSON for kustomize. The argument "line" is the first line of the
-// object.
+// markFunc changes an object before its conversion to JSON for kustomize. The argument "line" is the number of the line
+// at which the object begins in its file.
 type markFunc func(object map[string]any, line int)
 
 // encode returns a YAML document as JSON.

@@ -40,9 +40,10 @@ func (j *job) limit(phase Phase, most int) {
 // There is one exception: if a plan deleted the run of this version while the run was active, the version runs again.
 const removedJobs = 2000
 
-// forget deletes jobs from a record that is too long. A record may contain at most 2000 jobs that are neither in Git
-// nor in the cluster (see removedJobs). With this limit, the record fits into a ConfigMap. If the record contains more
-// of these jobs, forget deletes the jobs whose removal from Git was longest ago.
+// forget deletes jobs from a record that is too long. A removed job is neither in Git nor in the cluster. A record may
+// contain at most 2000 removed jobs (see removedJobs). With this limit, the record fits into a ConfigMap. If the record
+// contains more than 2000 removed jobs, forget keeps the 2000 jobs that were removed from Git most recently. forget
+// deletes the other removed jobs from the record.
 func (r Record) forget() {
 	var removed []string
 	for name, history := range r {

@@ -268,8 +268,8 @@ func flow(settings map[string]string) string {
 	return "{" + strings.Join(fields, ", ") + "}"
 }
 
-// listingDocument returns a document in which two tenants list each runtime. A document with at most 20 runtimes also
-// has two environments, and the second environment patches each runtime.
+// listingDocument returns a document in which two tenants list each runtime. If the document has at most 20 runtimes,
+// the document also has two environments. The second environment patches each runtime.
 func listingDocument(target string, runtimes map[string]string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: trainyard.dev/v1alpha1\nkind: Platform\nmetadata: {name: p}\nspec:\n  target: %s\n  runtimes:\n", target)

@@ -23,8 +23,9 @@ func Encode(w io.Writer, n *Node, problems problem.List) error {
 	return gob.NewEncoder(w).Encode(result{n, problems})
 }
 
-// Decode reads the output of Encode, and sets the given file name in all positions of the document. If the output
-// contains problems, the error is a problem.List. If the output is unreadable, the error has another type.
+// Decode reads a text that Encode wrote. The text contains a document and its problems. Decode sets the given file name
+// in all positions of the document. If the text contains problems, the error is a problem.List. If the text is
+// unreadable, the error has another type.
 func Decode(file string, text []byte) (*Node, error) {
 	var m result
 	if err := gob.NewDecoder(bytes.NewReader(text)).Decode(&m); err != nil {

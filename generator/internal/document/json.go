@@ -194,8 +194,8 @@ func jsonMessage(found, context string) string {
 	return message
 }
 
-// jsonMessages contains messages for the author of the document. Each key is the last part of an error message
-// of the decoder. This part describes where the decoder found an invalid character.
+// jsonMessages is a map that contains messages for the author of the document. Each key of the map is the last part of
+// an error message of the JSON decoder. This part describes where the decoder found an invalid character.
 var jsonMessages = map[string]string{
 	"in string literal":                          "the quote that opens here is not closed on its line",
 	"looking for beginning of object key string": "want a key in double quotes",

@@ -198,15 +198,15 @@ func (n *Node) find(path []string) (key problem.Position, value *Node) {
 	return key, n
 }
 
-// Without returns a copy of the mapping. The copy does not contain the given key.
+// Without is a method that returns a copy of the mapping. The copy does not contain the given key.
 func (n *Node) Without(key string) *Node {
 	changed := *n
 	changed.Fields = slices.DeleteFunc(slices.Clone(n.Fields), func(f Field) bool { return f.Key == key })
 	return &changed
 }
 
-// With returns a copy of the mapping. In the copy, the given key has the new value. The method adds no keys: if the
-// mapping does not contain the given key, the returned copy is equal to the mapping.
+// With is a method that returns a copy of the mapping. In the copy, the given key has the new value. The method adds no
+// keys: if the mapping does not contain the given key, the returned copy is equal to the mapping.
 func (n *Node) With(key string, value *Node) *Node {
 	changed := *n
 	changed.Fields = slices.Clone(n.Fields)

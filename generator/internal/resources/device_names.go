@@ -87,10 +87,10 @@ func commonDevice(name string) string {
 // letter in a short domain is not always a typing error.
 const minDomain = 8
 
-// isMisspelledDomain reports whether a domain is a misspelling of the domain "meant". A domain counts as a misspelling
-// in two cases. In the first case, the domain lacks only the ending ".com": with this ending, the domain would be equal
-// to "meant". In the second case, the domain differs from "meant" by one typing error, and "meant" has at least
-// minDomain characters.
+// isMisspelledDomain reports whether a domain is a misspelling of a known domain. The argument "meant" is the known
+// domain. A domain counts as a misspelling in two cases. In the first case, the domain lacks only the ending ".com":
+// with this ending, the domain would be equal to the known domain. In the second case, the domain differs from the
+// known domain by one typing error, and the known domain has at least minDomain characters.
 func isMisspelledDomain(domain, meant string) bool {
 	return domain+".com" == meant || len(meant) >= minDomain && message.Typos(domain, meant) == 1
 }

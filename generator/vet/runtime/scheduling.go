@@ -11,8 +11,9 @@ func gangSchedulers(r runtime) []value {
 	return schedulers
 }
 
-// gangDeadlock finds settings with which JobSet creates some pods only after other pods are ready or complete. But the
-// gang scheduler starts no pod before all pods of the PodGroup exist. Therefore no pod ever starts.
+// gangDeadlock finds settings that delay the creation of pods. If a runtime has such a setting, JobSet creates some
+// pods only after other pods are ready or complete. But the gang scheduler starts no pod before all pods of the
+// PodGroup exist. Therefore no pod ever starts.
 func gangDeadlock(p *pass) {
 	if len(gangSchedulers(p.runtime)) == 0 {
 		return

@@ -71,7 +71,7 @@ const maxSuggestions = 100
 func (p *pass) suggestion(key string, known map[string]reflect.Type) string {
 	if p.unknown < maxSuggestions && message.Plain(key) {
 		if nearest := message.Nearest(key, slices.Sorted(maps.Keys(known))); nearest != "" {
-			return "write " + nearest + ", or leave it out"
+			return "did you mean " + message.Quote(nearest) + "? Otherwise leave it out"
 		}
 	}
 	return "leave it out"

@@ -38,7 +38,7 @@ func (r *caseReader) add(at problem.Position, format string, args ...any) {
 func (r *caseReader) document(n *document.Node) {
 	r.path = ""
 	if n.Get("apiVersion").AsString() != v1alpha1.APIVersion || n.Get("kind").AsString() != cases.Kind {
-		r.add(n.Position, "want apiVersion: %s and kind: %s", v1alpha1.APIVersion, cases.Kind)
+		r.add(n.Position, "want \"apiVersion: %s\" and \"kind: %s\"", v1alpha1.APIVersion, cases.Kind)
 		return
 	}
 	r.checkKeys(n, fileKeys)
@@ -99,7 +99,7 @@ func (r *caseReader) checkComplete(n *document.Node, c cases.Case) {
 	case c.TrainJob == nil:
 		r.add(n.Position, "the case has no trainJob: set \"trainJob\" to the TrainJob that the case submits")
 	case c.Admitted == (len(c.Refused) > 0):
-		r.add(n.Position, "want either admitted: true or refused: [RULE, ...]")
+		r.add(n.Position, "want either \"admitted: true\" or \"refused: [RULE, ...]\"")
 	case c.Admitted && c.Says != "":
 		r.add(n.Get("says").Position, `the key "says" is not allowed without the key "refused", because an admitted TrainJob has no message: remove "says"`)
 	}
@@ -118,7 +118,7 @@ func (r *caseReader) checkAddress(job *document.Node, tenant string) {
 		{job.Get("metadata").Get("namespace"), "namespace", tenant},
 	} {
 		if field.value != nil && field.value.AsString() != field.want {
-			r.add(field.value.Position, "want %[1]s: %[2]s; with another %[1]s, the rules of tenant %[3]q would not apply to the object: correct or remove %[1]q", field.key, field.want, tenant)
+			r.add(field.value.Position, "want \"%[1]s: %[2]s\"; with another %[1]s, the rules of tenant %[3]q would not apply to the object: correct or remove %[1]q", field.key, field.want, tenant)
 		}
 	}
 }
@@ -154,7 +154,7 @@ func (r *caseReader) boolean(n *document.Node, key string) bool {
 	}
 	boolean, ok := value.Scalar.(bool)
 	if !ok {
-		r.add(value.Position, "want %[1]s: true, or no key %[1]q", key)
+		r.add(value.Position, "want \"%[1]s: true\", or no key %[1]q", key)
 	}
 	return boolean
 }

@@ -95,9 +95,8 @@ func nodeAt(n *document.Node, path string) *document.Node {
 }
 
 // invalidValues reports the values that the API server refuses in a TrainJob. A refused value can cause further
-// problems. The result "c" is a value with methods. These methods report whether a problem is only a consequence of
-// refused values. If an unknown field is probably a misspelling of a missing field, invalidValues reports only the
-// unknown field.
+// problems. The methods of the result "c" recognize these further problems. If an unknown field is probably a
+// misspelling of a missing field, invalidValues reports only the unknown field.
 func invalidValues(job *document.Node, read guard.Job, errs field.ErrorList) (found problem.List, c consequences) {
 	c = newConsequences(errs)
 	for _, err := range errs {

@@ -36,10 +36,11 @@ const namespacePath = "metadata.namespace"
 // Vet checks every TrainJob in a text against the rules of its tenant, on each platform that has this tenant. The text
 // is a YAML stream, a JSON file, or a List from kubectl get, and can contain other objects. The argument "tenant" names
 // the tenant of all TrainJobs. If this argument is empty, the namespace of each TrainJob names its tenant. If the error
-// is nil, the Report contains all problems. If the text cannot be read, the error is a problem.List. If the text
-// contains no TrainJobs but has problems, the error is a problem.List as well. The error is a *TenantError if no tenant
-// has rules, or if the argument "tenant" names a tenant without rules. If the argument "tenant" is empty and no
-// TrainJob names a namespace, the error is a *TenantError as well.
+// is nil, the Report contains all problems. If the text cannot be read, the error is a problem.List. If a text without
+// TrainJobs has problems, such as an object without a kind, the error is a problem.List that contains these problems.
+// For a text with TrainJobs, the error is a *TenantError in three cases. In the first case, no tenant has rules. In the
+// second case, the argument "tenant" names a tenant without rules. In the third case, this argument is empty, and no
+// TrainJob names a namespace.
 func Vet(name string, text []byte, tenant string, platforms []Platform) (Report, error) {
 	documents, err := document.ParseStream(name, text)
 	if err != nil {
