@@ -49,9 +49,9 @@ func (r *reporter) addNeeds(platforms []generator.Platform) {
 }
 
 // finish reports how a command such as "trainyard generate" ended, and returns the exit code. A text report goes to
-// standard error. If the report has another format, programs read the report, so finish normally prints no other
-// messages. If the function onStdout is set and returns true, this report goes to standard output. Otherwise, this
-// report goes to standard error. If this report cannot be written, finish writes a text report to standard error.
+// standard error. A report in another format is for programs, so finish prints no other messages. Such a report goes to
+// standard output if the function onStdout is set and returns true, and to standard error otherwise. If such a report
+// cannot be written, finish writes a text report to standard error.
 func (r *reporter) finish(command string, err error) int {
 	result := interpretError(command, err)
 	format, known := report.Named(r.format)

@@ -263,10 +263,10 @@ func (c *checker) listFields(schema cue.Value, n *document.Node) []cue.Value {
 	return fields
 }
 
-// checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN). The schema
-// uses @nonempty(NOUN) for mappings in which the author of the document chooses all keys. The message then contains
-// NOUN. For example, @nonempty(runtime) leads to the message "want at least one runtime". If the attribute is
-// @nonempty(), the message names the keys that the schema allows, as in: want at least one of "cpu", "memory".
+// checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN). If the author
+// of a document chooses all keys of a mapping, the mapping has the attribute @nonempty(NOUN). For example,
+// @nonempty(runtime) leads to the message "want at least one runtime". A mapping with fixed keys has the attribute
+// @nonempty(). Its message names the keys that the schema allows, as in: want at least one of "cpu", "memory".
 func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.Position, path []string) {
 	mark := schema.Attribute("nonempty")
 	nulls := n.Removals()

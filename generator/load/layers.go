@@ -23,10 +23,9 @@ type addition struct {
 }
 
 // recordAdditions records the entries that a layer adds to the earlier layers. checkLayers checks these entries only
-// after all layers are merged, because later layers can still make an entry correct. For example, an entry lacks a key,
-// and a later layer adds this key. In another example, the name of an added entry looks misspelled, because the name is
-// similar to the name of an existing entry. If a later layer removes the existing entry, the similar name is no longer
-// a mistake.
+// after all layers are merged, because later layers can still make an entry correct. For example, a later layer can add
+// a key that the entry lacks. A later layer can also remove an existing entry with a similar name, so that the name of
+// the added entry no longer looks misspelled.
 func (s *Source) recordAdditions(layer *document.Node) {
 	spec := s.root.Get("spec")
 	for _, section := range slices.Concat(layerSections, localQueues(spec, layer.Get("spec"))) {

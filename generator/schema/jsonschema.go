@@ -246,8 +246,8 @@ func describeSchema(s *jsonschema.Schema, v cue.Value) *jsonschema.Schema {
 	return s
 }
 
-// listExamples finds the words after "such as" in the comment of a definition. listExamples returns only those words
-// that are valid values of the definition.
+// listExamples returns the examples that follow "such as" in the comment of a definition. It leaves out words that are
+// not valid values of the definition.
 func (x *exporter) listExamples(of cue.Value, comment string) []any {
 	_, list, _ := strings.Cut(comment, " such as ")
 	list, _, _ = strings.Cut(list, ": ")

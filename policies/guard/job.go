@@ -68,8 +68,8 @@ type Job struct {
 	// Secrets lists the names of all Secrets to which volumes, variables and initializers of the TrainJob refer.
 	Secrets []Named
 	// Labels and Annotations list the keys of the labels and annotations that the TrainJob adds to the JobSet, Jobs and
-	// pods. A patch of the TrainJob can contain a node selector for pods. NodeLabels lists the keys of all these node
-	// selectors.
+	// pods. The patches in a TrainJob can contain node selectors for pods. NodeLabels lists the keys of all node
+	// selectors in the patches.
 	Labels, Annotations, NodeLabels []Named
 	// PatchTargets lists the jobs and containers to which patches refer. If a patch sets environment variables of a
 	// main container, PatchTargets contains a second entry for this container. In the second entry, the field Kind is

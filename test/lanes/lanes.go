@@ -34,8 +34,8 @@ var cue = []string{moduleFile, "embed.go", "cue.mod", "runtimes", "schemas", "gr
 
 // productFolders lists folders with packages of the product. Only the lanes in productLanes run the tests in these
 // folders. Other lanes use the code of these packages, but not the tests in these folders. Therefore, a change of a
-// test, or of its data, makes only the lanes in productLanes stale. The folders bundles and policies are missing from
-// the list, because other lanes need their test files: the lane "bench" runs a benchmark in bundles, and
+// test, or of its data, makes only the lanes in productLanes stale. The list contains neither the folder "bundles" nor
+// the folder "policies", because other lanes need their test files: the lane "bench" runs a benchmark in bundles, and
 // test/controlplane reads policies/testdata.
 var (
 	productFolders = []string{"api", "cmd", "controller", "generator"}

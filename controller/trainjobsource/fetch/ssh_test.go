@@ -123,9 +123,8 @@ func TestIdentities(t *testing.T) {
 
 // TestRefsOfSecondSession: each SSH session begins with the server's list of branches and tags. If the first session
 // was already used, the method "exchange" starts a second session. Limits.Refs must also limit the list at the
-// beginning of the second session. The method "exchange" does not distinguish a used session from a session that was
-// never started. The test therefore starts no session before it calls "exchange". The method "exchange" then starts a
-// session. In this test, this session plays the role of the second session.
+// beginning of the second session. The test calls "exchange" without an earlier session, because "exchange" also starts
+// a session in this case. This session stands for the second session.
 func TestRefsOfSecondSession(t *testing.T) {
 	s := gitserver.New(t)
 	r, _ := newRepository(t, s)

@@ -31,8 +31,8 @@ type pulse struct {
 
 type pulseKey struct{}
 
-// withPulse starts a pulse, which detects that the process was paused during a round. withPulse returns the context for
-// the requests of the round, and the function "stop". The caller must call this function at the end of the round.
+// withPulse starts a pulse, which detects that the process was paused during a round. The first result is the context
+// for the requests of the round. At the end of the round, the caller must call the second result, "stop".
 func withPulse(ctx context.Context) (round context.Context, stop context.CancelFunc) {
 	p := &pulse{last: time.Now()}
 	ctx, stop = context.WithCancel(context.WithValue(ctx, pulseKey{}, p))
