@@ -59,9 +59,9 @@ func sharedCluster(a, b *object.ArgoCD) (cluster string, ok bool) {
 // apply the versions from both environments to the same cluster.
 func describeConflict(id object.ID, cluster string) string {
 	if isAddress(cluster) {
-		return fmt.Sprintf("each of the two environments contains %s %q, and Argo CD would apply both of these objects to one cluster (%s)", id.Kind, id.Name, cluster)
+		return fmt.Sprintf("both environments contain %s %q and deploy to the same cluster (%s), so each of the two objects would overwrite the other", id.Kind, id.Name, cluster)
 	}
-	return fmt.Sprintf("each of the two environments contains %s %q, and Argo CD would apply both of these objects to one cluster (%s); if each environment has its own Argo CD, set a different delivery.argocd.instance in each environment",
+	return fmt.Sprintf("both environments contain %s %q and deploy to the same cluster (%s), so each of the two objects would overwrite the other; if each environment has its own Argo CD, set a different delivery.argocd.instance in each environment",
 		id.Kind, id.Name, cmp.Or(cluster, "the cluster in which Argo CD runs"))
 }
 

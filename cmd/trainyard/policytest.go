@@ -165,7 +165,7 @@ func evaluate(ctx context.Context, request cases.Request) ([]cases.Outcome, erro
 	}
 	program, err := findEvaluator()
 	if err != nil {
-		return nil, inputErrorf("finding the program %s: %w: install it with `%s`, or build it in a clone of trainyard with `go build -o DIR ./cmd/%[1]s`, where DIR is the folder of the program trainyard or a folder in PATH", evaluatorProgram, err, build.InstallCommand(evaluatorProgram))
+		return nil, inputErrorf("cannot find the program %s: %w: install it with `%s`, or build it in a clone of trainyard with `go build -o DIR ./cmd/%[1]s`, where DIR is the folder of the program trainyard or a folder in PATH", evaluatorProgram, err, build.InstallCommand(evaluatorProgram))
 	}
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Stdin = bytes.NewReader(text)

@@ -120,7 +120,7 @@ func requireReady(v sources.View) error {
 	if v.IsReady() {
 		return nil
 	}
-	return exitErrorf(exitFailed, "TrainJobSource %s/%s is not ready: %s", v.Namespace, v.Name, describeReady(v))
+	return exitErrorf(exitFailed, "TrainJobSource %q in namespace %q is not ready: %s", v.Name, v.Namespace, describeReady(v))
 }
 
 // describeReady describes the condition Ready in one line.

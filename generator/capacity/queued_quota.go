@@ -30,19 +30,19 @@ func (c *comparison) queuedQuota(tenant string, queues, given map[string]any, qu
 		case most[resource] == math.MaxInt64:
 			c.report(&c.Problems, path, QuotaBelowQueues, fmt.Sprintf("not allowed: %s can admit TrainJobs with any number of %s. If the tenant has a quota for %[2]s, Kubernetes could refuse pods of these TrainJobs: remove this field, or add a quota for %[2]s to each ClusterQueue of the tenant", admits, resource))
 		case most[resource] > quota[resource]:
-			c.report(&c.Problems, path, QuotaBelowQueues, fmt.Sprintf("want at least %s, got %[4]v: %[2]s can admit %[1]s in total%[3]s. If this field allows less, Kubernetes could refuse pods of admitted TrainJobs: raise or remove this field, or give the tenant a ClusterQueue with a smaller quota",
+			c.report(&c.Problems, path, QuotaBelowQueues, fmt.Sprintf("want at least %s, got %[4]v: %[2]s can admit TrainJobs that together request %[1]s%[3]s. If this field is lower, Kubernetes could refuse pods of these TrainJobs: raise or remove this field, or give the tenant a ClusterQueue with a smaller quota",
 				sizing.Quantity(resource, most[resource]), admits, describeOwn(resource, own, most), given[resource]))
 		}
 	}
 }
 
-// describeOwn returns a remark with the amount of a resource that ClusterQueues can admit without borrowing. If they can
-// borrow nothing, describeOwn returns an empty text.
+// describeOwn returns a remark with the amounts of a resource in the own quota and in the borrowed quota of ClusterQueues.
+// If they can borrow nothing, describeOwn returns an empty text.
 func describeOwn(resource string, own, most sizing.Amounts) string {
 	if own[resource] == most[resource] {
 		return ""
 	}
-	return fmt.Sprintf(" (%s without borrowing)", sizing.Quantity(resource, own[resource]))
+	return fmt.Sprintf(" (own quota %s, borrowed quota %s)", sizing.Quantity(resource, own[resource]), sizing.Quantity(resource, most[resource]-own[resource]))
 }
 
 // admittedAmounts returns the amounts that several ClusterQueues can admit at the same time. The result "own" excludes

@@ -273,16 +273,17 @@ func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.
 	if mark.Err() != nil || len(n.Fields) > 0 || n.Incomplete {
 		return
 	}
-	want := "at least one " + mark.Contents()
+	want, removed := "at least one "+mark.Contents(), ", but this null removes the last one"
 	switch known := wording.QuoteAll(slices.Sorted(maps.Keys(c.schemas.keysOf(schema).known))); {
 	case mark.Contents() != "":
 	case len(known) == 1:
 		want = "the key " + known[0]
+		removed = ", but this null removes it"
 	default:
 		want += "of " + strings.Join(known, ", ")
 	}
 	if len(nulls) > 0 {
-		key, want = nulls[len(nulls)-1], want+": this null removes the only entry that was left"
+		key, want = nulls[len(nulls)-1], want+removed
 	}
 	c.add(key, path, "want %s", want)
 }

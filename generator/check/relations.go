@@ -71,7 +71,7 @@ func (c *checker) fieldRequirement(n *document.Node, path []string) {
 // empty term matches none.
 func (c *checker) nodeTerm(n *document.Node, path []string) {
 	if len(itemsOf(n.Get("matchExpressions"))) == 0 && len(itemsOf(n.Get("matchFields"))) == 0 {
-		c.add(n.Position, path, "want matchExpressions or matchFields: a term without either matches no Kubernetes node")
+		c.add(n.Position, path, "want matchExpressions or matchFields: an empty term matches no Kubernetes node")
 	}
 }
 

@@ -47,7 +47,7 @@ func (c *checker) checkException(n, cidrs *document.Node, path []string) {
 		inside = inside || err != nil || network.Overlaps(except)
 	}
 	if !inside {
-		c.breaks(problem.Invalid, n.Position, path, "want a network inside an entry of cidrs, got %s", wording.Describe(n, cue.StringKind))
+		c.breaks(problem.Invalid, n.Position, path, "want a part of one of the networks in \"cidrs\", got %s", wording.Describe(n, cue.StringKind))
 	}
 }
 

@@ -30,7 +30,7 @@ func (c *checker) hasHiddenCharacter(schema cue.Value, n *document.Node, path []
 	text, _ := n.Scalar.(string)
 	for _, r := range text {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(hiddenCharacters, r)) {
-			c.breaks(c.spellingRule(schema, n), n.Position, path, "the character U+%04X is not allowed in text: remove it", r)
+			c.breaks(c.spellingRule(schema, n), n.Position, path, "this value contains the character U+%04X, which is not allowed: remove it", r)
 			return true
 		}
 	}

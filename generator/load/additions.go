@@ -86,7 +86,7 @@ func (s section) findMistake(spec *document.Node, f document.Field, changes *doc
 	if removed && len(base) == 0 && s.isPatch(f.Value) && !slices.Contains(others, f.Key) {
 		return problem.Problem{Position: null, Rule: problem.MissingKey, Path: problem.Path(path), Message: wording.RemovedSection(s.noun)}
 	}
-	place := fmt.Sprintf("%s, for all environments, and set it to null in each environment that must not have it", strings.Join(path, "."))
+	place := fmt.Sprintf("%s, outside of \"environments\"; environments that must not have it can remove it with null", strings.Join(path, "."))
 	text := s.describeMistake(f, s.keptNames(base, changes), slices.Concat(base, others), place)
 	return problem.Problem{Position: f.Position, Rule: problem.UnknownName, Path: problem.Path(values.Extend(path, f.Key)), Message: text}
 }
@@ -136,7 +136,11 @@ func (s section) describeMistake(f document.Field, similar, known []string, plac
 			s.noun, message.Quote(f.Key), place, wording.Suggestion([]string{meant}))
 	}
 	if s.isPatch(f.Value) && !slices.Contains(known, f.Key) {
-		return wording.Choice("unknown runtime "+message.Quote(f.Key)+" (a new runtime must set the key \"from\")", f.Key, known)
+		choice := wording.Choice("unknown runtime "+message.Quote(f.Key), f.Key, known)
+		if !strings.HasSuffix(choice, "?") {
+			choice += "."
+		}
+		return choice + ` A new runtime must set the key "from"`
 	}
 	return ""
 }

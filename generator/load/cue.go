@@ -220,7 +220,7 @@ func (r *cueReader) node(v cue.Value, near problem.Position, path []string) *doc
 		return n
 	case len(path) > document.MaxDepth || r.nodes > document.MaxNodes:
 		r.stopped = true
-		r.add(n, nil, "more than %d nested mappings and lists, or more than %d values", document.MaxDepth, document.MaxNodes)
+		r.add(n, nil, "too large: want at most %d levels of nested mappings and lists, and at most %d values", document.MaxDepth, document.MaxNodes)
 		return n
 	}
 	v, _ = v.Default()
@@ -267,7 +267,7 @@ func (r *cueReader) scalar(n *document.Node, v cue.Value, path []string) {
 	n.Kind = document.Scalar
 	if !v.IsConcrete() {
 		n.Unreadable = true
-		r.add(n, path, "want a concrete value, got %s: a document must be complete", oneLine(fmt.Sprint(v)))
+		r.add(n, path, "want a concrete value, got only a constraint: %s", oneLine(fmt.Sprint(v)))
 		return
 	}
 	var scalar any

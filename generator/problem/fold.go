@@ -31,7 +31,7 @@ func (l List) Fold() List {
 		case n <= maxNamed:
 			folded = append(folded, p)
 		case !done[k]:
-			p.Message += fmt.Sprintf(" (at %d places%s)", n, nameOwners(same[k]))
+			p.Message += fmt.Sprintf(" (found at %d places%s)", n, nameOwners(same[k]))
 			folded = append(folded, p)
 		}
 		done[k] = true

@@ -22,13 +22,13 @@ func TestFold(t *testing.T) {
 	cases := map[string]struct{ all, want List }{
 		"nothing":                      {nil, nil},
 		"three problems":               {times(3, "spec.tenants.team-N.egress"), times(3, "spec.tenants.team-N.egress")},
-		"another message":              {append(times(4, "spec.a"), at(9, "spec.b", "y")), append(folded("spec.a", "at 4 places"), at(9, "spec.b", "y"))},
+		"another message":              {append(times(4, "spec.a"), at(9, "spec.b", "y")), append(folded("spec.a", "found at 4 places"), at(9, "spec.b", "y"))},
 		"mixed messages":               {List{at(1, "spec.a", "x"), at(2, "spec.b", "y"), at(3, "spec.c", "x")}, List{at(1, "spec.a", "x"), at(2, "spec.b", "y"), at(3, "spec.c", "x")}},
-		"many tenants":                 {times(9, "spec.tenants.team-N.runtimes.0"), folded("spec.tenants.team-0.runtimes.0", "at 9 places, of tenants team-0, team-1, team-2 and 6 more")},
-		"one tenant":                   {times(9, "spec.tenants.team.runtimes.N"), folded("spec.tenants.team.runtimes.0", "at 9 places, of tenant team")},
-		"runtimes":                     {times(4, "spec.runtimes.mpi-N.gang"), folded("spec.runtimes.mpi-0.gang", "at 4 places, of runtimes mpi-0, mpi-1, mpi-2 and 1 more")},
-		"tenants and runtimes":         {append(times(4, "spec.runtimes.N"), at(9, "spec.tenants.b", "x")), folded("spec.runtimes.0", "at 5 places")},
-		"neither tenants nor runtimes": {append(times(4, "spec.queues"), at(9, "", "x")), folded("spec.queues", "at 5 places")},
+		"many tenants":                 {times(9, "spec.tenants.team-N.runtimes.0"), folded("spec.tenants.team-0.runtimes.0", "found at 9 places, of tenants team-0, team-1, team-2 and 6 more")},
+		"one tenant":                   {times(9, "spec.tenants.team.runtimes.N"), folded("spec.tenants.team.runtimes.0", "found at 9 places, of tenant team")},
+		"runtimes":                     {times(4, "spec.runtimes.mpi-N.gang"), folded("spec.runtimes.mpi-0.gang", "found at 4 places, of runtimes mpi-0, mpi-1, mpi-2 and 1 more")},
+		"tenants and runtimes":         {append(times(4, "spec.runtimes.N"), at(9, "spec.tenants.b", "x")), folded("spec.runtimes.0", "found at 5 places")},
+		"neither tenants nor runtimes": {append(times(4, "spec.queues"), at(9, "", "x")), folded("spec.queues", "found at 5 places")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

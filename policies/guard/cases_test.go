@@ -74,12 +74,12 @@ var cases = map[string]ruleCase{
 		accepts: specs(`{activeDeadlineSeconds: 60}`), refuses: specs(`{podTemplateOverrides: []}`, `{labels: {team: a}}`),
 	},
 	"number of nodes": {
-		rule: RuleNodeLimit, at: "spec.trainer.numNodes", says: "want 1 to 8, the limit of runtime \"mpi\", got",
+		rule: RuleNodeLimit, at: "spec.trainer.numNodes", says: "want 1 to 8 nodes (the limit of runtime \"mpi\"), got",
 		accepts: specs(`{}`, `{trainer: {numNodes: 1}}`, `{trainer: {numNodes: 8}}`),
 		refuses: specs(`{trainer: {numNodes: 9}}`, `{trainer: {numNodes: 0}}`, `{trainer: {numNodes: -1}}`),
 	},
 	"number of processes": {
-		rule: RuleProcessLimit, at: "spec.trainer.numProcPerNode", says: "want 1 to 4, the limit of runtime \"mpi\", got",
+		rule: RuleProcessLimit, at: "spec.trainer.numProcPerNode", says: "want 1 to 4 processes per node (the limit of runtime \"mpi\"), got",
 		accepts: specs(`{trainer: {numProcPerNode: 1}}`, `{trainer: {numProcPerNode: 4}}`),
 		refuses: specs(`{trainer: {numProcPerNode: 5}}`, `{trainer: {numProcPerNode: 0}}`),
 	},
@@ -99,7 +99,7 @@ var cases = map[string]ruleCase{
 		refuses: specs(`{runtimeRef: {name: team-mpi, kind: TrainingRuntime}, trainer: {numProcPerNode: 5}}`),
 	},
 	"number of GPUs": {
-		rule: RuleGPULimit, at: "spec.trainer.resourcesPerNode", says: "want at most 4 GPUs per node, the limit of runtime \"mpi\", got",
+		rule: RuleGPULimit, at: "spec.trainer.resourcesPerNode", says: "want at most 4 GPUs per node (the limit of runtime \"mpi\"), got",
 		accepts: specs(`{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 4}}}}`, `{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 4000m, cpu: 64}}}}`,
 			`{trainer: {resourcesPerNode: {limits: {amd.com/gpu: 2}}}}`, `{trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 0, amd.com/GPU: 4}}}}`),
 		refuses: specs(`{trainer: {numProcPerNode: 1, resourcesPerNode: {limits: {nvidia.com/gpu: 5}}}}`, `{trainer: {numProcPerNode: 1, resourcesPerNode: {requests: {nvidia.com/gpu: "4001m"}}}}`,
@@ -240,7 +240,7 @@ var cases = map[string]ruleCase{
 		rule: RuleUnencryptedRDMA, accepts: specs(`{trainer: {resourcesPerNode: {limits: {rdma/hca_shared: 1}}}}`),
 	},
 	"image of the runtime": {
-		rule: RuleImageMismatch, at: "spec.trainer.image", says: "nodes would still run quay.io/acme/mpi:1",
+		rule: RuleImageMismatch, at: "spec.trainer.image", says: "the nodes would run quay.io/acme/mpi:1",
 		accepts: specs(`{trainer: {image: "quay.io/acme/mpi:1"}}`, `{trainer: {image: ""}}`), refuses: specs(`{trainer: {image: other}}`),
 	},
 	"the hostfile of Trainer with Hydra": {
@@ -251,7 +251,7 @@ var cases = map[string]ruleCase{
 			`{trainer: {command: [mpirun, --hostfile, /etc/mpi/hostfile, a], env: [{name: A, value: "/mpi-run/bin:/bin"}, {name: PATH, value: /bin}]}}`),
 	},
 	"the hostfile of Trainer with a converting PATH": {
-		rule: RuleUnreadableHostfile, data: limitsWith("mpi.hostfile", "converted"), at: "spec.trainer.command", says: "set env.PATH of the runtime to \"/mpi-run/bin:\", followed by",
+		rule: RuleUnreadableHostfile, data: limitsWith("mpi.hostfile", "converted"), at: "spec.trainer.command", says: "set PATH to a value that starts with \"/mpi-run/bin:\"",
 		accepts: specs(`{trainer: {command: [mpirun, --hostfile, /etc/mpi/hostfile, a]}}`),
 		refuses: specs(`{trainer: {command: [mpirun, --hostfile, /etc/mpi/hostfile, a], env: [{name: PATH, value: "/bin:/mpi-run/bin"}]}}`,
 			`{trainer: {command: [mpirun, --hostfile, /etc/mpi/hostfile, a], env: [{name: PATH}]}}`),

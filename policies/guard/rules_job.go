@@ -59,7 +59,7 @@ func imageMismatch(job Job, runtime Runtime) field.ErrorList {
 	if runtime.Image == "" || job.Image == "" || job.Image == runtime.Image {
 		return nil
 	}
-	return newViolation(trainerPath.Child("image"), "the nodes would still run %s: leave this field out, or use a runtime whose image is %s", runtime.Image, message.Quote(job.Image))
+	return newViolation(trainerPath.Child("image"), "only the launcher would run this image, and the nodes would run %s, the image of the runtime: leave this field out, or use a runtime with the image %s", runtime.Image, message.Quote(job.Image))
 }
 
 // trainerHostfile is the path of Trainer's hostfile, which has the format of Open MPI. If PATH begins with
@@ -83,7 +83,7 @@ func unreadableHostfile(job Job, runtime Runtime) field.ErrorList {
 		return nil
 	}
 	return newViolation(trainerPath.Child("command"), "mpirun of runtime %s cannot read %s, which has the format of Open MPI: "+
-		"leave out the option that names this file. If the Kubeflow SDK adds the option, use the mpirun of trainyard, which drops the option: set env.PATH of the runtime to \"%s\", followed by the PATH of the image", message.Quote(job.Runtime.Name), trainerHostfile, convertingPath)
+		"leave out the option that names this file. If the Kubeflow SDK adds the option, use the mpirun of trainyard, which ignores the option: set PATH to a value that starts with \"%s\", in env of the runtime (or of the TrainJob, if it sets PATH)", message.Quote(job.Runtime.Name), trainerHostfile, convertingPath)
 }
 
 // reservedVariables lists environment variables that only Trainer and the runtime may set. If a TrainJob set one

@@ -154,7 +154,7 @@ func (s scalar) check(v value, f *findings) {
 }
 
 func (f *findings) typeError(v value, wanted string) {
-	f.typeErrors = append(f.typeErrors, field.TypeInvalid(v.path, v.content, "the API server refuses this value: write "+wanted))
+	f.typeErrors = append(f.typeErrors, field.TypeInvalid(v.path, v.content, "want "+wanted))
 }
 
 func (f *findings) disallow(v value, rule Rule, reason string) {

@@ -190,7 +190,7 @@ func TestFailureIsNotRetriedInPlace(t *testing.T) {
 	}
 }
 
-// TestLimitsIncludeCPU: the function list_runtimes of the Kubeflow SDK fails if the limits of a container lack
+// TestLimitsIncludeCPU: the method list_runtimes of the Kubeflow SDK fails if the limits of a container lack
 // the CPU.
 func TestLimitsIncludeCPU(t *testing.T) {
 	for name, j := range roleJobs(t, generateRuntime(t, "", "resources: {memory: 4Gi}")) {

@@ -75,7 +75,7 @@ func TestParseHasLimits(t *testing.T) {
 	cases := map[string]struct{ name, text, want string }{
 		"a large file":           {"p.yaml", strings.Repeat("#", MaxBytes+1), "file is larger than 1048576 bytes"},
 		"deep YAML":              {"p.yaml", strings.Repeat("[", 100) + strings.Repeat("]", 100), "more than 64"},
-		"deep JSON":              {"p.json", strings.Repeat("[", 100) + strings.Repeat("]", 100), "more than 64"},
+		"deep JSON":              {"p.json", strings.Repeat("[", 100) + strings.Repeat("]", 100), "at most 64"},
 		"an alias of its parent": {"p.yaml", "a: &a\n  b: *a\n", "p.yaml:2:6: alias *a is inside the value of its anchor &a: remove the alias"},
 		"aliases that double":    {"p.yaml", doublingDocument(30), "more than 100000"},
 		"many JSON values":       {"p.json", "[" + strings.Repeat("1,", MaxNodes) + "1]", "100000"},

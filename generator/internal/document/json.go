@@ -44,7 +44,7 @@ func (r *jsonReader) readValue(depth int) (*Node, error) {
 	n := &Node{Position: r.nextPosition()}
 	r.nodes++
 	if depth > MaxDepth || r.nodes > MaxNodes {
-		return nil, errorAt(r.file, n.Line, n.Column, "more than %d nested mappings and lists, or more than %d values", MaxDepth, MaxNodes)
+		return nil, errorAt(r.file, n.Line, n.Column, "too large: want at most %d levels of nested mappings and lists, and at most %d values", MaxDepth, MaxNodes)
 	}
 	token, err := r.decoder.Token()
 	if err != nil {
@@ -187,7 +187,7 @@ func jsonMessage(found, context string) string {
 	case found == `','` || found == `'}'`:
 		return "want a value, got " + found
 	case message == "":
-		return fmt.Sprintf("want a value, got %s: put text in double quotes", found)
+		return fmt.Sprintf("want a value, got %s: write text in double quotes", strings.ReplaceAll(found, `\'`, "'"))
 	case strings.HasPrefix(message, "want"):
 		return fmt.Sprintf("%s, got %s", message, found)
 	}

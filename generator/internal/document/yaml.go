@@ -28,7 +28,7 @@ func checkMarks(name string, text []byte) error {
 		}
 		if marks++; marks > maxMarks {
 			line, column := new(cursor).advance(text, offset)
-			return errorAt(name, line, column, "more than %d brackets and commas", maxMarks)
+			return errorAt(name, line, column, "too large: want at most %d brackets and commas", maxMarks)
 		}
 	}
 	return nil

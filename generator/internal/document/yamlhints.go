@@ -68,7 +68,7 @@ func misalignedKey(lines []string, at problem.Position) string {
 	if line == 0 {
 		return ""
 	}
-	return fmt.Sprintf("indent all keys of a mapping equally: indent this key by %d spaces, like the key in line %d, or move it to an outer mapping", least, line)
+	return fmt.Sprintf("indent all keys of a mapping equally: write %d spaces before this key, as in line %d, or move the key to an outer mapping", least, line)
 }
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }

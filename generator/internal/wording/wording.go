@@ -113,7 +113,7 @@ func Describe(n *document.Node, want cue.Kind) string {
 // document still uses an entry of the removed mapping. The argument "noun" is the word for an entry of the mapping,
 // such as "runtime".
 func RemovedSection(noun string) string {
-	return fmt.Sprintf("this null removes every %[1]s, but the document still uses one: remove the null", noun)
+	return fmt.Sprintf("this null removes every %[1]s, but the document still refers to one of them: remove the null", noun)
 }
 
 // RemovedEntry returns the message for this mistake: a layer removes an entry with null, although the document still

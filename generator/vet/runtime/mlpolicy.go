@@ -55,7 +55,7 @@ func rootSSHKeys(p *pass) {
 	}
 	if strings.HasPrefix(p.keysDir()+"/", "/root/") {
 		p.addProblem(v, "if root runs ssh, ssh refuses the key files at %s, because of the file modes that Trainer sets: "+
-			"write a folder outside of /root, such as /home/mpiuser/.ssh, and run as another user", shown)
+			"mount the keys outside of /root, for example in /home/mpiuser/.ssh, and run as another user", shown)
 	}
 	for _, job := range p.mpiJobs() {
 		for _, context := range []value{podSpec(job), mainContainer(job)} {

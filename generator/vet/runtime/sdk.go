@@ -30,15 +30,15 @@ func (p *pass) checkDevice(limits value) {
 	}
 	switch {
 	case migs > 1:
-		p.addProblem(limits, "list_runtimes of the Kubeflow SDK fails for every user, because the SDK allows only one kind of MIG device: keep one of these %d", migs)
+		p.addProblem(limits, "the method list_runtimes of the Kubeflow SDK fails for every user, because the SDK allows only one kind of MIG device: keep one of these %d", migs)
 	case limits.isSet() && migs == 0 && !known:
-		p.addProblem(limits, "list_runtimes of the Kubeflow SDK fails for every user, because limits contains no resource that the SDK recognizes: add cpu to limits, or leave limits out")
+		p.addProblem(limits, "the method list_runtimes of the Kubeflow SDK fails for every user, because limits contains no resource that the SDK recognizes: add cpu to limits, or leave limits out")
 	}
 }
 
 func missingFrameworkLabel(p *pass) {
 	if v := p.root.get("metadata", "labels", group+"/framework"); !v.isSet() {
-		p.note(v, "list_runtimes of the Kubeflow SDK does not show a runtime without this label: "+
+		p.note(v, "the method list_runtimes of the Kubeflow SDK does not show a runtime without this label: "+
 			"write the name of the framework, such as mpi or torch")
 	}
 }

@@ -87,10 +87,10 @@ func lacksLimit(job guard.Job, name string, pods []map[string]resource.Quantity)
 // the field that findRefusedAmounts reports: "limits" or "requests".
 func describeRemedy(job guard.Job, name string) (field, remedy string) {
 	if _, set := job.Requests[name]; !set {
-		return "limits", "set this resource in requests too, because Trainer otherwise keeps the request of the runtime"
+		return "limits", "set this resource in requests too, to replace the request of the runtime"
 	}
 	if _, set := job.Limits[name]; !set {
-		return "requests", "set this resource in limits too, because Trainer otherwise keeps the limit of the runtime"
+		return "requests", "set this resource in limits too, to replace the limit of the runtime"
 	}
 	if resources.CanOvercommit(name) {
 		return "requests", "raise the limit, or lower the request"

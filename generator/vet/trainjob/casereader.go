@@ -118,7 +118,7 @@ func (r *caseReader) checkAddress(job *document.Node, tenant string) {
 		{job.Get("metadata").Get("namespace"), "namespace", tenant},
 	} {
 		if field.value != nil && field.value.AsString() != field.want {
-			r.add(field.value.Position, "want \"%[1]s: %[2]s\"; with another %[1]s, the rules of tenant %[3]q would not apply to the object: correct or remove %[1]q", field.key, field.want, tenant)
+			r.add(field.value.Position, "want \"%[1]s: %[2]s\", or leave out the key: the rules of tenant %[3]q do not apply to an object with another %[1]s", field.key, field.want, tenant)
 		}
 	}
 }
@@ -154,7 +154,7 @@ func (r *caseReader) boolean(n *document.Node, key string) bool {
 	}
 	boolean, ok := value.Scalar.(bool)
 	if !ok {
-		r.add(value.Position, "want \"%[1]s: true\", or no key %[1]q", key)
+		r.add(value.Position, "want \"%[1]s: true\", or leave out the key", key)
 	}
 	return boolean
 }
@@ -166,7 +166,7 @@ func (r *caseReader) mapping(n *document.Node, key string) map[string]any {
 	}
 	fields, ok := value.Plain().(map[string]any)
 	if !ok {
-		r.add(value.Position, "want %s to be a TrainJob, in which apiVersion, kind, name and namespace are optional", key)
+		r.add(value.Position, "want a TrainJob as the value of %q; its apiVersion, kind, name and namespace are optional", key)
 	}
 	return fields
 }

@@ -40,7 +40,7 @@ func findWrongResources(job guard.Job) []violation {
 		} else if complaint := resources.DescribeMisspelling(name); complaint != "" {
 			found = append(found, violation{capacity.MisspelledDevice, devicePath(job, name), complaint})
 		} else if field, amount := findFraction(job, name); field != "" {
-			found = append(found, violation{fractionalDevice, resourcePath(field, name), fmt.Sprintf("want an integer, got %s, so Kubernetes refuses the pods", amount.String())})
+			found = append(found, violation{fractionalDevice, resourcePath(field, name), fmt.Sprintf("want an integer, got %s: Kubernetes would refuse the pods", amount.String())})
 		}
 	}
 	return found

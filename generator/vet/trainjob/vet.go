@@ -138,7 +138,7 @@ func (r *Report) tenantByNamespace(job *document.Node, known []string, environme
 	case slices.Contains(known, namespace):
 		return namespace, nil
 	case namespace == "" && !given.Empty():
-		r.Invalid = append(r.Invalid, newProblem(job, namespacePath, wrongType, "the API server refuses this value: write the name of a namespace, in quotes if it looks like another type"))
+		r.Invalid = append(r.Invalid, newProblem(job, namespacePath, wrongType, "want the name of a namespace, in quotes if it looks like another type"))
 	case namespace == "":
 		return "", &TenantError{Known: known}
 	default:

@@ -145,8 +145,8 @@ func TestVetNamesEnvironments(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"job.yaml:6:23: spec.trainer.numNodes: node-limit: want 1 to 4, the limit of runtime \"mpi\", got 5 (found in environment dev)",
-		"job.yaml:6:33: spec.trainer.image: image-mismatch: the nodes would still run quay.io/acme/mpi:1: leave this field out, or use a runtime whose image is \"other\"",
+		"job.yaml:6:23: spec.trainer.numNodes: node-limit: want 1 to 4 nodes (the limit of runtime \"mpi\"), got 5 (found in environment dev)",
+		"job.yaml:6:33: spec.trainer.image: image-mismatch: only the launcher would run this image, and the nodes would run quay.io/acme/mpi:1, the image of the runtime: leave this field out, or use a runtime with the image \"other\"",
 	}
 	if diff := cmp.Diff(strings.Join(want, "\n"), got.Denied.Error()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -221,7 +221,7 @@ func TestUnknownNamespaces(t *testing.T) {
 	cases := map[string]struct{ namespace, want string }{
 		"a typing error":    {"team-ab", `job.yaml:3:36: metadata.namespace: wrong-namespace: namespace "team-ab" has no rules for TrainJobs: did you mean "team-a" or "team-b"?`},
 		"another namespace": {"physics", `job.yaml:3:36: metadata.namespace: wrong-namespace: namespace "physics" has no rules for TrainJobs: want one of "team-a", "team-b"`},
-		"a number":          {"12", "job.yaml:3:36: metadata.namespace: wrong-type: the API server refuses this value: write the name of a namespace, in quotes if it looks like another type"},
+		"a number":          {"12", "job.yaml:3:36: metadata.namespace: wrong-type: want the name of a namespace, in quotes if it looks like another type"},
 	}
 	p := platform(t, "", newParameters(t, "2.3", "team-a", "8"), newParameters(t, "2.3", "team-b", "8"))
 	for name, tc := range cases {
@@ -240,8 +240,8 @@ func TestTenantsOfOneEnvironment(t *testing.T) {
 		platform(t, "dev", newParameters(t, "2.3", "team-a", "4")), platform(t, "prod", newParameters(t, "2.3", "team-b", "8")),
 	}
 	got, err := Vet("job.yaml", []byte(text+"---\n"+strings.Replace(text, "team-a", "team-b", 1)), "", platforms)
-	want := "job.yaml:6:23: spec.trainer.numNodes: node-limit: want 1 to 4, the limit of runtime \"mpi\", got 9 (found in environment dev)\n" +
-		"job.yaml:13:23: spec.trainer.numNodes: node-limit: want 1 to 8, the limit of runtime \"mpi\", got 9 (found in environment prod)"
+	want := "job.yaml:6:23: spec.trainer.numNodes: node-limit: want 1 to 4 nodes (the limit of runtime \"mpi\"), got 9 (found in environment dev)\n" +
+		"job.yaml:13:23: spec.trainer.numNodes: node-limit: want 1 to 8 nodes (the limit of runtime \"mpi\"), got 9 (found in environment prod)"
 	if err != nil || got.Denied.Error() != want || len(got.Invalid) > 0 {
 		t.Errorf("Vet() = %v, %v, %v, want %s", got.Denied, got.Invalid, err, want)
 	}
