@@ -8,9 +8,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// argocdSettings contains settings of Argo CD for kinds of objects: health checks, actions for users, and fields that Argo
-// CD must not compare with Git. Files with health checks and files with ignored fields have the name GROUP_KIND. The
-// actions for a kind are in a folder with the name GROUP_KIND.
+// argocdSettings contains settings of Argo CD for kinds of objects. The folder "health" contains health checks, and the
+// folder "actions" contains actions for users. The folder "ignore" contains lists of fields that Argo CD must not
+// compare with Git. In the folders "health" and "ignore", each file is for one kind, and its name is GROUP_KIND plus an
+// extension. In the folder "actions", each subfolder is for one kind, and its name is GROUP_KIND.
 //
 //go:embed argocd
 var argocdSettings embed.FS

@@ -147,9 +147,9 @@ func readFolderManifest(root *os.Root) ([]byte, error) {
 	return readManifest(root.Open(ManifestName))
 }
 
-// maxManifest is the maximum number of bytes that are read from a manifest. A manifest of maxManifest bytes can list more
-// than a hundred thousand files. The rest of a longer manifest is ignored, so files that are listed only in the rest count
-// as unknown files.
+// maxManifest is the maximum number of bytes that are read from a manifest. A manifest of maxManifest bytes can list
+// more than a hundred thousand files. If a manifest is longer, only its first maxManifest bytes are read. A file that
+// the manifest lists only after these bytes counts as an unknown file.
 const maxManifest = 16 << 20
 
 // readManifest reads and closes a manifest. The caller opens the manifest, and passes the opened file and the error of

@@ -77,10 +77,11 @@ func (c *helmChart) boundsTemplate() []byte {
 	return b.Bytes()
 }
 
-// includesValue returns a template expression. The expression is true if the release includes a component with objects
+// includesValue returns a template expression. In the file templates/bounds.yaml, this expression is the condition of a
+// step that computes a sum or checks a limit. The expression is true if the release includes a component with objects
 // that use the value. The value can be a mapping. An object uses a mapping if it uses any value in the mapping. If no
 // component uses the value, or if v is nil, includesValue returns the constant expression "true". The template then
-// never skips the sum or the check that has this expression as its condition.
+// never skips the step.
 func (v *helmValue) includesValue() string {
 	components := map[string]bool{}
 	if v != nil {

@@ -15,8 +15,8 @@ type lockTimeout struct {
 
 var defaultLockTimeout = lockTimeout{note: 2 * time.Second, total: time.Minute}
 
-// retryInterval is the time between two attempts to take the lock. A system call that waits for the lock could
-// not be interrupted with Ctrl-C. Therefore a run tries to take the lock repeatedly.
+// retryInterval is the time between two attempts to take the lock. A run tries to take the lock repeatedly. The
+// alternative would be a system call that waits for the lock, but Ctrl-C could not interrupt such a call.
 const retryInterval = 20 * time.Millisecond
 
 var errLocked = errors.New("locked by another process")

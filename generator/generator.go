@@ -178,9 +178,10 @@ func platforms(plans []*plan.Plan, objects []object.Set) []Platform {
 
 // Capacity returns the maximum number of nodes of a TrainJob, for each tenant and each runtime that the tenant lists.
 // If spec.target.gang is kueue, each of these runtimes has one record for each LocalQueue of the tenant. A LocalQueue
-// whose ClusterQueue is not in the document has no record. A runtime without such records has one record without a
-// queue. The same applies to all runtimes if spec.target.gang is not kueue. If the document has problems, the error is
-// a problem.List and the result is empty.
+// whose ClusterQueue is not in the document has no record. In two cases, a runtime has only one record, and this record
+// names no queue. In the first case, the tenant has no LocalQueue whose ClusterQueue is in the document. In the second
+// case, spec.target.gang is not kueue. If the document has problems, the error is a problem.List and the result is
+// empty.
 func (p *Pipeline) Capacity(ctx context.Context, request Request) ([]capacity.Record, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {

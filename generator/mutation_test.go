@@ -40,7 +40,7 @@ type mutant struct {
 	removed []string // the keys after the end of a truncated document
 }
 
-// After a change of these two kinds, isReported accepts problems at fewer positions than after all other changes.
+// After a change of one of these two kinds, isReported accepts problems at fewer positions than after other changes.
 const (
 	replaceValue = "replace a value"
 	renameKey    = "rename a key"
@@ -197,7 +197,7 @@ func (m mutant) isStopped(file string, p problem.Problem) bool {
 
 // isReference reports whether a problem is about a reference to the old name of a renamed entry. For example, a change
 // renames a runtime, and a tenant still lists the old name. The renamed entry itself is valid, so the problem is not at
-// this entry. The problem is at the field that still refers to the old name. The message must suggest the new name.
+// this entry, but at the field that still has the old name. isReference searches the message for the suggested new name.
 func (m mutant) isReference(p problem.Problem) bool {
 	return m.renamed != "" && strings.Contains(p.Message, message.Quote(m.renamed))
 }

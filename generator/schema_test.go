@@ -133,9 +133,10 @@ func (j *comparison) compare(t *testing.T, layers ...Input) string {
 			return disagreement
 		}
 		// Suppose that a later layer or an environment sets a key to null, and that this null removes nothing.
-		// trainyard then adds a note to the document. If the key is probably not misspelled, trainyard also accepts the
-		// layer. But if the JSON Schema does not define this key, the JSON Schema refuses the layer. Therefore the test
-		// checks the layers of a document separately only if the document has no notes.
+		// trainyard then adds a note to the document. If the key is probably not misspelled, trainyard reports no
+		// problem for this null, and accepts the layer. But if the JSON Schema does not define this key, the JSON
+		// Schema refuses the layer. Therefore the test checks the layers of a document separately only if the document
+		// has no notes.
 		valid = valid && len(problems)+len(document.Notes) == 0
 	}
 	if !valid {

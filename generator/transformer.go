@@ -9,7 +9,7 @@ import (
 	"github.com/trainyard/trainyard/generator/evaluate"
 )
 
-// transformPackage is the folder of the CUE package with the schema of Transformer documents. This package also
+// transformPackage is the folder of a CUE package. The CUE package contains the schema of Transformer documents, and
 // computes the changes that a Transformer document requests.
 const transformPackage = "generator/transform"
 

@@ -241,8 +241,8 @@ func (p progress) hasMounted(e corev1.Event) bool {
 }
 
 // isReplaced reports whether a new pod has replaced the deleted pod that an event is about. The new pod has the same
-// role and index, and is not older than the event. If the TrainJob has ended, isReplaced returns false, because the
-// loss of the deleted pod can be the cause of a failure.
+// role and index, and is not older than the event. If the TrainJob has ended, isReplaced returns false even if there is
+// a new pod. The reason is that the new pod came too late if the loss of the deleted pod made the TrainJob fail.
 func (s Snapshot) isReplaced(e corev1.Event) bool {
 	name := s.podNameOf(e)
 	prefix := name[:strings.LastIndex(name, "-")+1] // without the random characters

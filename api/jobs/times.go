@@ -38,9 +38,9 @@ func (s Snapshot) Times() Times {
 	return times
 }
 
-// startedAt returns the time at which the training started: the start of the launcher's main container or, without a
-// launcher, the latest start of a main container. startedAt returns zero if the training has not started, or if the pods of
-// the TrainJob no longer exist.
+// startedAt returns the time at which the training started. If the TrainJob has a launcher, the training starts with
+// the launcher's main container. If the TrainJob has no launcher, the training starts when the last main container
+// starts. startedAt returns zero if the training has not started, or if the pods of the TrainJob no longer exist.
 func (s Snapshot) startedAt() time.Time {
 	pods := s.LatestAttempts()
 	if !s.hasStarted(pods) {

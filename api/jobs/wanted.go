@@ -34,9 +34,9 @@ func CountWanted(set *jobset.JobSet) WantedPods {
 	return wanted
 }
 
-// missingPods returns the number of missing pods. A pod is missing if JobSet should have created it by now, but it
-// does not exist or is being deleted. Deleted pods of a Job that has succeeded, such as the Job of an initializer,
-// are not missing.
+// missingPods returns the number of missing pods. A pod counts as missing if JobSet should have created the pod by now,
+// but the pod does not exist or is being deleted. Deleted pods of a Job that has succeeded, such as the Job of an
+// initializer, do not count as missing.
 func (s Snapshot) missingPods() int {
 	exist, existed := map[Role]int{}, map[Role]bool{}
 	for i := range s.Pods {
@@ -76,8 +76,9 @@ func (s Snapshot) hasSucceeded(role Role) bool {
 	})
 }
 
-// LacksPods reports whether at least one pod is missing. A pod is missing if JobSet should have created it by now, but
-// it does not exist or is being deleted. Deleted pods of a Job that has succeeded are not missing.
+// LacksPods reports whether at least one pod is missing. A pod counts as missing if JobSet should have created the pod
+// by now, but the pod does not exist or is being deleted. If a Job has succeeded, its deleted pods do not count as
+// missing.
 func (s Snapshot) LacksPods() bool { return s.missingPods() > 0 }
 
 // wantedPods reads the numbers of pods from the JobSet of a TrainJob. The result is nil if the JobSet does not exist yet, or

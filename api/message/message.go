@@ -1,6 +1,6 @@
-// Package message formats user input for one-line messages: it quotes and shortens the input, and escapes control
-// characters. Package message also makes text from other programs printable, and suggests corrections for misspelled
-// words.
+// Package message prepares user input for messages on one line. The package quotes and shortens the input, and escapes
+// control characters. The package also makes text from other programs printable, and suggests corrections for
+// misspelled words.
 package message
 
 import (

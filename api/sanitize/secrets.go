@@ -176,7 +176,7 @@ func isNoCredential(value string) bool {
 // "authentication" in "basic authentication" is an ordinary word.
 func isWord(value string) bool { return word.MatchString(trim(value)) }
 
-// isPort reports whether the text between ":" and "@" in a URL begins with a port number and a slash. For example, the
-// URL "http://a.example.com:8080/users/x@y.com" has the text "8080/users/x" between ":" and "@", which is a port and a
-// path, and not a password.
+// isPort reports whether a text begins with a port number and a slash. The text is a part of a URL: it begins after the
+// first colon that follows "://", and ends before the last "@". For example, this part of the URL
+// "http://a.example.com:8080/users/x@y.com" is "8080/users/x". This part is not a password, but a port and a path.
 func isPort(value string) bool { return port.MatchString(value) }

@@ -79,10 +79,11 @@ func (s Sources) get(ctx context.Context, key types.NamespacedName) (v1alpha1.Tr
 	return source, err
 }
 
-// explainMissing returns the error for a TrainJobSource that was not found. To find the reason, explainMissing lists the
-// TrainJobSources of the namespace. The error is ErrNotInstalled if the cluster does not have the kind. The error is an
-// *UnknownSourceError if the list request succeeds, or if the user is not allowed to list TrainJobSources. Otherwise
-// explainMissing returns the error of the list request.
+// explainMissing returns the error for a TrainJobSource that was not found. To find the reason, explainMissing lists
+// the TrainJobSources of the namespace. If the list request shows that the cluster does not have the kind
+// TrainJobSource, the error is ErrNotInstalled. If the list request succeeds, the cluster has this kind, so the error
+// is an *UnknownSourceError. The error is also an *UnknownSourceError if the user is not allowed to list
+// TrainJobSources. If the list request fails for another reason, explainMissing returns the error of the list request.
 func (s Sources) explainMissing(ctx context.Context, key types.NamespacedName) error {
 	all, err := s.list(ctx, key.Namespace)
 	if err != nil && !apierrors.IsForbidden(err) {

@@ -87,7 +87,8 @@ const (
 	PayloadLabel = Group + "/payload"
 	// PayloadPartsAnnotation holds the number of parts into which the compressed stream is divided.
 	PayloadPartsAnnotation = Group + "/payload-parts"
-	// PayloadDigestAnnotation holds the digest of the compressed stream.
+	// PayloadDigestAnnotation holds the digest of the whole compressed stream: of all parts together, in the order of
+	// their numbers.
 	PayloadDigestAnnotation = Group + "/payload-digest"
 	// PayloadObjectsAnnotation holds the number of objects in the compressed stream.
 	PayloadObjectsAnnotation = Group + "/payload-objects"
@@ -114,6 +115,6 @@ const (
 // ConfigMaps with the admission parameters of all tenants.
 const SystemNamespace = "trainyard-system"
 
-// TenantObjectName returns the name of a tenant's cluster-wide objects. In SystemNamespace, the ConfigMap with the
-// tenant's admission parameters has the same name.
+// TenantObjectName returns the name that all cluster-wide objects of a tenant have, except its Namespace. The ConfigMap
+// with the tenant's admission parameters, which is in SystemNamespace, also has this name.
 func TenantObjectName(tenant string) string { return "trainyard-" + tenant }

@@ -34,7 +34,8 @@ func Named(repository string, plainHTTP bool) (Repository, error) {
 	return Repository{n}, err
 }
 
-// Below adds a slash and the given path to the name of r, and returns the repository with the new name.
+// Below is a method that returns another repository in the same registry. The name of this repository is the name of r,
+// followed by a slash and the given path.
 func (r Repository) Below(path string) (Repository, error) {
 	return Named(r.name.Name()+"/"+path, r.name.Scheme() == "http")
 }
@@ -49,7 +50,7 @@ type Progress func(sent, all int64)
 // artifact to which the tag points.
 type TakenError struct{ Tag, Digest string } // Tag includes the repository
 
-// Error names the artifact.
+// Error returns a message that contains the tag, and the digest of the artifact to which the tag points.
 func (t *TakenError) Error() string {
 	return t.Tag + " already exists with a different digest: " + t.Digest
 }

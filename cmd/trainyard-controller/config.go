@@ -115,8 +115,8 @@ func (c *configFile) find(key *yaml.Node) *pflag.Flag {
 // describes what a flag of this type accepts, such as "a number".
 var wanted = map[string]string{"bool": "true or false", "int": "an integer", "float32": "a number", "string": "a text"}
 
-// apply sets a flag to a value from the file. If the command line has already set the flag, apply checks the value from
-// the file, but the flag keeps its value.
+// apply sets a flag to a value from the file. If the command line has already set the flag, the method only checks the
+// value from the file. In this case, the flag keeps the value from the command line.
 func (c *configFile) apply(flag *pflag.Flag, value *yaml.Node) {
 	if values, several := flag.Value.(pflag.SliceValue); several {
 		c.applyList(flag, values, value)

@@ -39,8 +39,8 @@ var stepPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\.?(?:\[("(?:[^"\\]|\\.)*")\]|("(?:[^"\\]|\\.)*")|(\[-?\d*\])|([^].\["]+))`)
 })
 
-// parsePath splits a path such as spec.runtimes.mpi.nodeSelector."a.b/c", tolerations[0] or tolerations[] into steps.
-// A trailing dot, which shell completion can leave, is ignored.
+// parsePath splits the path of a field into steps. Three examples of such paths are tolerations[0], tolerations[] and
+// spec.runtimes.mpi.nodeSelector."a.b/c". A trailing dot, which shell completion can leave, is ignored.
 func parsePath(path string) ([]string, error) {
 	if len(path) > maxPath {
 		return nil, usageErrorf("field %s: want a path of at most %d bytes, got %d", message.Quote(path), maxPath, len(path))

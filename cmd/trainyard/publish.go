@@ -167,8 +167,8 @@ func (f *publishFlags) upload(ctx context.Context, s streams, to destination, up
 	return err
 }
 
-// print writes the references of published artifacts. With --dry-run, no artifact is published, and the method writes
-// the references of all artifacts.
+// print writes the references of the artifacts that were uploaded, or that the destination already contained. If
+// --dry-run is set, nothing is uploaded, and the method writes the references of all artifacts.
 func (f *publishFlags) print(s streams, uploads []*upload) error {
 	var done []*upload
 	for _, u := range uploads {

@@ -29,8 +29,8 @@ import (
 // distinguish this controller from Kueue's controller with the same name.
 const controllerName = jobs.EventReporter
 
-// refreshInterval is the interval at which the controller updates messages that can soon change without an event from
-// the API server. For example, the message of a TrainJob can change while the TrainJob waits for cluster nodes. A
+// refreshInterval is the interval at which the controller updates messages that can change at any time without an event
+// from the API server. For example, the message of a TrainJob can change while the TrainJob waits for cluster nodes. A
 // message of this kind must never be older than 30 seconds. The interval is 10 seconds shorter than this limit, because
 // a busy controller can be late.
 const refreshInterval = 20 * time.Second

@@ -51,7 +51,8 @@ type explanations struct {
 	found map[types.NamespacedName]explanation
 }
 
-// explanation is the state of the search for the cause of a TrainJob's phase. A search can consist of several attempts.
+// explanation is a record about one TrainJob in one phase. The record describes the attempts to find out why the
+// TrainJob is in this phase, and contains the cause if the cause is known.
 type explanation struct {
 	uid      types.UID
 	phase    jobs.Phase
@@ -143,7 +144,7 @@ func (e *explanations) wanted(key types.NamespacedName) explanation {
 	return e.found[key]
 }
 
-// store saves the result of an attempt to explain a TrainJob. The method store returns true if no further attempt is
+// store saves the result of an attempt to explain a TrainJob. The returned value is true if no further attempt is
 // needed. If the TrainJob has reached another phase in the meantime, the result is discarded, and the controller
 // requests a new explanation.
 func (e *explanations) store(key types.NamespacedName, wanted explanation, explained jobs.Explanation, err error) bool {

@@ -105,8 +105,8 @@ func (m *Metrics) update(snapshot jobs.Snapshot, mpi string, current state) {
 	m.gauges.set(client.ObjectKeyFromObject(&snapshot.Job), readGauges(snapshot, mpi, current))
 }
 
-// observe updates the counters and histograms with the changes of a TrainJob between the last reported
-// state, "before", and the current state, "current".
+// observe updates the counters and histograms if the state of a TrainJob has changed since the last report. The
+// argument "before" is the last reported state of the TrainJob, and the argument "current" is the current state.
 func (m *Metrics) observe(snapshot jobs.Snapshot, mpi string, before, current state) {
 	namespace, times := snapshot.Job.Namespace, snapshot.Times()
 	isKnown := !before.since.IsZero() && (!before.elsewhere || !isEarly(before.Phase))

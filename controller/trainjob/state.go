@@ -46,7 +46,8 @@ type state struct {
 	elsewhere bool
 	// queued is true if the TrainJob is in a queue of Kueue.
 	queued bool
-	// ended is true if the TrainJob has ended, and any search for the cause of its failure has ended too.
+	// ended is true after the TrainJob has ended. If the controller searches for the cause of a failure, the field
+	// stays false until the search has ended.
 	ended bool
 }
 
@@ -65,10 +66,10 @@ func (s state) refresh() time.Duration {
 	return refreshInterval
 }
 
-// isUndisturbed reports whether nothing disturbs a running training: all pods exist, no pod is being deleted, and no
-// container keeps the TrainJob from ending. If one of these three conditions is not met, the phase or the message can
-// change without an event. For example, a pod that is being deleted counts as lost after some time, and no event
-// reports this loss.
+// isUndisturbed reports whether three conditions are met. First, the controller has not noticed a missing pod. Second,
+// no pod is being deleted. Third, no other container still runs in a pod whose main container has ended. If one of
+// these conditions is not met, the phase or the message of a TrainJob in the phase Running can change without an event.
+// For example, a pod that is being deleted counts as lost after some time, and no event reports this loss.
 func (s state) isUndisturbed() bool { return s.blocked.IsZero() && s.lostSince.IsZero() && !s.ending }
 
 // observe returns the current state of a TrainJob.
@@ -159,17 +160,17 @@ func waitsSince(snapshot jobs.Snapshot, phase jobs.Phase, before state, now time
 	return now
 }
 
-// isStuck reports whether a TrainJob takes unusually long to start or to end. The constant startTime is the time limit
-// for the start, and also the time limit for the end. A start takes too long if two conditions are met. First, the time
-// since the TrainJob was created or resumed exceeds the limit. Second, the time since the present phase began also
-// exceeds the limit. The second condition is necessary because JobSet can restart all pods long after the creation of
-// the TrainJob. After a restart, the new pods need time to start. After the main container has ended, another container
-// can prevent the end of the TrainJob. In this case, the end takes too long if more time than the limit has passed
-// since the end of the main container. In the phase GangScheduling, isStuck returns true only if pods are missing. A
-// TrainJob without missing pods can also be in the phase GangScheduling. The reason is then that some existing pods are
-// not assigned to cluster nodes yet. If the scheduler has written a message about one of these pods, the summary of
-// this TrainJob already quotes the message. The TrainJob therefore needs no further explanation. If another cluster
-// runs the TrainJob, isStuck returns false.
+// isStuck reports whether a TrainJob takes unusually long to start or to end. In both cases, the limit is the duration
+// startTime. A TrainJob takes too long to start if two conditions are met. First, the TrainJob was created or resumed
+// more than startTime ago. Second, the present phase began more than startTime ago. The second condition is necessary
+// because JobSet can restart all pods long after the creation of the TrainJob. After a restart, the new pods need time
+// to start. If another container still runs after the main container of its pod has ended, this container can prevent
+// the TrainJob from ending. In this case, the TrainJob takes too long to end if the main container ended more than
+// startTime ago. In the phase GangScheduling, isStuck returns true only if pods are missing. A TrainJob without missing
+// pods can also be in the phase GangScheduling. The reason is then that some existing pods are not assigned to cluster
+// nodes yet. If the scheduler has written a message about one of these pods, the summary of this TrainJob already
+// quotes the message. The TrainJob therefore needs no further explanation. If another cluster runs the TrainJob,
+// isStuck returns false.
 func (s state) isStuck(snapshot jobs.Snapshot, now time.Time) bool {
 	since := snapshot.Times().Resumed
 	if !since.IsZero() && s.since.After(since) {

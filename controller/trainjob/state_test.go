@@ -115,8 +115,8 @@ func TestOldExplanationIsForgotten(t *testing.T) {
 
 // TestLostLauncherKeepsRunning: after the launcher is lost, the phase must stay Running until new pods exist. If there
 // are still no new pods after the time limit startTime, the phase must change nevertheless. If the phase changed
-// immediately, the controller would write the events of an earlier stage again. If JobSet does not restart the pods,
-// the TrainJob fails. Events of an earlier stage would then be misleading.
+// immediately, the controller would write the events of an earlier stage again. These events would be misleading for a
+// TrainJob that fails because JobSet does not restart its pods.
 func TestLostLauncherKeepsRunning(t *testing.T) {
 	c, started := newTestController(), start.Add(time.Minute)
 	before := state{Phase: jobs.Running, Message: "Running on 2 pods", trainingSince: started, started: true}

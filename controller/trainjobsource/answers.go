@@ -62,10 +62,11 @@ const (
 // dropWarnings removes jobs from the map r.denied, which contains the jobs that break admission rules. If the API
 // server admits one of these jobs in a dry run, dropWarnings removes the job from the map. The successful dry run shows
 // that the API server does not enforce the rules that the job breaks. If the API server refuses the job for another
-// reason, this reason replaces the message in r.denied. A dry run can get no answer, for example because a webhook is
-// not available. dropWarnings then uses the previous answer, even if this answer is outdated. If there is no previous
-// answer, or if the job in Git has changed since that answer, the job stays denied in this round. There is an exception
-// to the use of outdated answers. If the limit maxRefused is reached in the current hour, a job stays denied even if an
+// reason, this reason replaces the message in r.denied. Sometimes a dry run does not show whether the API server would
+// admit the job, for example because a webhook is not available. Such a dry run counts as a dry run without an answer.
+// In this case, dropWarnings uses the previous answer, even if that answer is outdated. If there is no previous answer,
+// or if the job in Git has changed since that answer, the job stays denied in this round. There is an exception to the
+// use of outdated answers. If the limit maxRefused is reached in the current hour, a job stays denied even if an
 // outdated answer admits the job. After a round in which a dry run got no answer, the controller sends no dry runs for
 // some time (see silentPause). After this pause, the controller continues with the job whose name comes next. A job
 // whose dry run got no answer gets another dry run later.
@@ -133,9 +134,9 @@ func (r *round) needsDryRuns() bool {
 // and jobs with an outdated answer. The API server's answer to a dry run becomes outdated after an hour, or when a user
 // requests a fetch.
 //
-// The list contains the jobs in the order of their names. The list begins after the job that got the latest dry run.
-// After the last name, the list continues with the first of all names. Therefore every job gets a dry run sooner or
-// later, even if many jobs are refused or get no answer.
+// The list consists of two parts, and each part is sorted by name. The first part contains the jobs whose names come
+// after the name of the job that got the latest dry run. The second part contains all other jobs. Therefore every job
+// gets a dry run sooner or later, even if many jobs are refused or get no answer.
 func (r *round) unanswered() (jobs []decode.Job) {
 	var last []decode.Job
 	for _, job := range r.commit.tree.Jobs { // sorted by name
@@ -155,9 +156,10 @@ func (r *round) unanswered() (jobs []decode.Job) {
 }
 
 // ask sends a dry run to the API server, to find out whether the API server admits a job. The dry run uses the
-// ServiceAccount of the tenant. The method stores the answer of the API server. If there was no answer, the method returns
-// false. The API server evaluates the admission rules before it checks the quota, and before it checks whether the name of
-// the job is in use. Therefore a job that is refused because of the quota or the name counts as admitted by the rules.
+// ServiceAccount of the tenant. The method stores the answer of the API server. If there was no answer, the method
+// returns false. The API server evaluates the admission rules before it checks the quota, and before it checks whether
+// the name of the job is in use. If the API server refuses a job because of the quota, or because the name is in use,
+// the rules have therefore admitted this job. In both cases, the method stores that the job is admitted.
 func (r *round) ask(ctx context.Context, job decode.Job) bool {
 	c, err := r.Rounds.TrainJobs(r.source.Namespace, r.source.Spec.ServiceAccountName)
 	if err != nil {

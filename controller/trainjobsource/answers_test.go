@@ -94,8 +94,8 @@ func TestAnswersAboutDeniedJobs(t *testing.T) {
 	}
 }
 
-// TestQuestionsRotate checks that each denied job gets a dry run at some time, even if the API server refuses many
-// earlier jobs.
+// TestQuestionsRotate: all jobs break a rule, so each job needs a dry run. The API server refuses so many dry runs that
+// the limit maxRefused is reached before the last job. In the next hour, the last job must get its dry run.
 func TestQuestionsRotate(t *testing.T) {
 	server := &dryRuns{errors: map[string]error{}}
 	tree := decode.Tree{}

@@ -65,8 +65,8 @@ func (r *round) isRequested() bool {
 
 // fetchIsDue reports whether the round must fetch. A fetch is due if somebody has requested it, if the time of the next
 // fetch has come, or if the commit was dropped from memory. If the clock was set back, the time of the next fetch can
-// be too far in the future. Therefore a fetch is also due if the wait until this time exceeds the longest possible
-// interval.
+// be too far in the future. Therefore a fetch is also due if the time until the next fetch is longer than the longest
+// possible interval.
 func (r *round) fetchIsDue() bool {
 	dropped := r.commit == nil && r.state.failure == nil
 	left := r.state.due.Sub(r.now)
@@ -116,9 +116,10 @@ func (r *round) fetchRequest(ctx context.Context) (request fetch.Request, err er
 		}
 		request.Secret, request.SecretHosts = orEmpty(secret.Data), secret.Annotations[v1alpha1.HostsAnnotation]
 	}
-	// With linearHistory, the new commit must descend from Status.Fetched. Status.Applied can contain an older commit,
-	// so it is not sufficient for this check. For example, the newest commit does not count as applied while one of its
-	// jobs has a problem. The other jobs of this commit may already run.
+	// With linearHistory, the new commit must descend from the last fetched commit, which is in Status.Fetched.
+	// Status.Applied is not sufficient for this check, because Status.Applied can contain an older commit. For example,
+	// a commit does not count as applied while one of its jobs has a problem. Other jobs of this commit may already
+	// run.
 	if fetched := r.source.Status.Fetched; fetched != nil && spec.Verify != nil && spec.Verify.LinearHistory {
 		request.Ancestor = fetched.Commit
 	}

@@ -42,8 +42,8 @@ type commit struct {
 	failure   *failure // why the folder could not be read; nil if it was read
 }
 
-// written is the status that the controller wrote last. The next round needs it, because the cache may still contain an
-// older status.
+// The struct "written" contains the status that the controller wrote last. The next round needs this status, because
+// the cache may still contain an older status.
 type written struct {
 	version string // the resourceVersion of the object on which the status is based
 	status  v1alpha1.TrainJobSourceStatus
@@ -60,8 +60,8 @@ type memory struct {
 	size   int64
 	recent list.List // of *state, most recently used first
 	states map[types.NamespacedName]*list.Element
-	// events counts, for each TrainJobSource, the events that require a round: events about the
-	// TrainJobSource and about its TrainJobs.
+	// The map "events" contains a number for each TrainJobSource. The number counts the events that require a round:
+	// events about the TrainJobSource, and events about its TrainJobs.
 	events map[types.NamespacedName]int
 }
 
@@ -102,7 +102,7 @@ func (m *memory) get(key types.NamespacedName, uid types.UID) *state {
 	return created
 }
 
-// keep(s, c) stores the commit c in the state s. If all commits in memory together then exceed the limit, the method
+// keep(s, c) stores the commit c in the state s. If the total size of all commits in memory now exceeds the limit,
 // "keep" drops the least recently used commits of other states.
 func (m *memory) keep(s *state, c *commit) {
 	m.Lock()
@@ -121,8 +121,8 @@ func (m *memory) keep(s *state, c *commit) {
 	}
 }
 
-// known returns the commit of a state, or nil if the commit is not in memory.
-// Rounds of other TrainJobSources can drop the commit at any time.
+// known(s) returns the commit of the state s, or nil if the commit is not in memory. Rounds of other TrainJobSources
+// can drop the commit at any time.
 func (m *memory) known(s *state) *commit {
 	m.Lock()
 	defer m.Unlock()

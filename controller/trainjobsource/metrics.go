@@ -159,7 +159,7 @@ func (m *Metrics) matched(key types.NamespacedName, at time.Time) {
 	}
 }
 
-// failed adds 1 to the error counter of a TrainJobSource for the given reason.
+// failed(key, reason) adds 1 to the error counter of a TrainJobSource for the given reason.
 func (m *Metrics) failed(key types.NamespacedName, reason string) {
 	m.errors.WithLabelValues(key.Namespace, key.Name, reason).Inc()
 }

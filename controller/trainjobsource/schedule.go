@@ -16,8 +16,8 @@ const (
 	// busyDelay is the time after which the controller repeats a round that ended early. A round ends early if too
 	// many other rounds are fetching, or if another round is changing TrainJobs of the same namespace.
 	busyDelay = time.Second
-	// quietWait is the time after which the status reports a wait. If a new spec or a requested fetch waits for other
-	// rounds for longer than quietWait, the status says what the TrainJobSource waits for.
+	// quietWait is the time after which the status reports a wait. Suppose that a new spec or a requested fetch must
+	// wait for other rounds. If this wait is longer than quietWait, the status says what the TrainJobSource waits for.
 	quietWait = time.Minute
 	// settleDelay is the delay between two rounds if the first round has changed TrainJobs or the record. The second
 	// round must start soon, because further changes may be necessary.

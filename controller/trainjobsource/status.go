@@ -91,8 +91,9 @@ func (r *round) setCondition(kind string, status metav1.ConditionStatus, reason,
 	})
 }
 
-// revision returns a commit as a v1alpha1.Revision, the type of commits in the status. If the commit and its branch or
-// tag have not changed, revision returns the argument "before", so the time in the status stays the same.
+// revision returns a v1alpha1.Revision, which contains a commit, its branch or tag, and a time. If the argument
+// "before" contains the same commit and the same branch or tag, revision returns "before" with its earlier time.
+// Otherwise, the time in the result is the start time of the round.
 func (r *round) revision(before *v1alpha1.Revision, commit, ref string) *v1alpha1.Revision {
 	if before != nil && before.Commit == commit && before.Ref == ref {
 		return before

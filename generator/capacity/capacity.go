@@ -73,8 +73,8 @@ func (d demand) job() (j sizing.Job, err error) {
 }
 
 // Record is the result for one tenant, one runtime and one queue: the maximum number of nodes that a TrainJob of the
-// runtime can have in the tenant's namespace. A Record has no queue if Kueue does not admit jobs, or if the tenant uses
-// no ClusterQueue of the document.
+// runtime can have in the tenant's namespace. If target.gang is not kueue, TrainJobs do not wait in queues of Kueue, so
+// a Record has no queue. If the tenant uses no ClusterQueue of the document, a Record has no queue either.
 type Record struct {
 	Environment string  `json:"environment,omitempty"`
 	Tenant      string  `json:"tenant"`

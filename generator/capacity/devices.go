@@ -20,8 +20,8 @@ var (
 
 // checkTenantDevices compares the devices in a tenant's quota with the devices that the tenant's runtimes request. If
 // the quota contains a device that none of these runtimes requests, the method reports this device. For the exceptions,
-// see checkUnusedQuota. If one of these runtimes requests a device that the quota does not limit, the method reports
-// this device too. In two cases, the method does not report devices that the quota does not limit. In the first case,
+// see checkUnusedQuota. If one of these runtimes requests a device that is missing from the quota, the method reports
+// this device too. In two cases, the method does not report a missing device. In the first case, target.gang is kueue,
 // the document declares ClusterQueues, and the tenant has queues. Kueue then limits the devices of the tenant. In the
 // second case, the tenant has no quota, or its quota limits only the number of TrainJobs.
 func (c *comparison) checkTenantDevices(name string, tenant map[string]any) {

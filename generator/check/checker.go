@@ -43,12 +43,13 @@ const (
 
 // checkValue checks a node of the document, and returns its value as plain data. If the schema refuses a part of the
 // value, the returned data does not contain this part. The result "ok" is false if the value itself is refused. For a
-// mapping, "ok" is also false if a required key is missing or has a refused value. For a list, "ok" is also false if it
-// is false for one of the items. The argument "key" is the position of the node's key. If the node is an item of a
-// list, or the whole document, it has no key. In this case, "key" is the position of the node itself. If a problem is a
-// missing key or an empty mapping, checkValue usually reports the problem at the position "key". However, the cause of
-// the problem can be a null in a later layer. The null can have removed a required key, or the only remaining key of a
-// mapping. In this case, checkValue reports the problem at the position of the null.
+// mapping, "ok" is also false if a required key is missing or has a refused value. For a list, checkValue also checks
+// each item. If the result "ok" of one item is false, the result "ok" of the list is false too. The argument "key" is
+// the position of the node's key. If the node is an item of a list, or the whole document, it has no key. In this case,
+// "key" is the position of the node itself. If a problem is a missing key or an empty mapping, checkValue usually
+// reports the problem at the position "key". However, the cause of the problem can be a null in a later layer. The null
+// can have removed a required key, or the only remaining key of a mapping. In this case, checkValue reports the problem
+// at the position of the null.
 func (c *checker) checkValue(schema cue.Value, n *document.Node, key problem.Position, path []string) (valid any, ok bool) {
 	kind := schema.IncompleteKind()
 	switch {
@@ -74,9 +75,9 @@ func (c *checker) checkValue(schema cue.Value, n *document.Node, key problem.Pos
 	return nil, false
 }
 
-// checkScalar checks a scalar, and returns it in the spelling that trainyard uses in generated objects. The result
-// "ok" is false if the node is null or is not a scalar. It is also false if the schema refuses the scalar, in its
-// original spelling or in the returned spelling.
+// checkScalar checks a scalar, and returns it in the spelling that trainyard uses in generated objects. If the node is
+// null or is not a scalar, the result "ok" is false. The schema must accept both the original spelling of the scalar
+// and the returned spelling. If the schema refuses one of the two spellings, "ok" is false too.
 func (c *checker) checkScalar(schema cue.Value, n *document.Node) (valid any, ok bool) {
 	if n.Kind != document.Scalar || n.Scalar == nil || !c.admitsScalar(schema, n.Scalar) {
 		return nil, false
@@ -192,8 +193,8 @@ func (c *checker) checkMapping(schema cue.Value, n *document.Node, key problem.P
 			c.refused = append(c.refused, below)
 		}
 	}
-	// If a key is unknown, skip the check that combines several fields. The unknown key may be the misspelled name of a
-	// field that this check needs, and the check would then report the same mistake again.
+	// If a key is unknown, skip the check that combines several fields. The reason is that the unknown key can be a
+	// misspelling of a field that this check needs. In this case, the check would report the same mistake again.
 	if !unknown {
 		c.relate(schema, n, path)
 	}
@@ -233,9 +234,9 @@ func (c *checker) checkRequired(schema cue.Value, n *document.Node, key problem.
 // isMisplacedBelow reports whether the author has written a key one level too high. For example, a document lacks
 // "spec", and has "runtimes" at the top level instead of below "spec". The argument "required" is the name of the key
 // that the mapping "n" lacks, such as "spec". The result is true if "n" contains a key, such as "runtimes", that meets
-// three conditions. First, the schema does not define this key in "n" itself. Second, the schema defines this key in
-// the mapping that "required" names. For example, the schema defines "runtimes" in the mapping "spec". Third, the
-// schema defines this key in no other mapping directly below "n".
+// three conditions. First, the schema does not define this key in "n" itself. Second, the schema defines this key
+// directly below the missing key. For example, the schema defines "runtimes" directly below "spec". Third, the schema
+// defines this key in no other mapping directly below "n".
 func (c *checker) isMisplacedBelow(schema cue.Value, n *document.Node, required string) bool {
 	return slices.ContainsFunc(n.Fields, func(f document.Field) bool {
 		if _, known := c.schemas.keysOf(schema).known[f.Key]; known {
@@ -266,7 +267,8 @@ func (c *checker) listFields(schema cue.Value, n *document.Node) []cue.Value {
 // checkNotEmpty refuses an empty mapping if its schema has the attribute @nonempty() or @nonempty(NOUN). If the author
 // of a document chooses all keys of a mapping, the mapping has the attribute @nonempty(NOUN). For example,
 // @nonempty(runtime) leads to the message "want at least one runtime". A mapping with fixed keys has the attribute
-// @nonempty(). Its message names the keys that the schema allows, as in: want at least one of "cpu", "memory".
+// @nonempty(). For such a mapping, the message lists the keys that the schema allows. An example of this message is
+// `want at least one of "cpu", "memory"`.
 func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.Position, path []string) {
 	mark := schema.Attribute("nonempty")
 	nulls := n.Removals()

@@ -44,10 +44,10 @@ func (c *checker) respell(schema cue.Value, n *document.Node, fields []cue.Value
 // alias stands for one key, correctKey considers only this key. If the alias stands for several keys, correctKey
 // returns "". If the unknown key is not an alias, it can be a correct key that the author wrote one level too high. For
 // example, the author wrote "runtimes" at the top level instead of below "spec". If the schema defines the same key in
-// a mapping directly below the mapping "n", correctKey assumes this mistake. It then returns "", because the place of
-// the key is wrong, and not its spelling. For any other unknown key, correctKey searches the keys of the schema for
-// likely corrections. If there is exactly one likely correction, correctKey returns this key. Otherwise, correctKey
-// returns "".
+// a mapping directly below the mapping "n", the key is probably one level too high. In this case, correctKey returns
+// "", because the place of the key is wrong, and not its spelling. For any other unknown key, correctKey searches the
+// keys of the schema for likely corrections. If there is exactly one likely correction, correctKey returns this key.
+// Otherwise, correctKey returns "".
 func (c *checker) correctKey(schema cue.Value, n *document.Node, key string) string {
 	var free []string
 	for known := range c.schemas.keysOf(schema).known {
@@ -135,11 +135,10 @@ func (c *checker) describeUnknown(schema cue.Value, key string) string {
 
 // nearestName returns the key that the author probably meant: a known key, or the argument "example". nearestName
 // compares the argument "key" with all known keys. If the example has a domain, as in nvidia.com/gpu, nearestName also
-// compares the argument "key" with the part after the domain. If this part is more similar to the argument "key" than
-// all known keys are, nearestName returns the whole example. For instance, if the argument "key" is gpus, the part gpu
-// is most similar, so nearestName returns nvidia.com/gpu. If nothing is similar to the argument "key", nearestName
-// returns "". If several names are equally similar, or if the most similar name begins with a different letter,
-// nearestName returns "" too.
+// compares the argument "key" with the part after the domain. If this part is the most similar of all compared names,
+// nearestName returns the whole example. For instance, if the argument "key" is gpus, the part gpu is most similar, so
+// nearestName returns nvidia.com/gpu. If nothing is similar to the argument "key", nearestName returns "". If several
+// names are equally similar, or if the most similar name begins with a different letter, nearestName returns "" too.
 func nearestName(key string, known []string, example string) string {
 	_, name, isDevice := strings.Cut(example, "/")
 	if isDevice {

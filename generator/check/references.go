@@ -74,9 +74,9 @@ func (c *checker) keysOf(target, noun string, list *document.Node, valid []any, 
 		}
 		at := values.Extend(path, strconv.Itoa(i))
 		if null, removed := mapping.Removed(name); removed {
-			// Each null causes at most one report. If the mapping has no entries left, the method checkNotEmpty reports
-			// one of the nulls that removed the entries. Several list items can refer to the same removed entry. In
-			// this case, only the first of these items causes a report.
+			// Each null causes at most one report. If nulls in later layers have removed all entries of the mapping,
+			// the method checkNotEmpty reports a problem at one of these nulls. Several list items can refer to the
+			// same removed entry. In this case, only the first of these items causes a report.
 			if len(mapping.Fields) > 0 && !c.hasProblemAt(null) {
 				c.breaks(problem.UnknownName, null, values.Extend(strings.Split(target, "."), name), "%s", wording.RemovedEntry(noun, name, problem.Path(at), item.Position))
 			}

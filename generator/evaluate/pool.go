@@ -30,10 +30,10 @@ type Pool struct {
 // NewPool returns a pool of evaluators, which load their CUE from the given files.
 func NewPool(definitions fs.FS) *Pool { return &Pool{definitions: definitions} }
 
-// Each (a method of Pool) calls the function "do" once for every number from 0 to n-1. The argument "runtimes" is the
-// number of runtimes in all environments. If this number is at least runtimesToFill, the calls can run in parallel,
-// with several evaluators. When the context is done, the method Each starts no more calls of "do". The method then
-// returns without waiting for calls that still run.
+// Each is the method of Pool that calls the function "do" once for every number from 0 to n-1. The argument "runtimes"
+// is the number of runtimes in all environments. If this number is at least runtimesToFill, the calls can run in
+// parallel, with several evaluators. When the context is done, the method Each starts no more calls of "do". The method
+// then returns without waiting for calls that still run.
 func (p *Pool) Each(ctx context.Context, n, runtimes int, do func(e *Evaluator, i int)) error {
 	var next atomic.Int64
 	var g errgroup.Group

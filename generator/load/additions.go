@@ -128,8 +128,9 @@ func (section) keptNames(base []string, changes *document.Node) []string {
 // describeMistake returns a message if the author of an entry probably wanted to change an existing entry, but wrote a
 // wrong name. Otherwise describeMistake returns an empty string. describeMistake returns a message in two cases. In the
 // first case, the name of the entry is a misspelling of a name in the list "similar". In the second case, the entry is
-// a runtime that has no key "from" and is not in the list "known". The argument "place" says where authors define a new
-// entry whose name is similar to an existing name.
+// a runtime that has no key "from" and is not in the list "known". In the first case, the author may really want to add
+// a new entry with this name. Therefore the message also says where the author must define such an entry. The argument
+// "place" is the description of this location.
 func (s section) describeMistake(f document.Field, similar, known []string, place string) string {
 	if meant := misspelledName(f.Key, similar); meant != "" {
 		return fmt.Sprintf("unknown %[1]s %[2]s: %[4]s If %[2]s is a new %[1]s, define it in %[3]s",

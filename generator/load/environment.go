@@ -107,9 +107,10 @@ func checkKnown(wanted []string, fields []document.Field) error {
 }
 
 // withoutPatches copies a document or layer, empties all environments in the copy, and returns the copy. An environment
-// is a patch of spec. The function Merge must not combine the patches of several layers, because the result would lack
-// the nulls of the later patches. Instead, the function composePatches combines these patches. The check stage checks a
-// patch only after the patch is merged into spec.
+// is a patch of spec. Several layers can contain patches for the same environment. The function Merge must not combine
+// such patches, because its result would lack the nulls of the later patch. But these nulls can still be needed to
+// remove keys of spec. Therefore the function composePatches combines the patches. The check stage checks a patch only
+// after the patch is merged into spec.
 func withoutPatches(root *document.Node) *document.Node {
 	spec := root.Get("spec")
 	environments := spec.Get("environments")

@@ -24,8 +24,9 @@ type addition struct {
 
 // recordAdditions records the entries that a layer adds to the earlier layers. checkLayers checks these entries only
 // after all layers are merged, because later layers can still make an entry correct. For example, a later layer can add
-// a key that the entry lacks. A later layer can also remove an existing entry with a similar name, so that the name of
-// the added entry no longer looks misspelled.
+// a key that the entry lacks. A second example is an added entry whose name looks like a misspelling of an existing
+// name. If a later layer removes the entry with the existing name, the name of the added entry no longer looks
+// misspelled.
 func (s *Source) recordAdditions(layer *document.Node) {
 	spec := s.root.Get("spec")
 	for _, section := range slices.Concat(layerSections, localQueues(spec, layer.Get("spec"))) {

@@ -67,9 +67,8 @@ func (s *Shape) Derive(key any, derive func() any) any {
 
 func (s *Shape) withValues(values []any) map[string]any { return With(s.fields, s.parameters, values) }
 
-// With is the function that replaces values in a copy of decoded JSON. The function makes the copy, sets a new value at
-// each given path in the copy, and returns the copy. All given paths must exist in the decoded JSON. The new values are
-// not copied.
+// With is the function that replaces the value at each given path in a copy of decoded JSON, and returns the copy. All
+// given paths must exist in the decoded JSON. The new values are not copied.
 func With(fields map[string]any, paths [][]any, values []any) map[string]any {
 	fields = runtime.DeepCopyJSON(fields)
 	for i, path := range paths {

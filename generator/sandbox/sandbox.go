@@ -71,10 +71,10 @@ func exitError(ctx context.Context, cmd *exec.Cmd, err error, limits Limits, std
 		return nil
 	case limits.CPU > 0 && cmd.ProcessState != nil && cpuTime(cmd.ProcessState) >= limits.CPU/2:
 		// The kernel measures CPU time with two clocks. The kernel compares the first clock with the limit. After the
-		// child has ended, the kernel reports the CPU time of the second clock. On a busy machine, the clock for the
-		// limit can be 25% ahead. Therefore the reported CPU time of a killed child can be below the limit. If a child
-		// fails and its reported CPU time is at least half of the limit, Run reports that the child exceeded the CPU
-		// limit.
+		// child has ended, the kernel reports the CPU time of the second clock. On a busy machine, the first clock can
+		// be 25% ahead of the second clock. Therefore the reported CPU time of a killed child can be below the limit.
+		// If a child fails and its reported CPU time is at least half of the limit, Run reports that the child exceeded
+		// the CPU limit.
 		return &LimitError{limits.CPU.String() + " of CPU time"}
 	}
 	return fmt.Errorf("%w: %s (%s)", err, stderr, cpuTime(cmd.ProcessState))

@@ -24,11 +24,11 @@ const schemaFolder = "schemas/platform"
 // for developers. A matched sentence can extend over several comment lines. The regular expression has two
 // alternatives. The first alternative is for a sentence that fills whole lines. A match of the first alternative begins
 // with the line break before the sentence, and ends with the line break after the sentence. The second alternative is
-// for all other sentences. A match of the second alternative begins with the text directly before the sentence, and
-// ends with the sentence. The text directly before the sentence is the "//" at the start of a comment line, or the full
-// stop of the previous sentence. writeCUE removes each matched sentence from the schema. After a match of the first
-// alternative, writeCUE keeps the line break after the sentence. After a match of the second alternative, writeCUE
-// keeps the "//" or the full stop.
+// for all other sentences. A match of the second alternative begins with the "//" or full stop before the sentence, and
+// ends with the sentence. The "//" is the start of a comment line, and the full stop is the end of the previous
+// sentence. writeCUE removes each matched sentence from the schema. After a match of the first alternative, writeCUE
+// keeps the line break after the sentence. After a match of the second alternative, writeCUE keeps the "//" or the full
+// stop.
 var requirements = regexp.MustCompile(`\n[ \t]*// ` + requirement + `(\n)|(//|\.) ` + requirement)
 
 const requirement = `Requirement:(?:[^.\n]|\n\s*//)*\.`

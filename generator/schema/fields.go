@@ -67,9 +67,9 @@ func elementSchema(v cue.Value) (inner cue.Value, step string) {
 }
 
 // describeAllowed describes the values that the schema of a field allows. For a list, the description also says which
-// items are allowed. For a mapping in which the author chooses the keys, the description also says which values these
-// keys can have. There is one exception: if the value of each key must be a mapping, the description does not mention
-// the values.
+// items are allowed. In some mappings, the author chooses the keys. For such a mapping, the description also says which
+// values the author may write after these keys. But if each of these values must itself be a mapping, the description
+// does not mention the values.
 func describeAllowed(v cue.Value) string {
 	want := constraint.Of(v).String()
 	switch inner, step := elementSchema(v); {

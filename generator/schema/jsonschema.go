@@ -200,8 +200,8 @@ func (x *exporter) list(v cue.Value) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "array", Items: x.markedSchema(element, true), MaxItems: check.MaxItems}
 }
 
-// fieldSchema returns the schema of a field. The schema contains the field's own description. Otherwise, editors would
-// show the description of the definition to which the field refers.
+// fieldSchema returns the schema of a field. The schema contains the field's own description. Without this description,
+// text editors would show the description of the definition to which the field refers.
 func (x *exporter) fieldSchema(v cue.Value, complete bool) *jsonschema.Schema {
 	s := describeSchema(orNull(x.markedSchema(v, complete), complete), v)
 	if form := constraint.Of(v).Doc; form != "" {

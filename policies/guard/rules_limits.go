@@ -118,9 +118,10 @@ func largerAmount(job Job, of func(map[string]resource.Quantity) resource.Quanti
 }
 
 // missingResources denies a TrainJob that leaves out CPU or memory, if the runtime sets this resource. The rule applies
-// only if the TrainJob's resources replace all resources of the runtime. The pods of the TrainJob would have no request
-// for the missing resource. If a cluster node runs out of resources, Kubernetes first evicts pods without requests. A
-// ResourceQuota that limits the missing resource refuses such pods.
+// only with Trainer versions before 2.3, and only if the TrainJob sets limits or requests. Trainer then drops all
+// resources of the runtime's main containers, so these containers would have no request for the missing resource. If a
+// cluster node runs out of memory, Kubernetes first evicts pods that use more memory than they request. A ResourceQuota
+// that limits the missing resource refuses pods in which a container has no request for this resource.
 func missingResources(job Job, runtime Runtime) field.ErrorList {
 	if job.Replaces == "" {
 		return nil

@@ -32,7 +32,8 @@ func oversizedJob(job Job, _ Parameters) field.ErrorList {
 		maxBytes, maxFields, maxPatches, job.Size.Bytes, job.Size.Fields, job.Overrides)
 }
 
-// sizedParts returns the parts of a TrainJob whose size RuleOversizedJob limits. The first part is the spec.
+// sizedParts returns four parts of a TrainJob, in this order: the spec, the labels, the annotations and the owners. The
+// rule RuleOversizedJob limits the total size of these four parts.
 func sizedParts(trainJob map[string]any) []any {
 	metadata := value{content: trainJob}.get("metadata")
 	parts := []any{value{content: trainJob}.get("spec").mappingEntries()}
@@ -74,14 +75,15 @@ func computeSize(content any) Size {
 	return Size{Bytes: len(fmt.Sprint(content))}
 }
 
-// textSize returns the size of a text. The text is a string, an empty mapping, or a key with its colon. The text has
-// the form that CEL's function "format" would write. The API server stores each of the three characters <, > and & as
-// an escape sequence of six bytes. For example, the API server stores < as \u003c. Most control characters are also
-// stored as escape sequences of six bytes. In the text, the escape sequence of a control character begins with a
-// backslash, as in \n. Therefore, textSize counts six bytes for each of the three characters, and six bytes for each
-// backslash. In the returned Size, the value of Fields is the sum of two counts. The first count says how often a colon
-// follows a quote in the text. The second count is the number of empty mappings in the text. The admission policy also
-// uses the sum of these two counts as the number of fields.
+// textSize returns the size of a text. The text is what CEL's function "format" would write for a string, for an empty
+// mapping, or for a key with its colon. The API server stores each of the three characters <, > and & as an escape
+// sequence of six bytes. For example, the API server stores < as \u003c. Most control characters are also stored as
+// escape sequences of six bytes. The argument "text" also contains an escape sequence for each control character. This
+// escape sequence begins with a backslash, but can be shorter than six bytes, as in \n. Therefore, textSize counts six
+// bytes for each of the three characters, and six bytes for each backslash. In the returned Size, the value of Fields
+// is the sum of two counts. The first count says how often a colon follows a quotation mark in the text. The second
+// count is the number of empty mappings in the text. The admission policy also uses the sum of these two counts as the
+// number of fields.
 func textSize(text string) Size {
 	escaped := 0
 	for _, char := range []string{"<", ">", "&", `\`} {

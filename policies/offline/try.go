@@ -65,7 +65,8 @@ func (p *Policies) Run(ctx context.Context, c cases.Case) (cases.Outcome, error)
 	return o, nil
 }
 
-// readRule returns the name of the rule in a message such as "spec.trainer.numNodes: node-limit: want ...".
+// readRule reads the message of a denial, and returns the name of the broken rule. For example, the message
+// "spec.trainer.numNodes: node-limit: want ..." contains the name node-limit.
 func readRule(message string) string {
 	if rest, found := strings.CutPrefix(message, "breaks the rule "); found { // the default message, which replaces a message that is too long
 		rule, _, _ := strings.Cut(rest, " ")

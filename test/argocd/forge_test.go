@@ -14,8 +14,8 @@ import (
 )
 
 // forge is a Git server with a host name that is not in DNS. Clients reach the server through a proxy, and trust the
-// server's certificate. Git's setting url.BASE.insteadOf cannot replace the proxy, because the library with which Argo
-// CD lists branches ignores this setting.
+// server's certificate. Git's setting url.BASE.insteadOf could also redirect clients to the server. But Argo CD lists
+// branches with a library that ignores this setting. Therefore the tests use a proxy.
 type forge struct{ proxy, certificate string }
 
 // newForge starts a forge that serves an empty repository at https://HOST/platform.git. The forge stops when the test

@@ -29,9 +29,9 @@ const awaitTimeout = 3 * time.Minute
 // Attack submits TrainJobs as an editor, and counts how many TrainJobs the API server admits or
 // refuses.
 type Attack struct {
-	// Admitted counts the TrainJobs that the admission policy admitted. Policy counts the TrainJobs that the
-	// admission policy refused. Rights counts the TrainJobs that the API server refused because the editor had no
-	// right to create them.
+	// Admitted counts the TrainJobs that the admission policy admitted. The field Policy counts the TrainJobs that the
+	// admission policy refused. The field Rights counts the TrainJobs that the API server refused because the editor
+	// had no right to create TrainJobs.
 	Admitted, Policy, Rights atomic.Int64
 }
 

@@ -14,9 +14,10 @@ import (
 )
 
 // TestMain calls Start if the first command-line argument is StartArgument. Otherwise, it runs the tests. The function
-// "measure" does not start the measured command itself. Instead, "measure" starts another process with the argument
-// StartArgument. This process calls Start, and Start runs the measured command. In tests, the started process runs the
-// test binary. Therefore TestMain must recognize StartArgument.
+// "measure" does not start the measured command itself. Instead, "measure" starts a second process with the argument
+// StartArgument. The second process calls Start, and Start runs the measured command. If a test calls "measure", the
+// second process runs the test binary again, so TestMain also runs in the second process. Therefore TestMain must
+// recognize StartArgument.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == StartArgument {
 		if err := Start(os.Stdin, os.Stdout, os.Stderr); err != nil {

@@ -14,9 +14,9 @@ type MPIReport struct {
 	Pairs   []MPIPair
 }
 
-// MPIFigure holds the times of one measurement in microseconds. The field TrainJob contains the times of mpirun when it
-// uses the settings of the runtime. The field Plain contains the times of mpirun without these settings, in the same
-// pods.
+// MPIFigure holds the durations of one measurement, in microseconds. The durations in the field TrainJob were measured
+// while mpirun used the settings of the runtime. The durations in the field Plain were measured in the same pods, but
+// mpirun did not use these settings.
 type MPIFigure struct {
 	MPI, Place, Name string
 	TrainJob, Plain  []float64

@@ -77,7 +77,8 @@ var (
 	ruleFigures = enclosure{"<!-- Rules: begin. Written by `make bench-rules-docs`. -->\n", "<!-- Rules: end. -->\n"}
 )
 
-// UpdateDocs replaces the figures in a Markdown file with the figures of the report.
+// UpdateDocs writes the report to a Markdown file, in place of the previous report of the same type. The rest of the
+// file does not change.
 func (r *Report) UpdateDocs(file string) error { return ownFigures.update(file, r.Markdown()) }
 
 // update writes the given figures into a Markdown file, between the two comments that enclose the

@@ -122,7 +122,8 @@ func measureRules(program string, groups []grafanadata.Group, jobs, rounds int) 
 // WriteText writes the report as text for a terminal.
 func (r *RulesReport) WriteText(w io.Writer) error { return writeText(w, r.sections()) }
 
-// UpdateDocs replaces the figures in a Markdown file with the figures of the report.
+// UpdateDocs writes the report to a Markdown file, in place of the previous report of the same type. The rest of the
+// file does not change.
 func (r *RulesReport) UpdateDocs(file string) error {
 	return ruleFigures.update(file, markdown(r.sections()))
 }

@@ -1,9 +1,9 @@
-// Package bench measures the time and memory that trainyard needs. Each Case measures one or more whole processes, as
-// people and pipelines start them. There are separate measurements for the code that writes bundles, for the evaluation
-// of Prometheus rules, and for MPI. For comparison, the package also measures other programs that generate the same
-// objects. All programs run on the same machine at about the same time. Before a measurement, the package checks that
-// all programs generate the same objects, or at least the same number of objects. docs/benchmarks.md explains the
-// figures.
+// Package bench measures the time and memory that trainyard needs. Each Case measures one or more whole processes. The
+// package starts these processes in the same way as people and pipelines do. There are separate measurements for the
+// code that writes bundles, for the evaluation of Prometheus rules, and for MPI. For comparison, the package also
+// measures other programs that generate the same objects. All programs run on the same machine at about the same time.
+// Before a measurement, the package checks that all programs generate the same objects, or at least the same number of
+// objects. docs/benchmarks.md explains the figures.
 package bench
 
 import (

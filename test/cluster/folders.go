@@ -80,8 +80,8 @@ func removeEmpty(folder string) error {
 		case e.IsDir():
 			err = errors.Join(err, removeEmpty(path))
 		case e.Type()&fs.ModeSocket != 0:
-			// The socket belongs to a server of the cluster, because the folder did not exist before the cluster.
-			// The server has already stopped, so the socket can be removed.
+			// The folder did not exist before the cluster was created. Therefore the socket belongs to a server of the
+			// cluster. The server has already stopped, so the socket can be removed.
 			err = errors.Join(err, os.Remove(path))
 		default:
 			return fmt.Errorf("folder %s was created with the cluster and now contains %s: if nobody needs this file, remove the file and run `sandbox down` again", folder, path)

@@ -87,7 +87,7 @@ func (n node) connect() error {
 
 // disconnect cuts off a node and its pods, so that packets to them get no reply. disconnect also deletes the network
 // devices of the pods. Otherwise, the devices would stay until the kernel deletes the network namespaces of the pods.
-// The kernel does this only some time after the last process of a pod has ended.
+// The network namespace of a pod can still exist for some time after the last process of the pod has ended.
 func (n node) disconnect() error {
 	if hasAddress(n.nodeAddress()) {
 		if err := ip("address", "delete", n.nodeAddress()+"/32", "dev", bridge); err != nil {

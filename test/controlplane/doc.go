@@ -4,9 +4,9 @@
 // files.
 //
 // By default, the control plane has no cluster nodes and no kube-controller-manager. Therefore no pods are created, and
-// no objects are garbage collected. Tests can check objects such as Jobs, but no pods. With the option Pods, the
-// control plane also runs the controllers that create pods, enforce ResourceQuotas, and collect garbage. The created
-// pods stay Pending. Each test uses its own namespace.
+// no objects are garbage collected. Tests can check Jobs and other objects, but they cannot check pods. With the option
+// Pods, the control plane also runs the controllers that create pods, enforce ResourceQuotas, and collect garbage. The
+// created pods stay Pending. Each test uses its own namespace.
 //
 // If several tests in a test binary use the same options, the tests share one control plane, because starting
 // a control plane takes seconds:

@@ -94,11 +94,12 @@ func (cp *ControlPlane) startManager(tools upstream.Toolbox, m upstream.Manager,
 }
 
 // managerKubeconfig returns the path of a manager's kubeconfig file. The manager always has the rights of an
-// administrator. If m.Account contains a user name, the manager sends its requests under this user name. For Kueue's
-// controller, m.Account is the user name that this controller has if Kueue is installed in the namespace kueue-system.
-// If a platform uses Kueue and is not for OpenShift, the admission policy does not apply to requests under this user
-// name. On OpenShift, Kueue's controller runs in another namespace, and has another user name. If a platform is for
-// OpenShift, its admission policy exempts the user name that Kueue's controller has on OpenShift.
+// administrator. If m.Account contains a user name, the manager sends its requests under this user name. Kueue is
+// usually installed in the namespace kueue-system, and its controller has the user name of a ServiceAccount in this
+// namespace. For Kueue's controller, m.Account is this user name. If a platform uses Kueue and is not for OpenShift,
+// the admission policy does not apply to requests under this user name. On OpenShift, Kueue's controller runs in
+// another namespace, and has another user name. If a platform is for OpenShift, its admission policy exempts the user
+// name that Kueue's controller has on OpenShift.
 func (cp *ControlPlane) managerKubeconfig(m upstream.Manager, dir string) (string, error) {
 	if m.Account == "" {
 		return cp.Kubeconfig(), nil

@@ -56,9 +56,9 @@ func kubectl(t *testing.T, cp *controlplane.ControlPlane, args ...string) {
 	}
 }
 
-// findRenderings finds all files with the given name below bundles/rendered, and returns their paths. The key of a path
-// is the folder of the file, relative to bundles/rendered. The key has the form EXAMPLE/FORMAT, or
-// EXAMPLE/FORMAT/ENVIRONMENT if the example has environments.
+// findRenderings finds all files with the given name below bundles/rendered. The returned map has one entry for each
+// file. The key is the folder of the file, relative to bundles/rendered, and the value is the path of the file. The key
+// has the form EXAMPLE/FORMAT, or EXAMPLE/FORMAT/ENVIRONMENT if the example has environments.
 func findRenderings(t *testing.T, name string) map[string]string {
 	t.Helper()
 	const root = "../../bundles/rendered"

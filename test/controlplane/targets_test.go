@@ -17,8 +17,9 @@ import (
 )
 
 // gangLayers lists layers that replace Kueue by another gang scheduler. TestEveryTargetIsApplied merges three layers.
-// The first layer is an example. The second layer selects a Trainer version and Kueue. The third layer is an entry of
-// gangLayers. If the entry is empty, the test merges only the first two layers, so Kueue remains selected.
+// The first layer is the file platform.yaml of an example. The second layer selects a Trainer version and Kueue. The
+// third layer is an entry of gangLayers. If the entry is empty, the test merges only the first two layers, so Kueue
+// remains selected.
 var gangLayers = []string{"", "volcano.yaml", "coscheduling.yaml"}
 
 // expectedRefusals lists the combinations of an example and a gang layer that `trainyard generate` must refuse. Each

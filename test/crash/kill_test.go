@@ -25,8 +25,8 @@ const manyFiles = 3000
 // swapMethods contains the two methods by which a writer replaces the old folder by the new folder. With "exchange",
 // the writer exchanges the folders in one atomic step. With "rename", the writer renames the old folder first, and then
 // the new folder. A writer uses "rename" only if atomic exchanges are not supported. For each method, the map contains
-// the value of Renaming, a field of the struct "order". If Renaming is true, the child process forbids atomic
-// exchanges, and therefore uses the method "rename".
+// true or false. The tests copy this value to the field Renaming of the struct "order". If Renaming is true, the child
+// process forbids atomic exchanges, and therefore uses the method "rename".
 var swapMethods = map[string]bool{"exchange": false, "rename": true}
 
 // killCount is the number of processes that TestKill kills for each entry of swapMethods.
@@ -110,8 +110,8 @@ var changingCalls = []string{
 	"fchmod", "fchmodat", "ftruncate", "close",
 }
 
-// fewFiles is the number of generated files in a small bundle. With small bundles, tests that write very many bundles
-// take less time.
+// fewFiles is the number of generated files in a small bundle. Tests such as TestKillEachStep write very many bundles.
+// These bundles are small, so that the tests take less time.
 const fewFiles = 6
 
 // startSituations contains functions that prepare the folder of a bundle before a process writes

@@ -117,8 +117,9 @@ func forbidExchange() error {
 	return nil
 }
 
-// childCommand returns a command that starts this test binary as a child process with the instructions in o. The
-// parameter "before" is the command line of a program that starts the child process, such as strace.
+// childCommand returns a command that starts this test binary as a child process with the instructions in o. If the
+// child process must run under strace, the parameter "before" is the command line of strace. In this case, the returned
+// command starts strace, and strace starts the child process.
 func (o order) childCommand(t *testing.T, before ...string) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()

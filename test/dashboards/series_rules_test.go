@@ -108,8 +108,8 @@ func checkJobNamed(b board, p boardPanel) string {
 	return ""
 }
 
-// shows is the method that checks whether a panel displays a label of a query. In a table, the label must be a column
-// with a title. In every other panel, the legend must contain the label.
+// shows is a method that returns true if the panel displays the given label of the given query. In a table, the label
+// must be a column with a title. In every other panel, the legend must contain the label.
 func (p boardPanel) shows(t target, label string) bool {
 	if p.Type != "table" {
 		return strings.Contains(t.LegendFormat, "{{"+label+"}}")

@@ -33,12 +33,12 @@ Cause: A GPU has too little memory for the program. (GPUOutOfMemory)
 ` + "```" + `
 
 ` + "`trainyard why`" + ` works with any TrainJob, even if trainyard did not generate the runtime of the TrainJob. ` + "`trainyard why`" + ` needs permission to get TrainJobs
-and to list pods. Without permission to list events or to get logs, it diagnoses the failure without the events or the logs. It replaces
-secret values, such as passwords and tokens, in its output by ` + "`[secret]`" + `. With ` + "`-o json`" + `, scripts can read the result of ` + "`trainyard why`" + `. The codes
+and to list pods. Without permission to list events or to get logs, it diagnoses the failure without the events or the logs. In its
+output, ` + "`trainyard why`" + ` prints ` + "`[secret]`" + ` instead of secret values, such as passwords and tokens. With ` + "`-o json`" + `, scripts can read the result of ` + "`trainyard why`" + `. The codes
 of failures, such as GPUOutOfMemory, do not change between versions of trainyard.
 
 In the tables below, the word "symptom" marks a failure whose message does not show why it happened. The word "general" marks a failure
-with many possible causes. ` + "`trainyard why`" + ` first looks for a failure that the tables mark with neither of these two words. If
+with many possible causes. All other failures have no mark. ` + "`trainyard why`" + ` first looks for a failure without a mark. If
 ` + "`trainyard why`" + ` finds no such failure, it looks for a failure that the tables mark with the word "general". If ` + "`trainyard why`" + ` finds only symptoms, it says that the cause is unknown, and prints the end of the log of the container that failed
 first.
 

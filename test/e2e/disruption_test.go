@@ -140,9 +140,9 @@ func TestRanksSaveBeforeSuspension(t *testing.T) {
 	}
 }
 
-// waitingRanks is a program whose ranks wait until every rank has got SIGTERM, and then end. If a rank ended earlier,
-// mpirun could kill ranks in other pods before these ranks get SIGTERM. When the job is resumed, the program ends at
-// once, so that the job completes.
+// waitingRanks is a program that runs twice: before the job is suspended, and after the job is resumed. In the first
+// run, the ranks wait until every rank has got SIGTERM, and then end. If a rank ended earlier, mpirun could kill ranks
+// in other pods before these ranks get SIGTERM. In the second run, the ranks end at once, so that the job completes.
 const waitingRanks = `
 import json, os, signal, socket, sys, time
 from mpi4py import MPI

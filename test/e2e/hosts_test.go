@@ -21,7 +21,8 @@ import (
 // minutes.
 const manyHostsTimeout = 15 * time.Minute
 
-// TestManyHosts runs a job with one rank on each of TRAINYARD_HOSTS hosts, for each MPI implementation.
+// TestManyHosts runs one job for each MPI implementation. Each job runs one rank on each host. The environment variable
+// TRAINYARD_HOSTS contains the number of hosts of each job.
 func TestManyHosts(t *testing.T) {
 	count, err := strconv.Atoi(os.Getenv("TRAINYARD_HOSTS"))
 	if err != nil {

@@ -56,7 +56,7 @@ func TestNetworkPoliciesIsolatePods(t *testing.T) {
 	}
 }
 
-// portsTenant is the name of the tenant in testdata/ports.yaml, and of its namespace.
+// portsTenant is the name of the tenant in testdata/ports.yaml. The tenant's namespace has the same name.
 const portsTenant = "ports"
 
 // TestRanksUseOnlyThePinnedPorts runs jobs while network policies allow only the ports of network.mpi.ports and the port

@@ -23,9 +23,9 @@ world.allreduce(1)
 print("rank", world.rank, "gets", os.environ.get("OMP_NUM_THREADS"), "threads", flush=True)
 `
 
-// launchVariables lists environment variables for each MPI implementation. These variables make mpirun
-// call a script of the runtime in the launcher, before the ranks in the launcher start. The script sets
-// OMP_NUM_THREADS, unless the document or the TrainJob sets this variable.
+// launchVariables lists environment variables of the launcher for each MPI implementation. Because of these variables,
+// mpirun calls a script before the ranks in the launcher start. The script is a part of the runtime. If neither the
+// document nor the TrainJob sets OMP_NUM_THREADS, the script sets this variable.
 var launchVariables = map[string][]string{
 	"openmpi":  {"OMPI_MCA_orte_fork_agent"},
 	"openmpi5": {"OMPI_PRTERUN"},

@@ -26,10 +26,13 @@ func keepsBounds(t *testing.T, file string, bundle bundles.Bundle, values map[st
 	return !slices.ContainsFunc(checkParameters(t, file, bundle, values), func(p problem.Problem) bool { return slices.Contains(boundRules, p.Rule.Name) })
 }
 
-// TestSchemaHasTheBoundsOfRuntimes checks that a chart's values schema and the rules for documents allow the same
-// values of the field numProcPerNode. The maximum of numProcPerNode is the runtime's field limits.maxProcPerNode. If
-// the launcher of a runtime has several GPUs, the value 1 can be invalid: Trainer would replace 1 by the number of
-// GPUs.
+// TestSchemaHasTheBoundsOfRuntimes checks the field numProcPerNode. The file values.schema.json of a chart and the
+// rules for documents must allow the same values of this field. For a runtime without GPUs, the maximum of
+// numProcPerNode is the runtime's field limits.maxProcPerNode. For a runtime with GPUs, the maximum is the smaller one
+// of two numbers: limits.maxProcPerNode and the number of GPUs. If preflight.oversubscribe of the runtime is true, the
+// number of GPUs does not count. If the launcher has several GPUs and the default of numProcPerNode is greater than 1,
+// the minimum is 2. The reason is that Trainer replaces the value 1 by the number of the launcher's GPUs. With the
+// value 1, a TrainJob would therefore not get one process per node.
 func TestSchemaHasTheBoundsOfRuntimes(t *testing.T) {
 	refused := 0
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {

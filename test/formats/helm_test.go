@@ -115,10 +115,10 @@ var unusualValues = []any{
 	"1Gi", "1G", "1gb", "1Ei", "10x", "1e3", "99999999999Gi", "true", true, false, []any{}, []any{"a"}, map[string]any{}, map[string]any{"a": 1}, "a\nb", "é", "a\u202eb", "a\u0000b", strings.Repeat("a", 3000),
 }
 
-// TestSchemaRefusesInvalidValues checks that a chart's values schema and the CUE schema admit the same values for every
-// parameter. The test sets all parameters of the document to the same unusual value at once. The changed document can
-// also break rules that compare several fields. The test ignores these rules, except for default-over-limit and
-// more-processes-than-gpus.
+// TestSchemaRefusesInvalidValues checks the file values.schema.json of each chart. For every parameter, this file and
+// the CUE schema must admit the same values. The test sets all parameters of the document to the same unusual value at
+// once. The changed document can also break rules that compare several fields. The test ignores these rules, except for
+// default-over-limit and more-processes-than-gpus.
 func TestSchemaRefusesInvalidValues(t *testing.T) {
 	eachChart(t, func(t *testing.T, file, dir string, bundle bundles.Bundle) {
 		text, err := os.ReadFile(filepath.Join(dir, "values.schema.json"))

@@ -51,8 +51,8 @@ func BenchmarkTrainJobsFromGit(b *testing.B) {
 }
 
 // measure runs the workload w with the system s (trainyard-controller or Flux), and returns the measured values. At the
-// end, measure deletes the objects that the system has created. It also deletes the objects that tell the system to
-// apply the repositories.
+// end, the method deletes the objects that the system has created. The method also deletes the objects that tell the
+// system to apply the repositories.
 func (c *cluster) measure(t testing.TB, s system, w workload) result {
 	t.Helper()
 	progress("%s: creating %d repositories for %s", w.name, w.countRepositories(), s.name)
@@ -82,8 +82,8 @@ func (c *cluster) measure(t testing.TB, s system, w workload) result {
 	return r
 }
 
-// declare creates the objects that tell the system s, which is trainyard-controller or Flux, to
-// apply the repositories.
+// declare creates the objects that tell a system to apply the repositories. The argument s is this system:
+// trainyard-controller or Flux.
 func (c *cluster) declare(t testing.TB, s system, repositories []repository) {
 	t.Helper()
 	for _, r := range repositories {

@@ -72,7 +72,8 @@ func jobKey(i int) client.ObjectKey {
 	return client.ObjectKey{Namespace: namespace(i % maxNamespaces), Name: fmt.Sprintf("job-%05d", i)}
 }
 
-// createRunning creates the TrainJobs with the numbers "first" to end-1, and their running pods.
+// createRunning creates a TrainJob for each number i in the range first <= i < end. For each TrainJob, createRunning
+// also creates pods with the phase Running.
 func (c *cluster) createRunning(t testing.TB, first, end int) {
 	t.Helper()
 	numbers := make(chan int)

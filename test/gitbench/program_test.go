@@ -55,9 +55,9 @@ type usage struct {
 	peak     float64 // the highest resident memory in bytes
 }
 
-// since is a method that compares the measurement u with an earlier measurement. In the result, the CPU time and the
-// numbers of requests are the values in u minus the values in "earlier". The memory values in the result are the values
-// in u.
+// since subtracts an earlier measurement from the measurement u. In the result, the CPU time and the numbers of
+// requests are the values in u minus the values in "earlier". Memory values are not subtracted: the memory values in
+// the result are the values in u.
 func (u usage) since(earlier usage) usage {
 	u.cpu -= earlier.cpu
 	u.requests -= earlier.requests

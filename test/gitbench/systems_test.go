@@ -37,9 +37,9 @@ type system struct {
 
 // All programs run without leader election. trainyard-controller receives no webhooks of Git servers.
 // trainyard-controller contains two controllers, but only the controller of TrainJobSources runs here. The controller
-// that reports the state of TrainJobs does not run, because Flux has no controller for this purpose. The other settings
-// have their default values. There are three exceptions: addresses, paths, and the settings that allow a Git server on
-// the loopback address.
+// that reports the state of TrainJobs does not run, because Flux has no controller for this purpose. The following
+// settings also differ from their default values: addresses, paths, and the settings that allow a Git server on the
+// loopback address. The programs use the default values of all settings that this comment does not mention.
 var systems = []system{
 	{"trainyard-controller", startSources, declareTrainyard, v1alpha1.Group + "/sync"},
 	{"Flux", startFlux, declareFlux, "reconcile.fluxcd.io/requestedAt"},

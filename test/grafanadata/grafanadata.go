@@ -120,8 +120,9 @@ func Read(runbooks string) (Grafana, error) {
 	return g, err
 }
 
-// ruleGroups returns the rule groups for clusters with trainyard's controller if "controller" is true. If "controller"
-// is false, ruleGroups returns the rule groups for clusters without trainyard's controller.
+// ruleGroups returns the rule groups from the CUE definitions in the argument "grafana". If the argument "controller"
+// is true, these rule groups are for clusters with trainyard's controller. If the argument "controller" is false, the
+// rule groups are for clusters without trainyard's controller.
 func ruleGroups(grafana cue.Value, runbooks string, controller bool) ([]Group, error) {
 	var all []Group
 	for _, name := range []string{"#RecordGroups", "#AlertGroups"} {

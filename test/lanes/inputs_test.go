@@ -22,8 +22,8 @@ const module = "github.com/trainyard/trainyard"
 // excuse is the reason why some lanes do not need a certain package as an input. Lanes are make targets that run tests.
 // The field "pkg" names a package, and the field "lanes" lists lanes whose programs or tests import the package.
 // TestInputsCoverImports follows imports from package to package. When the test reaches an excused package, it ignores
-// the import statements in this package. If a package X is imported only by excused packages, the test therefore does
-// not find X. In this case, the test passes even if X is neither an input of the lane nor excused.
+// the import statements in this package. If only excused packages import a package X, the test therefore does not find
+// X. In this case, the test does not require that X is an input of the lane. X also needs no excuse of its own.
 type excuse struct {
 	pkg    string // the folder of the package, relative to the repository; packages below it are excused too
 	lanes  []string

@@ -27,16 +27,16 @@ var objects = []string{"runtimes", "policies", "schemas", "generator/objects", "
 var pods = append([]string{"api", "test/cluster", "test/images"}, objects...)
 
 // cue is a list of inputs for several lanes. The list contains go.mod, embed.go, and some of the folders from which
-// embed.go embeds CUE files. embed.go also embeds CUE files from the folders generator/ and policies/. The list does
-// not contain these two folders. The reason is that listLanes also names both folders in the inputs of each lane that
-// uses this list.
+// embed.go embeds CUE files. embed.go also embeds CUE files from the folders generator/ and policies/. The list
+// contains neither generator/ nor policies/, because listLanes adds these two folders to the inputs of each lane that
+// uses the list.
 var cue = []string{moduleFile, "embed.go", "cue.mod", "runtimes", "schemas", "grafana"}
 
 // productFolders lists folders with packages of the product. Only the lanes in productLanes run the tests in these
 // folders. Other lanes use the code of these packages, but not the tests in these folders. Therefore, a change of a
-// test, or of its data, makes only the lanes in productLanes stale. The list contains neither the folder "bundles" nor
-// the folder "policies", because other lanes need their test files: the lane "bench" runs a benchmark in bundles, and
-// test/controlplane reads policies/testdata.
+// test, or of its data, makes only the lanes in productLanes stale. productFolders does not contain the folder
+// "bundles", because the lane "bench" runs a benchmark in this folder. productFolders does not contain the folder
+// "policies", because the tests of the lane "trainers" read policies/testdata.
 var (
 	productFolders = []string{"api", "cmd", "controller", "generator"}
 	productLanes   = []string{"test", "race", "fuzz"}

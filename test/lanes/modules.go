@@ -20,10 +20,10 @@ func (l Lane) usesModules() bool { return slices.Contains(l.Inputs, moduleFile) 
 // in the newer go.mod for each version that the older go.mod contains. If the newer go.mod contains a different version
 // instead, or no version, keepsModules returns false. The newer go.mod may contain new modules. keepsModules ignores
 // new modules for the following reason. A new module can influence a lane only if something else also changes: the
-// source code of a package, or the version of another module. If the source code of a package changes so that the
-// package imports the new module, the caller keepsInputs notices this change. If the new module raises the version of
-// another module, go.mod contains the raised version (https://go.dev/ref/mod#go-mod-file-go), so keepsModules returns
-// false.
+// source code of a package, or the version of another module. If a package imports the new module only in the newer
+// commit, the source code of this package has changed. The function keepsInputs, which calls keepsModules, notices this
+// change. If the new module raises the version of another module, go.mod contains the raised version
+// (https://go.dev/ref/mod#go-mod-file-go), so keepsModules returns false.
 func (r Repository) keepsModules(ctx context.Context, before, after string) (bool, error) {
 	old, err := r.readModules(ctx, before)
 	if err != nil {

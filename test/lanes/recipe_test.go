@@ -61,10 +61,12 @@ var (
 	testPattern      = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)\(`)
 )
 
-// TestLanesSelectExistingTests checks the patterns with which lanes select tests (-run) and benchmarks (-bench) in the
-// Makefile. Each alternative of a pattern must match a test or benchmark. If a pattern matches no test, `go test`
-// succeeds without running a test. Without this check, a lane could therefore pass although a test was renamed and no
-// longer runs.
+// TestLanesSelectExistingTests checks the patterns after the flags -run and -bench in the Makefile's commands for
+// lanes. The pattern after -run selects tests, and the pattern after -bench selects benchmarks. A pattern such as
+// TestA|TestB has two parts, which are separated by |. Each part of a pattern must match a test or benchmark in the
+// folders that the command tests. If a part contains a slash, the test checks only the text before the slash. Only the
+// pattern ^$, which selects no tests, may match nothing. If a pattern matches no test, `go test` succeeds without
+// running a test. Without this check, a lane could therefore pass although a test was renamed and no longer runs.
 func TestLanesSelectExistingTests(t *testing.T) {
 	makefile := read(t, "Makefile")
 	names := map[string][]string{} // by folder
@@ -119,8 +121,8 @@ func selects(pattern string, folders [][]string, names map[string][]string) bool
 }
 
 // TestSkippedSuitesArePrinted checks that `make test-suites` prints each suite in the variable LANE_SUITES of the
-// Makefile, together with the command that runs the suite. `make test` skips the suites in LANE_SUITES. In this
-// test, a script that does nothing replaces the program `go`.
+// Makefile, together with the command that runs the suite. `make test` skips the suites in LANE_SUITES. `make
+// test-suites` also calls the program `go`. The test replaces this program with an empty script.
 func TestSkippedSuitesArePrinted(t *testing.T) {
 	got, err := runWithPrograms(t, repo.Path(t), map[string]string{"go": ""}, "make", "-s", "test-suites")
 	if err != nil {

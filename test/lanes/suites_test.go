@@ -157,8 +157,8 @@ func TestSkippedSuitesAreListed(t *testing.T) {
 	}
 }
 
-// runs reports whether the Makefile contains a command that sets the given environment variable and tests the given
-// folder.
+// runs(makefile, folder, variable) returns true if at least one command in the Makefile both sets the environment
+// variable and tests the folder.
 func runs(makefile, folder, variable string) bool {
 	isAssignment := func(word string) bool { return strings.HasPrefix(word, variable+"=") }
 	for line := range strings.Lines(makefile) {

@@ -98,13 +98,14 @@ func (b ban) listViolations(all []pkg) []string {
 	return found
 }
 
-// bannedImports returns the imports of the package p that listViolations compares with the pattern "target". The result
-// always includes the direct imports of p. The following rules decide whether the result also includes the indirect
-// imports. If "target" matches packages of this repository, bannedImports returns all direct and indirect imports. If
-// "target" matches packages of CUE and "from" matches packages in cmd/, bannedImports returns only direct imports. The
-// reason is that packages in cmd/ may import CUE indirectly, through the generator. If "target" matches packages of CUE
-// and "from" matches packages outside cmd/, bannedImports returns all direct and indirect imports. For all other
-// targets, bannedImports returns only direct imports, because this project cannot change the imports of other modules.
+// bannedImports returns imports of the package p. The method listViolations compares the returned imports with the
+// pattern "target". The result always includes the direct imports of p. The following rules decide whether the result
+// also includes the indirect imports. If "target" matches packages of this repository, bannedImports returns all direct
+// and indirect imports. If "target" matches packages of CUE and "from" matches packages in cmd/, bannedImports returns
+// only direct imports. The reason is that packages in cmd/ may import CUE indirectly, through the generator. If
+// "target" matches packages of CUE and "from" matches packages outside cmd/, bannedImports returns all direct and
+// indirect imports. For all other targets, bannedImports returns only direct imports, because this project cannot
+// change the imports of other modules.
 func (target pattern) bannedImports(from pattern, p pkg) []string {
 	isCommand := strings.HasPrefix(from.path, module+"/cmd")
 	if strings.HasPrefix(target.path, module) || strings.HasPrefix(target.path, "cuelang.org") && !isCommand {

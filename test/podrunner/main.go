@@ -42,8 +42,8 @@ const advice = `These tests start pods and need Linux with user namespaces for e
 // the kernel kills all processes that the tests started. This is also true if a panic or a timeout ends the tests.
 func Main(m *testing.M) int { return Around(m.Run) }
 
-// Around is a variant of Main that calls the function "run" instead of m.Run. For example, the function "run" can call
-// controlplane.Main.
+// Around does the same as Main, with one difference: Around calls the function "run" instead of m.Run. For example, the
+// function "run" can call controlplane.Main.
 func Around(run func() int) int {
 	switch os.Getenv(stageVariable) {
 	case stageTests:

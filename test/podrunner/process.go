@@ -37,7 +37,8 @@ type Result struct {
 	Took    time.Duration // time from start to end
 }
 
-// Process is a container that was started.
+// Process represents a container that the method Pod.Start has started. The package podrunner uses no container
+// runtime. Instead, the package creates each container from a new process of the test binary.
 type Process struct {
 	t       testing.TB
 	name    string
@@ -76,8 +77,9 @@ func (p *Pod) Start(container corev1.Container) *Process {
 	return process
 }
 
-// start starts a new process of this program. The new process reads the plan from the given file,
-// and becomes the container.
+// start(plan) starts a new process of this program, in new Linux namespaces. The argument "plan" is the path of the
+// file that describes the container. The new process reads this file, and sets up the container's root file system.
+// Then the new process executes the container's command.
 func (p *Process) start(plan string) {
 	p.t.Helper()
 	p.cmd = exec.Command("/proc/self/exe", plan)

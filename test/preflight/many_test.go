@@ -24,8 +24,9 @@ func TestPreflightReachesAHundredHosts(t *testing.T) {
 	t.Logf("preflight took %s, its verdict has %d bytes", result.Took, len(result.Message))
 }
 
-// TestVerdictLengthIsLimited checks the length of the longest possible verdicts. They contain the maximum number of
-// failures, long host names and long details, for up to 120 hosts.
+// TestVerdictLengthIsLimited checks the length of very long verdicts. Each verdict describes a job with 100 or 120
+// hosts. Each verdict lists ten failures, which is the maximum. Each listed failure has a long host name and a long
+// detail.
 func TestVerdictLengthIsLimited(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ good, bad, timed int }{
@@ -62,8 +63,8 @@ func TestVerdictLengthIsLimited(t *testing.T) {
 	}
 }
 
-// verdictGrowth returns how many bytes longer a verdict would be if each of its times had 7 digits. An hour in
-// milliseconds has 7 digits.
+// verdictGrowth returns how many bytes longer a verdict would be if every host's time in the verdict had 7 digits. A
+// time is the number of milliseconds until preflight reached the host. For an hour, this number has 7 digits.
 func verdictGrowth(v verdict) int {
 	sum := 0
 	for _, ms := range v.MS {

@@ -59,7 +59,8 @@ func read(t testing.TB, result podrunner.Result) verdict {
 	return v
 }
 
-// removeTimes removes all times from the verdict, and returns for each host whether the verdict contained its time.
+// removeTimes removes the times of all hosts from the verdict. Each value of the result belongs to one host. The value
+// is true if the verdict contained a time for this host.
 func (v *verdict) removeTimes() []bool {
 	timed := make([]bool, len(v.MS))
 	for i, ms := range v.MS {

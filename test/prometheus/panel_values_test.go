@@ -15,8 +15,9 @@ import (
 )
 
 // panelCase is a test case of a panel: input series in promtool's notation, the time of evaluation, and the expected
-// values. The keys of Want are the legends of the panel's queries. Each value of Want maps the labels of a series to the
-// expected value of the series.
+// values. The field Want contains one map for each query that the case tests. The key of this map in Want is the legend
+// of the query. The map contains the series that the query must return. Each key of the map consists of the labels of
+// one series. The number under this key is the value that this series must have.
 type panelCase struct {
 	Series map[string]string
 	At     string

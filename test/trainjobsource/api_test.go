@@ -193,7 +193,8 @@ func TestAPIColumns(t *testing.T) {
 	}
 }
 
-// columns returns the columns that kubectl get -o wide prints for a TrainJobSource.
+// columns returns the table row that the command `kubectl get -o wide` prints for a TrainJobSource. The keys of the
+// result are the names of the columns.
 func columns(t *testing.T, cp *controlplane.ControlPlane, source *v1alpha1.TrainJobSource) map[string]any {
 	t.Helper()
 	h, err := rest.HTTPClientFor(cp.Config())

@@ -31,10 +31,10 @@ func (t Toolbox) Queues() (Manifests, error) {
 	return Manifests{CRDs: read.CRDs}, err
 }
 
-// withFolder returns a command that copies a folder to the path "target" below /etc, and then runs a program. The
-// command mounts an empty file system at /etc, so that /etc contains only the copied folder. Only the started program
-// sees this mount, because the program has its own mount namespace. The program also has its own user namespace, so the
-// mount needs no root privileges (see unshare(1)).
+// withFolder returns a command that first mounts an empty file system at /etc. Then the command copies the given folder
+// to the path "target", which is below /etc. Finally, the command runs the given program. In /etc, the program finds
+// only the copied folder. Only the program sees the mount at /etc, because the program has its own mount namespace. The
+// program also has its own user namespace, so the mount needs no root privileges (see unshare(1)).
 func withFolder(folder, target, program string, args ...string) *exec.Cmd {
 	const script = `mount -t tmpfs tmpfs /etc && mkdir -p "$2" && cp -R "$1/." "$2" && shift 2 && exec "$@"`
 	all := append([]string{"--map-root-user", "--mount", "sh", "-c", script, "sh", folder, target, program}, args...)

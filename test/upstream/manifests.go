@@ -44,8 +44,8 @@ func (t Toolbox) Manifests(m Manager) (Manifests, error) {
 	return read, nil
 }
 
-// add decodes one document of a YAML stream. The method add appends a CRD or a webhook configuration to the list for
-// its kind, and ignores all other kinds.
+// add(document) reads one document of a YAML stream. If the document is a CRD or a webhook configuration, the object is
+// appended to the list for its kind. Documents of all other kinds are ignored.
 func (m *Manifests) add(document []byte) error {
 	var meta metav1.TypeMeta
 	if err := yaml.Unmarshal(document, &meta); err != nil {

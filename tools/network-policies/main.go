@@ -1,6 +1,6 @@
 // Command network-policies enforces the NetworkPolicies of a cluster, with the engine of kube-network-policies. The
-// command of kube-network-policies itself runs only inside a cluster. The command network-policies reads a
-// kubeconfig, so it can also run outside of a cluster.
+// project kube-network-policies also provides a command, but this upstream command can run only inside a cluster. The
+// command network-policies reads a kubeconfig, so network-policies can also run outside of a cluster.
 //
 // The command reads packets from a netfilter queue. The engine adds nftables rules that send packets to the netfilter
 // queue. If the kernel does not support these rules, the engine continues without them. On such a kernel, the program

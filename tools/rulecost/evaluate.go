@@ -157,8 +157,8 @@ func (in input) measure(ctx context.Context, out *output) error {
 	return nil
 }
 
-// loadGroups converts the rule groups of the input to Prometheus' own rule groups. If Prometheus loaded the rules of
-// the input from a rule file, Prometheus would create the same groups.
+// loadGroups converts each rule group of the input to a value of the type rules.Group. Prometheus itself uses this type
+// for the rule groups of a rule file.
 func (in input) loadGroups(ctx context.Context, db *tsdb.DB) ([]*rules.Group, error) {
 	options := &rules.ManagerOptions{
 		NameValidationScheme: model.UTF8Validation, ExternalURL: &url.URL{}, Context: ctx, Appendable: db, Queryable: db,

@@ -61,9 +61,9 @@ type groupCost struct {
 }
 
 // ruleCost contains the durations, in seconds, of the evaluations of one rule. The program evaluates all rule groups of
-// the input in several rounds. In the first rounds, the program evaluates one rule group after another. The field
-// Seconds contains one duration for each of these first rounds. Seconds contains no durations of the later rounds, in
-// which the program evaluates all rule groups at the same time.
+// the input in several rounds. In the first rounds, the program evaluates one rule group after another. In the later
+// rounds, the program evaluates all rule groups at the same time. The field Seconds contains one duration for each of
+// the first rounds. The field contains no durations of the later rounds.
 type ruleCost struct {
 	Group   string    `json:"group"`
 	Name    string    `json:"name"`

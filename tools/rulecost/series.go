@@ -45,10 +45,10 @@ func (in input) lookBackByMetric() (map[string]time.Duration, error) {
 	return all, nil
 }
 
-// lookBack adds up the ranges and offsets of the expressions in the argument "above". Each of these expressions
-// encloses the same selector. For example, in rate(x[5m]), the expression x[5m] encloses the selector x. The range of
-// x[5m] is five minutes, so the result is five minutes. The result does not include the selector's own offset, which
-// the caller adds.
+// lookBack computes a duration for one selector, such as the selector x in rate(x[5m]). The argument "above" lists the
+// expressions that contain this selector. In the example, these expressions are rate(x[5m]) and x[5m]. lookBack adds up
+// the ranges and offsets of the listed expressions. In the example, only x[5m] has a range. This range is five minutes,
+// so the result is five minutes. The result does not include the selector's own offset, which the caller adds.
 func lookBack(above []parser.Node) (back time.Duration) {
 	for _, node := range above {
 		switch a := node.(type) {

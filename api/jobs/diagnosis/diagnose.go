@@ -9,10 +9,10 @@ import (
 // Diagnosis is a failure that was recognized in a text.
 type Diagnosis struct {
 	Failure
-	// Text is the text in which the failure was recognized. If several texts show the failure, each of these texts
-	// gives one diagnosis. Diagnose sorts these diagnoses with the function "compare". The field Text is then usually
-	// the text of the first diagnosis. The text of the first diagnosis can be a message of Kubernetes about a pod. If
-	// the log of this pod also shows the failure, the field Text is the log instead.
+	// Text is the text in which the failure was recognized. If several texts show the failure, Diagnose makes one
+	// diagnosis from each of these texts, and sorts these diagnoses with the function "compare". In most cases, the
+	// field Text is the text of the first diagnosis in this order. There is one exception: this text can be a message
+	// of Kubernetes about a pod. If the log of this pod also shows the failure, the field Text is the log instead.
 	Text Text
 	// Line is the number of the line in Text that shows the failure, counted from 1. Evidence is the text of this line
 	// or, if the line is long, the part around the match. Evidence has at most 300 characters, plus an ellipsis if it
@@ -83,10 +83,9 @@ func rank(index int, found []Diagnosis) []ranked {
 // of ranked.origin comes first. If these values are also equal, the two diagnoses have the same order as their texts in
 // the argument of Diagnose. Causes in the same text are in the order of their lines, and general failures in the same
 // text are in the order of the catalogue. If two diagnoses both have the level Symptom, the diagnosis whose failure is
-// earlier in the catalogue comes first, even if its text is newer. The reason is that in most cases, the catalogue
-// lists symptoms that explain more before symptoms that explain less. If both diagnoses show the same failure, the
-// diagnosis with the older text comes first. A Python exception that is not in the catalogue comes before all other
-// symptoms.
+// earlier in the catalogue comes first, even if its text is newer. The reason is that in most cases, the failure with
+// the earlier position in the catalogue explains more. If both diagnoses show the same failure, the diagnosis with the
+// older text comes first. A Python exception that is not in the catalogue comes before all other symptoms.
 func compare(a, b ranked) int {
 	inText := cmp.Compare(a.Line, b.Line)
 	if a.Level != Cause {

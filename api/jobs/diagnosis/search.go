@@ -190,9 +190,9 @@ const (
 	// maxEvidence is the maximum length of evidence, in characters. At most maxBefore characters of the evidence
 	// come before the match.
 	maxEvidence, maxBefore = 300, 100
-	// maxContext limits the search for secrets in a line. A pattern of a failure matches the line at some position. The
-	// search for secrets reads at most maxContext bytes before this position, and at most maxContext bytes after this
-	// position. Without a limit, the search would be slow in a very long line.
+	// maxContext limits the search for secrets in a line that matches a pattern of a failure. The search begins at most
+	// maxContext bytes before the match, and ends at most maxContext bytes after the start of the match. Without a
+	// limit, the search would be slow in a very long line.
 	maxContext = 4096
 )
 

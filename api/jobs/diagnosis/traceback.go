@@ -26,8 +26,8 @@ var frame = regexp.MustCompile(`File "[^"]+", line \d+, in `)
 
 // endOfTraceback returns the index of the last line of a traceback, which names the exception. The first line of the
 // traceback is lines[0]. Tools such as mpirun, torchrun and loggers can write a prefix, such as the number of the rank,
-// before each line. The last line has the same prefix as lines[0], and the name of the exception follows the prefix. If
-// several lines after lines[0] have this form, the first of these lines counts as the last line of the traceback.
+// before each line. The last line has the same prefix as lines[0], and the name of the exception follows the prefix.
+// endOfTraceback reads the lines after lines[0] in order, and returns the index of the first line that has this form.
 // Prefixes count as the same if they differ only in numbers (see cutPrefix). Lines with another prefix are skipped,
 // because other ranks can have written them. endOfTraceback returns 0 if the end of the traceback is missing.
 func endOfTraceback(lines []string) int {

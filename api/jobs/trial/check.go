@@ -65,14 +65,15 @@ func failedFinding(pod jobs.Pod, detail, evidence string) finding {
 type check struct {
 	Check
 	run func(*observation) finding
-	// needsLog is true if the check can pass only after the launcher's log was read. If needsLog is false, the check
-	// also passes without evidence when the TrainJob has reached a later check (see lastReached). needsLog is true for
-	// the checks about ranks. These checks must not pass without evidence, because a TrainJob can be Complete although
-	// some ranks have not run.
+	// needsLog is true if the check can pass only after the launcher's log was read. needsLog is true for the checks
+	// about ranks ("ranks" and "environment"). These checks must not pass without evidence, because a TrainJob can be
+	// Complete although some ranks have not run. If needsLog is false, the check passes even without evidence when the
+	// TrainJob has reached a later check (see lastReached).
 	needsLog bool
 }
 
-// listChecks returns the checks for a runtime, in the order in which a TrainJob reaches these checks.
+// listChecks returns the checks for a runtime. The order of the checks follows the progress of a TrainJob. The first
+// check passes when all pods are scheduled, and the last check passes when the TrainJob is Complete.
 func listChecks(runtime jobs.Runtime) []check {
 	var all []check
 	add := func(name, title string, run func(*observation) finding) {

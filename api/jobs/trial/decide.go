@@ -43,11 +43,11 @@ func (t *trial) decide(o *observation) bool {
 
 // lastReached returns the index of the last check that the TrainJob has reached. A check that passed counts as reached.
 // A check that failed counts as reached only if its finding names the pod that caused the failure. If the finding names
-// no pod, the failure does not show which checks the TrainJob has reached. For example, if the TrainJob fails, the
-// finding of checkComplete always has the status Failed. This finding names no pod, and does not show whether the
-// TrainJob has reached the checks before checkComplete. When a TrainJob ends, its pods can be deleted, and then the
-// evidence for some checks is lost. A check without evidence is still open. If the open check does not need the
-// launcher's log, and the TrainJob has reached a later check, the method "decide" sets the open check to Passed.
+// no pod, the failure does not show which checks the TrainJob has reached. An example is the finding of checkComplete,
+// which never names a pod. If the TrainJob fails, this finding has the status Failed, no matter how many of the earlier
+// checks the TrainJob has reached. When a TrainJob ends, its pods can be deleted, and then the evidence for some checks
+// is lost. A check without evidence is still open. If the open check does not need the launcher's log, and the TrainJob
+// has reached a later check, the method "decide" sets the open check to Passed.
 func lastReached(findings []finding) int {
 	last := -1
 	for i, f := range findings {

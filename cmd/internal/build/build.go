@@ -37,9 +37,9 @@ func String() string {
 	return version
 }
 
-// InstallCommand returns the command that installs a program of this repository. The command installs the version of the
-// running program. If this version is (devel) or ends with +dirty, Go cannot install it, and the command installs the
-// latest release.
+// InstallCommand returns the command that installs a program of this repository. The installed program has the same
+// version as the running program. If the version of the running program is (devel) or ends with +dirty, Go cannot
+// install this version. In this case, the command installs the latest release.
 func InstallCommand(program string) string {
 	version, _ := Version()
 	return installCommand(program, version)

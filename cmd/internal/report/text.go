@@ -11,9 +11,9 @@ import (
 // first problems.
 const maxProblems = 100
 
-// Text is the format for people. A text report contains one line for each note, each need (see the type Need) and each
-// failure. It also contains one line for each of the first 100 problems. The list of notes and the list of needs can be
-// written as separate reports, before the run ends.
+// Text is the format for people. A text report contains one line for each element in the fields Notes, Needs and
+// Failures of a Report. It also contains one line for each of the first 100 problems. The list of notes and the list of
+// needs can be written as separate reports, before the run ends.
 var Text = Format{
 	Name: "text",
 	Doc:  "for people: one line for each problem, and at most 100 problems, on standard error",

@@ -236,9 +236,9 @@ func TestA8Echoes(t *testing.T) {
 	}
 }
 
-// encrypted returns a private key whose decryption needs the given number of rounds of bcrypt. The password of the key
-// is not the value of the Go constant named canary. Therefore a test gets an error if it uses this value to decrypt the
-// key.
+// encrypted returns an encrypted private key. According to the key, its decryption needs the given number of rounds of
+// bcrypt. The package ssh encrypts the key with 16 rounds. The function "encrypted" then writes the given number into
+// the key. If this number is not 16, no password can decrypt the key.
 func encrypted(t *testing.T, rounds uint32) string {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(nil)

@@ -109,7 +109,7 @@ type answer struct {
 	url         *url.URL // after redirects
 }
 
-// do sends a request.
+// do(request) sends the given HTTP request.
 func (h *httpRemote) do(request *http.Request) (answer, error) {
 	request.Header.Set("User-Agent", userAgent)
 	switch c := h.credentials; {

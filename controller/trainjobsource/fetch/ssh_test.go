@@ -123,8 +123,8 @@ func TestIdentities(t *testing.T) {
 
 // TestRefsOfSecondSession: each SSH session begins with the server's list of branches and tags. If the first session
 // was already used, the method "exchange" starts a second session. Limits.Refs must also limit the list at the
-// beginning of the second session. The test calls "exchange" without an earlier session, because "exchange" also starts
-// a session in this case. This session stands for the second session.
+// beginning of the second session. The test calls "exchange" without a first session. In this case, "exchange" runs the
+// same code as for the second session: "exchange" starts a session, and limits the list of this session.
 func TestRefsOfSecondSession(t *testing.T) {
 	s := gitserver.New(t)
 	r, _ := newRepository(t, s)

@@ -17,14 +17,14 @@ import (
 // names.
 type added map[string]int64
 
-// plus returns a map that contains all keys of a and all keys of b. If a and b contain the same key, the result
-// contains the sum of the two numbers for this key.
+// plus merges two maps, the receiver and the argument "b", into a new map. If both maps contain the same key, the new
+// map contains the sum of the two numbers for this key.
 func (a added) plus(b map[string]int64) added {
 	return a.combine(b, func(x, y int64) int64 { return x + y })
 }
 
-// larger returns a map that contains all keys of a and all keys of b. If a and b contain the same key, the result
-// contains the larger of the two numbers for this key.
+// larger merges two maps, the receiver and the argument "b", into a new map. If both maps contain the same key, the new
+// map contains the larger of the two numbers for this key.
 func (a added) larger(b map[string]int64) added {
 	return a.combine(b, func(x, y int64) int64 { return max(x, y) })
 }

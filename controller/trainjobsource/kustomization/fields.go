@@ -293,8 +293,8 @@ func checkCount(file string, line int, patches content, single bool) error {
 	return nil
 }
 
-// The regular expression "names" limits which characters a path can contain. The reason is that kustomize's file system
-// in memory refuses most characters that "names" does not allow.
+// The regular expression "names" limits which characters a path can contain. The reason is that kustomize's in-memory
+// file system allows only the same characters and the colon.
 var names = regexp.MustCompile(`^[A-Za-z0-9/._-]+$`)
 
 // resolve returns the path of a file or folder, relative to the root of the tree. The argument "from" is the file that

@@ -12,8 +12,8 @@ type origin struct {
 	line int    // the first line of the object, counted from 1
 }
 
-// originAnnotation is the key of an annotation. The value of the annotation identifies the origin of an object.
-// kustomize reads a copy of each object. The method "mark" adds the annotation to this copy. Build removes the
+// originAnnotation is the key of an annotation. The value of the annotation identifies the origin of an object. The
+// method "mark" adds the annotation to a copy of the object, and kustomize reads only this copy. Build removes the
 // annotation from the built objects. A tenant's patch can replace all annotations of an object. Therefore, Build
 // accepts only values that the method "mark" has written.
 const originAnnotation = v1alpha1.Group + "/origin"

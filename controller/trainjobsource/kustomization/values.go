@@ -54,8 +54,8 @@ func checkLabels(file string, root *yaml.Node) error {
 }
 
 // imageName matches the allowed names, tags and digests of images. In a kustomization file, each item of the list
-// "images" contains the name of the image that the item changes. kustomize uses this name as a regular expression. All
-// images in the objects are compared with this expression. A name with characters such as * or + could be a regular
+// "images" contains the name of the image that the item changes. kustomize reads this name as a regular expression, and
+// compares each image in the objects with this expression. A name with characters such as * or + could be a regular
 // expression that makes a build slow.
 var imageName = regexp.MustCompile(`^[A-Za-z0-9._/:@-]*$`)
 
@@ -90,7 +90,7 @@ func checkStrings(file, where string, mapping *yaml.Node) error {
 	return nil
 }
 
-// checkString checks that a value is missing, empty or a string.
+// checkString returns an error if a value is neither a string nor null. A missing value causes no error.
 func checkString(file, where string, value *yaml.Node) error {
 	if isNull(value) || value.Kind == yaml.ScalarNode && safeyaml.IsString(value) {
 		return nil

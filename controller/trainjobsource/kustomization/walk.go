@@ -37,8 +37,8 @@ type total struct {
 	own     own
 }
 
-// own is a struct with totals of all transformations of a kustomization file. The totals include the transformations in
-// the patch files and in the components of the kustomization file.
+// The struct "own" contains totals of all transformations of a kustomization file. The totals include the
+// transformations in the patch files and in the components of the kustomization file.
 type own struct {
 	transformations int64 // the number of transformations
 	values, bytes   int64 // values and bytes that the transformations can add to each object of the folder
@@ -84,9 +84,9 @@ func (t *total) add(used total) {
 	t.folders += used.folders
 }
 
-// The unit of Limits.Work is the time that kustomize needs to apply one transformation to one short value. In the same
-// time, kustomize can apply a transformation to about 50 bytes of a long value. In the same time, kustomize can also
-// compare about 80 pairs of names.
+// The unit of Limits.Work is the time that kustomize needs to apply one transformation to one short value. One unit of
+// time is also enough to apply a transformation to about 50 bytes of a long value. Alternatively, one unit of time is
+// enough to compare about 80 pairs of names.
 const bytesPerValue, comparisonsPerValue = 50, 80
 
 // transform adds the effects of the folder's own transformations to the totals.

@@ -38,7 +38,7 @@ func TestRandomHistories(t *testing.T) {
 	}
 }
 
-// created is a TrainJob that a plan has created.
+// The struct "created" describes a TrainJob that a plan has created.
 type created struct {
 	job, spec      string
 	retry, request string

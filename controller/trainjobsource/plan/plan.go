@@ -80,10 +80,11 @@ func Make(in Input) Plan {
 	for _, name := range jobNames(in) {
 		j := job{plan: &p, in: in, name: name, found: found[name], used: used, history: in.Record[name]}
 		j.git, j.inGit = in.Jobs[name]
-		// A job can belong to another TrainJobSource. If the folder of the plan's own TrainJobSource contains such a
-		// job too, the plan leaves the job unchanged. If a file in this folder has a problem, the file may contain the
-		// job, so the plan also leaves the job unchanged. Otherwise, the folder does not contain the job. The plan's
-		// own TrainJobSource may still have runs of the job. The prune policy applies to these runs.
+		// If a job belongs to another TrainJobSource, the plan leaves the job unchanged in two cases. In the first
+		// case, the folder of the plan's own TrainJobSource also contains the job. In the second case, a file in this
+		// folder has a problem, so this file may contain the job. If neither case applies, the folder does not contain
+		// the job. However, the plan's own TrainJobSource may still have runs of the job. The prune policy applies to
+		// these runs.
 		if _, taken := in.Taken[name]; taken && (j.inGit || in.Incomplete) {
 			if j.inGit {
 				p.States[name] = Duplicated
@@ -164,9 +165,11 @@ type job struct {
 }
 
 // make adds the changes of one job to the plan. It first updates the record from the TrainJobs in the cluster. If a
-// file in Git has a problem, the controller may be unable to read some jobs of this file. If Git has such a file, and
-// the job was not read from any file, the method adds no changes. Otherwise, it reserves a run if the version in Git
-// must run now. It then applies the prune policy and the history limits, and adds updates of labels and annotations.
+// file in Git has a problem, the controller may be unable to read some jobs of this file. Suppose that a file has a
+// problem, and that the controller has not found the job in any file. In this case, the file with the problem may
+// contain the job, so the method adds no further changes. In all other cases, the method reserves a run if the version
+// in Git must run now. The method then applies the prune policy and the history limits, and adds updates of labels and
+// annotations.
 func (j *job) make() {
 	j.observe()
 	if j.inGit {

@@ -127,8 +127,9 @@ func refuse(w http.ResponseWriter) {
 }
 
 // find returns a TrainJobSource and the secret of its webhook. If the TrainJobSource is unknown, the first result is
-// nil. If the secret does not exist or cannot be read, the second result is empty. Even for an unknown TrainJobSource,
-// find asks the API server for a Secret, so that the answer takes about the same time as for a known TrainJobSource.
+// nil. If the secret does not exist or cannot be read, the second result is empty. The answer for an unknown
+// TrainJobSource should take about the same time as the answer for a known TrainJobSource. Therefore the method "find"
+// asks the API server for a Secret in both cases.
 func (r *Receiver) find(ctx context.Context, key types.NamespacedName) (*v1alpha1.TrainJobSource, []byte) {
 	if len(validation.IsDNS1123Label(key.Namespace))+len(validation.IsDNS1123Label(key.Name)) > 0 {
 		key = types.NamespacedName{Namespace: "unknown", Name: "unknown"}

@@ -30,15 +30,15 @@ type Source struct {
 	// Account is the name of the ServiceAccount that the controller impersonates to read and write TrainJobs.
 	Account string
 	Policy  plan.Policy
-	// Retries maps the name of a job to the text of the retry annotation that the TrainJobSource
-	// has for this job. If the text gets a new value that is not empty, the job runs again. A job
-	// without this annotation is not in the map.
+	// Retries maps the name of a job to the text of the retry annotation that the TrainJobSource has for this job. If
+	// the text gets a new value that is not empty, the job runs again. If the TrainJobSource has no retry annotation
+	// for a job, the map does not contain this job.
 	Retries map[string]string
 	// If DryRun is true, Reconcile makes a plan, but changes neither the record nor TrainJobs.
 	DryRun bool
 }
 
-// Reconciler runs the rounds of all TrainJobSources. Only one Reconciler may handle a namespace.
+// Reconciler runs the rounds of all TrainJobSources. Two Reconcilers must not handle the same namespace.
 type Reconciler struct {
 	// Records is the client for the ConfigMaps that contain the records of TrainJobSources. These ConfigMaps are in
 	// v1alpha1.SystemNamespace. The client has the permissions of the controller, and uses no cache.
@@ -123,7 +123,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, s Source, tree decode.Tree, 
 	return result, errors.Join(append(full, err)...)
 }
 
-// carryOut writes the record, carries out a plan, and marks the new runs as created in the record.
+// carryOut writes the new record if it differs from the old record, and then carries out a plan. If TrainJobs were
+// created, carryOut marks their runs as created, and writes the record with these marks.
 func (r *Reconciler) carryOut(ctx context.Context, c *changes, all *records, p plan.Plan, result *Result) error {
 	wrote, err := r.writeRecord(ctx, c.source, all, p.Record)
 	if err != nil {

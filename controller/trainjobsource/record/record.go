@@ -80,7 +80,8 @@ func Decode(data map[string]string) (plan.Record, error) {
 	return r, nil
 }
 
-// check returns an error for a history that no plan can have written, such as a history with a negative generation.
+// check returns an error if a history contains an invalid number, such as a negative generation, or a run without a
+// name.
 func check(h plan.History) error {
 	if h.Reserved < 1 {
 		return fmt.Errorf("reserved: want at least 1, got %d", h.Reserved)

@@ -58,8 +58,8 @@ func Job(inGit *unstructured.Unstructured) (plan.Job, error) {
 // text as a JSON string, including the quotes.
 const maxText = 64
 
-// ShortText returns a text of at most maxText bytes unchanged, and replaces a longer text by its digest. The texts come
-// from users, and are stored in a plan.Record, which must fit into a ConfigMap.
+// ShortText returns the digest of a text if the text is longer than maxText. Otherwise, ShortText returns the text
+// itself. The texts come from users, and are stored in a plan.Record, which must fit into a ConfigMap.
 func ShortText(text string) string {
 	if encoded, err := json.Marshal(text); err == nil && len(encoded) <= maxText {
 		return text
@@ -125,9 +125,9 @@ func digest(value any) (string, error) {
 	return encoding.EncodeToString(hash[:])[:digestLength], nil
 }
 
-// Object returns the TrainJob of a run. If the argument "live" is nil, the result is for a create request. If the
-// argument "live" is not nil, it is the run's TrainJob as read from the cluster. The result is then for a server-side
-// apply to this TrainJob.
+// Object returns the TrainJob of a run. If the argument "live" is nil, the result is the object for a create request.
+// Otherwise, the argument "live" is the run's TrainJob as read from the cluster. In this case, the result is the object
+// for a server-side apply to this TrainJob.
 //
 // The object always has the whole spec. If the object lacked a field that the same field manager applied earlier, a
 // server-side apply would remove this field from the TrainJob. For a server-side apply, Object copies spec.suspend and
@@ -160,8 +160,9 @@ func Object(source string, inGit *unstructured.Unstructured, job plan.Job, run p
 	return object, nil
 }
 
-// copyLive copies a field to the argument "spec" from the TrainJob in the cluster. The argument "value" is the value of
-// the field in the cluster. If the argument "value" is nil, copyLive removes the field from the argument "spec".
+// copyLive sets a field of the argument "spec" to the argument "value". The argument "value" is the value of the same
+// field in the TrainJob in the cluster. If the argument "value" is nil, copyLive removes the field from the argument
+// "spec".
 func copyLive[T any](spec map[string]any, field string, value *T) {
 	if value == nil {
 		delete(spec, field)

@@ -138,9 +138,10 @@ func TestSuspendIsWrittenOnce(t *testing.T) {
 
 // TestMissingSpec checks that a TrainJob without a spec in Git causes neither an error nor a panic. The API server
 // refuses such a TrainJob with a clear message. For each TrainJob in Git, the test calls the function Object twice. In
-// the first call, the cluster does not contain the TrainJob. In the second call, the cluster contains the TrainJob. The
-// controller cannot create a TrainJob for a job version without a spec, because the API server refuses this TrainJob. A
-// TrainJob in the cluster can therefore have this job version only if a user wrote its VersionAnnotation.
+// the first call, the cluster does not contain the TrainJob. In the second call, the cluster contains the TrainJob.
+// Outside this test, the controller makes such a second call only if the VersionAnnotation of the TrainJob contains the
+// job's version in Git. The controller cannot create a TrainJob for a version without a spec, because the API server
+// refuses such a TrainJob. Therefore a user must have written this VersionAnnotation.
 func TestMissingSpec(t *testing.T) {
 	for _, text := range []string{"metadata: {name: bert}", "metadata: {name: bert}\nspec:"} {
 		for _, live := range []*trainer.TrainJob{nil, {Spec: trainer.TrainJobSpec{Suspend: new(true)}}} {

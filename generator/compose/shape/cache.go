@@ -61,7 +61,8 @@ func sortPaths(paths [][]string) [][]string {
 	return slices.CompactFunc(slices.SortedFunc(slices.Values(paths), slices.Compare), slices.Equal)
 }
 
-// cacheKey returns an input without the fields that affect only parameters, as JSON with sorted keys.
+// cacheKey converts an input to JSON with sorted keys. The JSON does not contain the input fields that affect only
+// parameters.
 func (g *group[T]) cacheKey(input map[string]any) string {
 	text, _ := json.Marshal(withoutPaths(input, slices.Concat(g.sources, g.dependents))) // plain data always marshals
 	return string(text)

@@ -23,20 +23,21 @@
 //	                                                  build with CUE ──► component in its slot
 //
 // The key of a cache entry is the input as JSON, without the fields that affect only parameters. The key omits two
-// kinds of input fields. A field of the first kind contains the value of a parameter. An example is KEY in @fill(KEY).
-// A field of the second kind is used only to compute the values of parameters. An example is INPUT in
-// @fill(KEY,of=INPUT). Two objects in one cache can have parameters that get their values from different input fields.
-// In this case, the cache keys of the two objects omit different input fields. Therefore each cache divides its entries
-// into groups. In a group, all keys omit the same fields. The group of an object depends on the parameters of the
-// object. These parameters are known only after CUE has built the object. A lookup in the cache takes place before CUE
-// builds the object. At that time, the group of the object is unknown, so the lookup tries all groups.
+// kinds of input fields. A field of the first kind contains the value of a parameter. In the mark @fill(KEY), KEY is
+// the path of such a field. A field of the second kind is used only to compute the values of parameters. In the mark
+// @fill(KEY,of=INPUT), INPUT is the path of such a field. The cache key of an object omits the input fields from which
+// the object's parameters get their values. In one cache, these input fields can differ from object to object.
+// Therefore each cache divides its entries into groups. In a group, all keys omit the same fields. The group of an
+// object depends on the parameters of the object. These parameters are known only after CUE has built the object. A
+// lookup in the cache takes place before CUE builds the object. At that time, the group of the object is unknown, so
+// the lookup tries all groups.
 //
 // A cache of shapes serves one builder and one cache group, such as the runtimes of one catalogue entry. Only objects
 // of the same cache group can have the same shape. One cache of components serves all builders and groups. Nothing is
 // cached between runs.
 //
 // Two checks verify that the marks of parameters are correct. The first check runs after CUE has built an object or a
-// component. In the mark of each parameter, KEY names an input field. The value of the parameter must equal the value
-// of this input field. In the second check, the differential tests compare objects from the caches with objects that
-// CUE builds without caches.
+// component. The mark of a parameter, such as @fill(KEY), names an input field. The first check fails if the parameter
+// and this input field have different values. In the second check, the differential tests compare objects from the
+// caches with objects that CUE builds without caches.
 package shape

@@ -38,9 +38,9 @@ func parameterOf(v cue.Value, path []any) (p parameter, ok bool) {
 }
 
 // mirroredParameter is a scalar with the mark @mirror(SECTION). In the object, the key of the scalar has the form
-// NAME.KEY. The scalar is a copy of the field SECTION.NAME.KEY of the document, such as spec.runtimes.mpi.image. For
-// each mirrored parameter, another object has a parameter that is a copy of the same field of the document. Therefore
-// the two parameters always have equal values.
+// NAME.KEY. The scalar is a copy of the field SECTION.NAME.KEY of the document, such as spec.runtimes.mpi.image.
+// Another object has an ordinary parameter that is also a copy of this field of the document. Therefore the mirrored
+// parameter and the ordinary parameter always have equal values.
 type mirroredParameter struct {
 	path []any
 	from []string

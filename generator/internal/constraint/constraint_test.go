@@ -75,9 +75,9 @@ func TestConstraint(t *testing.T) {
 }
 
 // TestUnsupportedExpressions checks the result of the function Of for expressions that this package cannot read, such
-// as strings.MinRunes(9). The function Of must list such an expression in the field Unsupported. If the field
-// Unsupported is not empty, the export of the JSON Schema fails. If the export ignored the expression, the exported
-// JSON Schema would admit values that CUE refuses.
+// as strings.MinRunes(9). The field Unsupported of the result must list such an expression. If the field Unsupported is
+// not empty, the export of the JSON Schema fails. If the export ignored the expression, the exported JSON Schema would
+// admit values that CUE refuses.
 func TestUnsupportedExpressions(t *testing.T) {
 	v := cuecontext.New().CompileString(schema)
 	if got := Of(v.LookupPath(cue.ParsePath("other"))).Unsupported; len(got) != 1 {

@@ -45,8 +45,9 @@ func ParseStream(name string, text []byte) ([]*Node, error) {
 }
 
 // parse reads all documents of a text except empty documents. If the argument "single" is true, a second document is an
-// error. An unreadable document is always an error. If "single" is true, parse returns only this error. If "single" is
-// false, parse also returns the documents before the unreadable document.
+// error. An unreadable document is always an error. If "single" is true and one of these two errors occurs, parse
+// returns the error and no documents. If "single" is false and a document is unreadable, parse returns the error and
+// the documents before the unreadable document.
 func parse(name string, text []byte, single bool) ([]*Node, error) {
 	if err := Check(name, text); err != nil {
 		return nil, err

@@ -142,7 +142,8 @@ func (r *jsonReader) position(offset int) problem.Position {
 	return problem.Position{File: r.file, Line: line, Column: column}
 }
 
-// syntaxError rewrites an error of the decoder for the author of the document, and adds the position of the error.
+// syntaxError replaces the message of the JSON decoder by a message that the author of the document can understand.
+// syntaxError also adds the position of the error.
 func (r *jsonReader) syntaxError(err error) error {
 	var list problem.List
 	var syntax *json.SyntaxError

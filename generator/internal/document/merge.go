@@ -12,9 +12,9 @@ import (
 // Merge applies an upper layer (over) to a lower layer (base) like a JSON merge patch (RFC 7396). Mappings are merged
 // by key, a null removes a key, and other values are replaced. For named lists, Merge does not follow RFC 7396. In a
 // named list, each item has a name (see isNamedList). If both layers have a named list for the same key, Merge merges
-// every pair of items with the same name. Merge keeps all other items. Merge does not change its arguments, and every
-// value keeps its position. If a null in the upper layer removes nothing, Merge returns a note, because the key is
-// probably misspelled or outdated.
+// every pair of items with the same name. Merge keeps all other items. Merge does not change its arguments. In the
+// merged result, each value still has its position in the source text: the file, the line and the column. If a null in
+// the upper layer removes nothing, Merge returns a note, because the key is probably misspelled or outdated.
 func Merge(base, over *Node) (merged *Node, notes problem.List) {
 	m := &merger{}
 	return m.node(base, over), m.notes

@@ -24,14 +24,15 @@ type Node struct {
 
 	// The field "replaces" is a flag that Compose sets when Compose makes a new patch from two patches. If a value of
 	// the second patch replaces a value of the first patch, the new patch contains only the second value. Compose sets
-	// the flag of this value in the new patch. There is one exception: both values are null. The second null then has
-	// no effect, so Compose sets the flag only if the first null already has the flag. Later, Merge applies the new
-	// patch to another value, the base. If a mapping or list in the new patch has the flag, this mapping or list
-	// replaces the matching value in the base. Merge does not merge these two values. The reason is that the new patch
-	// must have the same effect as the two patches one after the other. Suppose that Merge applies the two patches one
-	// after the other. The value of the second patch then replaces the whole earlier value, so nothing from the base's
-	// value remains. A null with the flag removes a value that an earlier patch sets. Such a null is useful even if the
-	// base does not contain the key of the removed value. Therefore Merge reports no note about such a null.
+	// the flag of this value in the new patch. If both values are null, a different rule applies, because the second
+	// null has no effect. In this case, the null in the new patch has the flag only if the first null has the flag.
+	// Later, Merge applies the new patch to another value, the base. If a mapping or list in the new patch has the
+	// flag, this mapping or list replaces the matching value in the base. Merge does not merge these two values. The
+	// reason is that the new patch must have the same effect as the two patches one after the other. Suppose that Merge
+	// applies the two patches one after the other. The first patch changes or removes the value in the base. The second
+	// patch then sets a completely new value, so nothing from the value in the base remains. A null with the flag
+	// removes a value that an earlier patch sets. Such a null is useful even if the base does not contain the key of
+	// the removed value. Therefore Merge reports no note about such a null.
 	replaces bool
 }
 
@@ -131,9 +132,9 @@ func (n *Node) indexFields() func(key string) *Field {
 	return func(key string) *Field { return fields[key] }
 }
 
-// remove is the method with which Merge records that a null in the upper layer removed a key of the mapping. The
-// argument "null" is the field of the upper layer that consists of the key and the null value. The method stores the
-// key and the position of this field.
+// remove is the method that Merge calls when a null in the upper layer removes a key of the mapping. The argument
+// "null" is a field in the upper layer. The key of this field is the removed key, and the value is null. The method
+// stores the key and the position of this field.
 func (n *Node) remove(null *Field) {
 	if n.removed == nil {
 		n.removed = map[string]problem.Position{}
@@ -141,7 +142,7 @@ func (n *Node) remove(null *Field) {
 	n.removed[null.Key] = null.Position
 }
 
-// Removed reports whether a null in a later layer removed a key, and returns the position of this null.
+// Removed reports whether the given key was removed by a null in a later layer, and returns the position of this null.
 func (n *Node) Removed(key string) (problem.Position, bool) {
 	if n == nil {
 		return problem.Position{}, false
@@ -150,14 +151,14 @@ func (n *Node) Removed(key string) (problem.Position, bool) {
 	return position, ok
 }
 
-// Removals returns the positions of the nulls that removed keys of the mapping. These nulls are in later layers. The
-// positions are sorted in the order of the text.
+// Removals returns one position for each key that was removed from the mapping by a null in a later layer. Each
+// returned position is the position of the null. The positions are sorted in the order of the text.
 func (n *Node) Removals() []problem.Position {
 	return slices.SortedFunc(maps.Values(n.removed), problem.Position.Compare)
 }
 
-// IdleNulls returns the nulls in later layers that had no effect. Merge applies each later layer to the merged result
-// of all earlier layers. If this result does not contain the key of a null, the null has no effect.
+// IdleNulls returns the nulls that removed nothing from the mapping. Each of these nulls is in a later layer. When
+// Merge applied this layer, the mapping did not contain the key of the null.
 func (n *Node) IdleNulls() []Field { return n.idle }
 
 // Locate returns the position of the scalar at a path of keys and indexes. For a mapping or list that is the value
@@ -171,16 +172,17 @@ func (n *Node) Locate(path ...string) problem.Position {
 	return key
 }
 
-// LocateKey returns the position of the last key of a path of keys and indexes. If the key is missing, LocateKey
-// returns the position of its nearest parent that exists.
+// LocateKey follows a path of keys and indexes, and returns the position of the last key in the path. If the path ends
+// with an index, LocateKey returns the position of the list item. If the key or the item is missing, LocateKey returns
+// the position of its nearest parent that exists.
 func (n *Node) LocateKey(path ...string) problem.Position {
 	key, _ := n.find(path)
 	return key
 }
 
 // find follows a path of keys and indexes until a key or an item is missing. The result "key" is the position of the
-// last key or item that find reached. If no part of the path is missing, the result "value" is the value at the end of
-// the path. Otherwise, the result "value" is nil.
+// last key or item that the function find reached. If no part of the path is missing, the result "value" is the value
+// at the end of the path. Otherwise, the result "value" is nil.
 func (n *Node) find(path []string) (key problem.Position, value *Node) {
 	key = n.Position
 	for _, step := range path {
@@ -198,7 +200,7 @@ func (n *Node) find(path []string) (key problem.Position, value *Node) {
 	return key, n
 }
 
-// Without is a method that returns a copy of the mapping. The copy does not contain the given key.
+// Without is the method that removes the given key from a copy of the mapping, and returns the copy.
 func (n *Node) Without(key string) *Node {
 	changed := *n
 	changed.Fields = slices.DeleteFunc(slices.Clone(n.Fields), func(f Field) bool { return f.Key == key })

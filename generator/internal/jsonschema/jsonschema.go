@@ -75,7 +75,7 @@ func (p Pattern) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Never returns the JSON Schema "false", which refuses every value.
+// Never is the constructor of the JSON Schema "false", which refuses every value.
 func Never() *Schema { return &Schema{never: true} }
 
 // MarshalJSON writes the schema with the keywords that are set.

@@ -82,9 +82,10 @@ func commonDevice(name string) string {
 	return ""
 }
 
-// minDomain is the minimum length of a known domain for which isMisspelledDomain looks for typing errors. A shorter
-// domain, such as amd.com, can differ by only one letter from the domain of another vendor. Therefore one different
-// letter in a short domain is not always a typing error.
+// minDomain is a minimum length for known domains. Suppose that a domain differs by one typing error from a known
+// domain. If the known domain has at least this minimum length, isMisspelledDomain reports a misspelling. A shorter
+// known domain, such as amd.com, can differ by only one letter from the domain of another vendor. Therefore, if the
+// known domain is short, one different letter is not always a typing error.
 const minDomain = 8
 
 // isMisspelledDomain reports whether a domain is a misspelling of a known domain. The argument "meant" is the known

@@ -55,7 +55,7 @@ func Nearest(word string, allowed []string) string {
 	return ""
 }
 
-// Suggestion asks whether the author meant one of the given words.
+// Suggestion returns a question that lists the given words, such as: did you mean "image" or "images"?
 func Suggestion(words []string) string {
 	return "did you mean " + strings.Join(QuoteAll(words), " or ") + "?"
 }

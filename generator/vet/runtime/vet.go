@@ -47,8 +47,8 @@ func Vet(name string, text []byte) (Report, error) {
 	return report, nil
 }
 
-// IsRuntimeFile reports whether a text contains a training runtime or an empty List. IsRuntimeFile compares only
-// the API group and the kind of each object, and stops at the first syntax error.
+// IsRuntimeFile reports whether a text contains a training runtime or an empty List. IsRuntimeFile recognizes a
+// training runtime only by its API group and its kind. IsRuntimeFile stops at the first syntax error.
 func IsRuntimeFile(name string, text []byte) bool {
 	documents, _ := document.ParseStream(name, text) // Vet reports the error
 	return slices.ContainsFunc(documents, func(n *document.Node) bool {

@@ -47,8 +47,8 @@ func findWrongResources(job guard.Job) []violation {
 }
 
 // findFraction first checks the limit of a device in a TrainJob, and then the request. findFraction returns the first
-// of these two amounts that is not an integer. The result "field" says which amount this is: "limits" or "requests". If
-// the limit and the request are integers, or if the resource is not a device, the result "field" is empty.
+// of these two amounts that is not an integer. The string "field" in the result says which amount this is: "limits" or
+// "requests". If the limit and the request are integers, or if the resource is not a device, this string is empty.
 func findFraction(job guard.Job, name string) (field string, amount resource.Quantity) {
 	for _, field := range []string{"limits", "requests"} {
 		amount := amountsIn(job, field)[name]

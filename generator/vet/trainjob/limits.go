@@ -61,9 +61,9 @@ func plural(n int, noun string) string {
 }
 
 // demandOf returns the requests of a TrainJob, and its number of nodes. The result "known" is false in three cases. In
-// the first case, the document does not contain the runtime of the TrainJob. In the second case, guard could not parse
-// an amount of the TrainJob. In the third case, the number of nodes is below 1 or above the maximum of the runtime. If
-// the argument "unlimited" is true, a number above the maximum is allowed.
+// the first case, the document does not contain the runtime of the TrainJob. In the second case, the package "guard"
+// could not parse an amount of the TrainJob. In the third case, the number of nodes is below 1 or above the maximum of
+// the runtime. If the argument "unlimited" is true, a number above the maximum is allowed.
 func demandOf(c *capacity.Result, job guard.Job, unlimited bool) (demand sizing.Job, nodes int, known bool) {
 	demand, known = c.Jobs[job.Runtime.Name]
 	if !known || job.UnknownAmounts {
@@ -109,9 +109,9 @@ func applyRequests(of, sidecars sizing.Amounts, job guard.Job) sizing.Amounts {
 
 // requestsOfMain returns the requests of a main container. The argument "runtime" contains the requests that the
 // runtime sets. If job.Replaces is set, the resources of the TrainJob replace all requests of the runtime. Otherwise,
-// each request of the TrainJob replaces only the runtime's request for the same resource. After these replacements, the
-// main container can lack a request for a resource whose limit the TrainJob sets. requestsOfMain then uses the limit as
-// the request, as Kubernetes does.
+// each request of the TrainJob replaces only the runtime's request for the same resource. After these replacements, a
+// request for a resource can still be missing. If the TrainJob sets a limit for this resource, requestsOfMain uses the
+// limit as the request, as Kubernetes does.
 func requestsOfMain(runtime sizing.Amounts, job guard.Job) sizing.Amounts {
 	amounts := maps.Clone(runtime)
 	if job.Replaces != "" {

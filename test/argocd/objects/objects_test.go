@@ -105,8 +105,9 @@ func settingsFolders(t *testing.T) []string {
 }
 
 // TestArgoCD2RejectsFieldsOfLaterVersions checks that an API server with the CRDs of Argo CD 2.14 rejects fields of
-// later versions. TestArgoCDTakesAllObjects applies Applications and other Argo CD objects to an API server with the
-// same CRDs. Therefore TestArgoCDTakesAllObjects fails if one of these objects contains such a field.
+// later versions. TestArgoCDTakesAllObjects applies the Applications and other Argo CD objects of the bundles to an API
+// server with the same CRDs. Therefore TestArgoCDTakesAllObjects fails if an Argo CD object of a bundle contains a
+// field of a later version.
 func TestArgoCD2RejectsFieldsOfLaterVersions(t *testing.T) {
 	cp := startWithCRDs(t, "argocd-2.14")
 	for name, text := range map[string]string{

@@ -20,9 +20,9 @@ func imageName(registry string, i, version int) string {
 	return fmt.Sprintf("%s:%d.%d", name, 1+i%5, version)
 }
 
-// runtimeSettings returns the settings of runtime i. The values of most settings repeat after a few runtimes. For
-// example, the values of one setting repeat after 4 runtimes, and the values of another setting after 7 runtimes.
-// Because of these different cycles, few runtimes have equal values for all settings.
+// runtimeSettings returns the settings of runtime i. Most settings are computed from i modulo a small number. For
+// example, the field "from" is computed from i modulo 7, and the memory is computed from i modulo 4. Because the
+// settings use different numbers, few runtimes have equal values for all settings.
 func runtimeSettings(i int) mapping {
 	base := catalogueNames[i%len(catalogueNames)]
 	all := mapping{

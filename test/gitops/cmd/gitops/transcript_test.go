@@ -27,8 +27,9 @@ import (
 
 // TestMain runs the command "gitops" instead of the tests if the file name of the test program is gitops. The tests run
 // commands from documentation pages. Some of these commands contain `go run ./test/gitops/cmd/gitops`. The tests
-// replace this `go run` with a call of a symbolic link. The link has the file name gitops, and points to the test
-// program. The call therefore starts the test program again, and TestMain runs the command "gitops".
+// replace this text with `$GITOPS --dir $SANDBOX`. The environment variable GITOPS contains the path of a symbolic
+// link. The link has the file name gitops, and points to the test program. Therefore the changed command starts the
+// test program again. This time, the file name of the test program is gitops, so TestMain runs the command "gitops".
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "gitops" {
 		main()
