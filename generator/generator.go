@@ -86,10 +86,10 @@ type documents struct {
 
 // Generate generates the objects of each environment. Generate returns the environments in the order of their names. If
 // the document has problems, the error is a problem.List. The check stage may find problems in only some of the
-// environments. In this case, Generate returns the error, together with a Platform for each environment without
-// problems. Such a Platform contains no objects. For an unknown environment, the error is a load.EnvironmentError. If
-// the context is done before the objects are generated, the error can be the error of the context. Any other error is a
-// fault, which is a mistake in trainyard itself.
+// environments. In this case, Generate also returns a Platform for each environment without problems, but this Platform
+// contains no objects. For an unknown environment, the error is a load.EnvironmentError. If the context is done before
+// the objects are generated, the error can be the error of the context. Any other error is a fault, which is a mistake
+// in trainyard itself.
 func (p *Pipeline) Generate(ctx context.Context, request Request) ([]Platform, error) {
 	d, err := p.load(ctx, request)
 	if err != nil {

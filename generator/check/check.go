@@ -113,10 +113,9 @@ type rules struct {
 // tenants and queues. The second step skips values that have problems. The argument "document" does not contain the
 // values that the checker has refused. If a refused value could change the results of all rules, neither of the two
 // steps runs. This happens, for example, if the schema refuses a value in spec.target. For some problems, such as a
-// repeated item of a list, the wrong value stays in the argument "document". In two cases, only the first step runs. In
-// the first case, a wrong value in the argument "document" could change all results of the second step. In the second
-// case, the load stage has found a problem. The argument "problems" contains the problems that earlier checks have
-// found. The returned error contains these problems and all new ones.
+// repeated item of a list, the wrong value stays in the argument "document". The second step does not run if such a
+// wrong value could change all its results, or if the load stage has found a problem. The argument "problems" contains
+// the problems that earlier checks have found. The returned error contains these problems and all new ones.
 func (r *rules) check(document map[string]any, problems problem.List) error {
 	if r.refused.decideAll() {
 		return problems.Err()

@@ -65,12 +65,12 @@ func relatedPath(path []string) [][]string {
 	return [][]string{scope}
 }
 
-// listAll handles refused values in which the author possibly listed runtimes. Such a value is spec.tenants, a tenant,
-// the field "runtimes" of a tenant, or an item of the field "runtimes". The rules do not see a refused value. Therefore
-// the rules cannot know which runtimes are listed in the value. If one of these values is refused, listAll adds all
-// runtimes of the document to the map "listed". The rules then treat all runtimes as listed. If listAll did not add a
-// runtime, a rule could report that no tenant lists this runtime. This report could be wrong, because the refused value
-// possibly lists this runtime.
+// listAll handles refused values in which the author possibly listed runtimes. Such a value can be the whole mapping
+// spec.tenants, one of the tenants, the field "runtimes" of a tenant, or an item of this field. The rules do not see a
+// refused value. Therefore the rules cannot know which runtimes are listed in the value. If one of these values is
+// refused, listAll adds all runtimes of the document to the map "listed". The rules then treat all runtimes as listed.
+// If listAll did not add a runtime, a rule could report that no tenant lists this runtime. This report could be wrong,
+// because the refused value possibly lists this runtime.
 func (r refusedPaths) listAll(listed map[string][]string, document map[string]any) {
 	for _, path := range r {
 		if len(path) >= 2 && path[0] == "spec" && path[1] == "tenants" && (len(path) < 4 || path[3] == "runtimes") {

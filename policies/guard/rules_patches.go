@@ -29,8 +29,8 @@ func disallowedVolume(job Job, p Parameters) field.ErrorList {
 
 // patchTargets lists the jobs and containers that patches may change. Each key is a kind of target, and each value
 // lists the names of the allowed jobs or containers. The allowed jobs and containers are those of the shipped runtimes,
-// except the init container disruption-check. The kind "env of container" has no names, because Trainer refuses every
-// patch that sets environment variables of a main container.
+// except the init container disruption-check. The list under the key "env of container" is empty, because Trainer
+// refuses every patch that sets environment variables of a main container.
 var patchTargets = map[string][]string{
 	"job":           {"dataset-initializer", "launcher", "model-initializer", "node"},
 	"container":     {"dataset-initializer", "model-initializer", "node"},

@@ -75,7 +75,8 @@ func (e exclusion) covers(name string, f finding) bool {
 // dashboard so that the dashboard violates the rule. For a rule with an exclusion in grafana/.lint, this check is
 // optional. An exclusion permits violations of the rule in some or all panels of the shipped dashboards. If the rule
 // reports no violation in these panels, the exclusion is not needed. TestDashboardsFollowTheRules fails if an exclusion
-// is not needed. So if TestDashboardsFollowTheRules succeeds, each rule with an exclusion has reported a violation.
+// is not needed. Therefore TestDashboardsFollowTheRules also proves that each rule with an exclusion can report a
+// violation.
 func TestRulesDetectViolations(t *testing.T) {
 	good := shippedDashboards(t).grafana["trainjob"]
 	changes := map[string]func(b *board){

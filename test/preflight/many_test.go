@@ -64,7 +64,8 @@ func TestVerdictLengthIsLimited(t *testing.T) {
 }
 
 // verdictGrowth returns how many bytes longer a verdict would be if every host's time in the verdict had 7 digits. A
-// time is the number of milliseconds until preflight reached the host. For an hour, this number has 7 digits.
+// time is the number of milliseconds until preflight reached the host. The number has 7 digits if preflight needed an
+// hour.
 func verdictGrowth(v verdict) int {
 	sum := 0
 	for _, ms := range v.MS {

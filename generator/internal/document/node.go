@@ -23,16 +23,16 @@ type Node struct {
 	idle    []Field                     // nulls of later layers that removed nothing
 
 	// The field "replaces" is a flag that Compose sets when Compose makes a new patch from two patches. If a value of
-	// the second patch replaces a value of the first patch, the new patch contains only the second value. Compose sets
-	// the flag of this value in the new patch. If both values are null, a different rule applies, because the second
-	// null has no effect. In this case, the null in the new patch has the flag only if the first null has the flag.
-	// Later, Merge applies the new patch to another value, the base. If a mapping or list in the new patch has the
-	// flag, this mapping or list replaces the matching value in the base. Merge does not merge these two values. The
-	// reason is that the new patch must have the same effect as the two patches one after the other. Suppose that Merge
-	// applies the two patches one after the other. The first patch changes or removes the value in the base. The second
-	// patch then sets a completely new value, so nothing from the value in the base remains. A null with the flag
-	// removes a value that an earlier patch sets. Such a null is useful even if the base does not contain the key of
-	// the removed value. Therefore Merge reports no note about such a null.
+	// the second patch replaces a value of the first patch, the new patch contains only the second value. In the new
+	// patch, Compose sets the flag "replaces" of this value to true. If both values are null, a different rule applies,
+	// because the second null has no effect. In this case, the null in the new patch has the flag only if the first
+	// null has the flag. Later, Merge applies the new patch to another value, the base. If a mapping or list in the new
+	// patch has the flag, this mapping or list replaces the matching value in the base. Merge does not merge these two
+	// values. The reason is that the new patch must have the same effect as the two patches one after the other.
+	// Suppose that Merge applies the two patches one after the other. The first patch changes or removes the value in
+	// the base. The second patch then sets a completely new value, so nothing from the value in the base remains. A
+	// null with the flag removes a value that an earlier patch sets. Such a null is useful even if the base does not
+	// contain the key of the removed value. Therefore Merge reports no note about such a null.
 	replaces bool
 }
 
