@@ -35,7 +35,7 @@ func request(text string) generator.Request {
 	return generator.Request{Layers: []generator.Input{{Name: "platform.yaml", Text: []byte(text)}}}
 }
 
-func only(t *testing.T, text string) object.Object {
+func firstObject(t *testing.T, text string) object.Object {
 	t.Helper()
 	platforms, err := generator.New(trainyard.CUE).Generate(t.Context(), request(text))
 	if err != nil {
@@ -49,7 +49,7 @@ func only(t *testing.T, text string) object.Object {
 }
 
 func TestObjectsHaveOrigins(t *testing.T) {
-	got := only(t, platform).Origin()
+	got := firstObject(t, platform).Origin()
 	if got.Input != "platform.yaml:6:5" || !strings.HasPrefix(got.Definition, "runtimes/openmpi_cpu.cue:") {
 		t.Errorf("Origin() = %+v, want platform.yaml:6:5 and a position in runtimes/openmpi_cpu.cue", got)
 	}
@@ -70,7 +70,7 @@ func TestParametersCanBeFilledIn(t *testing.T) {
 
 		"spec.runtimes.mpi.readOnlyRootFilesystem": {true, true},
 	}
-	before := only(t, platform)
+	before := firstObject(t, platform)
 	seen := map[string]bool{}
 	for _, p := range before.Parameters() {
 		seen[p.Key] = true
@@ -89,7 +89,7 @@ func TestParametersCanBeFilledIn(t *testing.T) {
 					set(filled, p.Path, value.leaf)
 				}
 			}
-			want := only(t, withValue(t, key, value.document)).Fields()
+			want := firstObject(t, withValue(t, key, value.document)).Fields()
 			if diff := cmp.Diff(normal(t, want), normal(t, filled)); diff != "" {
 				t.Errorf("-generated +filled in:\n%s", diff)
 			}

@@ -106,12 +106,12 @@ func TestRuntimeTestPrintsTheDocumentedOutput(t *testing.T) {
 var (
 	times        = regexp.MustCompile(` *\d+\.\d s`)
 	clusterNodes = regexp.MustCompile(`\d cluster nodes?`)
-	room         = regexp.MustCompile(`room for \d+`) // depends on the CPU limits of pods
+	roomForRanks = regexp.MustCompile(`room for \d+`) // depends on the CPU limits of pods
 )
 
 func stableLines(text string) []string {
 	text = clusterNodes.ReplaceAllString(times.ReplaceAllString(text, " # s"), "# cluster nodes")
-	text = room.ReplaceAllString(text, "room for #")
+	text = roomForRanks.ReplaceAllString(text, "room for #")
 	return slices.DeleteFunc(strings.Split(strings.TrimSpace(text), "\n"), func(line string) bool { return strings.HasPrefix(line, "...") })
 }
 

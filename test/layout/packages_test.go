@@ -27,8 +27,8 @@ func TestPackagesAreListed(t *testing.T) {
 	}
 	readme := strings.Join(strings.Fields(string(read(t, "README.md"))), " ")
 	for place, listed := range map[string]string{
-		"README.md": between(readme, "installs missing Debian packages (", ")"),
-		"comment":   between(comment, "#   packages.sh test     ", ", for tests"),
+		"README.md": cutOut(readme, "installs missing Debian packages (", ")"),
+		"comment":   cutOut(comment, "#   packages.sh test     ", ", for tests"),
 	} {
 		if diff := cmp.Diff(want, strings.Split(strings.ReplaceAll(listed, " and ", ", "), ", ")); diff != "" {
 			t.Errorf("Debian packages: -tools/packages.sh +%s:\n%s", place, diff)
@@ -36,7 +36,7 @@ func TestPackagesAreListed(t *testing.T) {
 	}
 }
 
-func between(text, before, after string) string {
+func cutOut(text, before, after string) string {
 	_, text, _ = strings.Cut(text, before)
 	text, _, _ = strings.Cut(text, after)
 	return text
