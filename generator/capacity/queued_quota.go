@@ -30,7 +30,7 @@ func (c *comparison) queuedQuota(tenant string, queues, given map[string]any, qu
 		case most[resource] == math.MaxInt64:
 			c.report(&c.Problems, path, QuotaBelowQueues, fmt.Sprintf("not allowed: %s can admit TrainJobs with any number of %s. If the tenant has a quota for %[2]s, Kubernetes could refuse pods of these TrainJobs: remove this field, or add a quota for %[2]s to each ClusterQueue of the tenant", admits, resource))
 		case most[resource] > quota[resource]:
-			c.report(&c.Problems, path, QuotaBelowQueues, fmt.Sprintf("want at least %s, got %[4]v: %[2]s can admit TrainJobs that together request %[1]s%[3]s. If this field is lower, Kubernetes could refuse pods of these TrainJobs: raise or remove this field, or give the tenant a ClusterQueue with a smaller quota",
+			c.report(&c.Problems, path, QuotaBelowQueues, fmt.Sprintf("want at least %s, got %[4]v: %[2]s can admit TrainJobs that together need %[1]s%[3]s. If this field is lower, Kubernetes could refuse pods of these TrainJobs: raise or remove this field, or give the tenant a ClusterQueue with a smaller quota",
 				sizing.Quantity(resource, most[resource]), admits, describeOwn(resource, own, most), given[resource]))
 		}
 	}

@@ -275,17 +275,17 @@ func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.
 	if mark.Err() != nil || len(n.Fields) > 0 || n.Incomplete {
 		return
 	}
-	want, removed := "at least one "+mark.Contents(), ", but this null removes the last one"
+	want, added := "at least one "+mark.Contents(), ", or add one"
 	switch known := wording.QuoteAll(slices.Sorted(maps.Keys(c.schemas.keysOf(schema).known))); {
 	case mark.Contents() != "":
 	case len(known) == 1:
 		want = "the key " + known[0]
-		removed = ", but this null removes it"
+		added = ""
 	default:
 		want += "of " + strings.Join(known, ", ")
 	}
 	if len(nulls) > 0 {
-		key, want = nulls[len(nulls)-1], want+removed
+		key, want = nulls[len(nulls)-1], want+": remove this null"+added
 	}
 	c.add(key, path, "want %s", want)
 }

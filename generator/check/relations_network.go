@@ -46,7 +46,11 @@ func (c *checker) checkException(n, cidrs *document.Node, path []string) {
 		}
 		inside = inside || err != nil || network.Overlaps(except)
 	}
-	if !inside {
+	switch {
+	case inside:
+	case cidrs == nil:
+		c.breaks(problem.Invalid, n.Position, path, "not allowed without \"cidrs\": an exception is a part of one of the networks in \"cidrs\"")
+	default:
 		c.breaks(problem.Invalid, n.Position, path, "want a part of one of the networks in \"cidrs\", got %s", wording.Describe(n, cue.StringKind))
 	}
 }
@@ -79,7 +83,7 @@ func (c *checker) checkCIDR(n *document.Node, path []string) {
 	case err != nil || network.Addr().Is4In6():
 		c.breaks(problem.Invalid, n.Position, path, "want %s, got %s", constraint.Sentence(form), wording.Describe(n, cue.StringKind))
 	case network.Masked().String() != text:
-		c.breaks(problem.Invalid, n.Position, path, "want %s, which is the network of this address, got %s", network.Masked(), wording.Describe(n, cue.StringKind))
+		c.breaks(problem.Invalid, n.Position, path, "want %s (the same network in its usual form), got %s", network.Masked(), wording.Describe(n, cue.StringKind))
 	}
 }
 

@@ -267,7 +267,7 @@ func (r *cueReader) scalar(n *document.Node, v cue.Value, path []string) {
 	n.Kind = document.Scalar
 	if !v.IsConcrete() {
 		n.Unreadable = true
-		r.add(n, path, "want a concrete value, got only a constraint: %s", oneLine(fmt.Sprint(v)))
+		r.add(n, path, "want a concrete value, got an incomplete value: %s", oneLine(fmt.Sprint(v)))
 		return
 	}
 	var scalar any

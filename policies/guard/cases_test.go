@@ -74,12 +74,12 @@ var cases = map[string]ruleCase{
 		accepts: specs(`{activeDeadlineSeconds: 60}`), refuses: specs(`{podTemplateOverrides: []}`, `{labels: {team: a}}`),
 	},
 	"number of nodes": {
-		rule: RuleNodeLimit, at: "spec.trainer.numNodes", says: "want 1 to 8 nodes (the limit of runtime \"mpi\"), got",
+		rule: RuleNodeLimit, at: "spec.trainer.numNodes", says: "want 1 to 8 as the number of nodes (the limit of runtime \"mpi\"), got",
 		accepts: specs(`{}`, `{trainer: {numNodes: 1}}`, `{trainer: {numNodes: 8}}`),
 		refuses: specs(`{trainer: {numNodes: 9}}`, `{trainer: {numNodes: 0}}`, `{trainer: {numNodes: -1}}`),
 	},
 	"number of processes": {
-		rule: RuleProcessLimit, at: "spec.trainer.numProcPerNode", says: "want 1 to 4 processes per node (the limit of runtime \"mpi\"), got",
+		rule: RuleProcessLimit, at: "spec.trainer.numProcPerNode", says: "want 1 to 4 as the number of processes per node (the limit of runtime \"mpi\"), got",
 		accepts: specs(`{trainer: {numProcPerNode: 1}}`, `{trainer: {numProcPerNode: 4}}`),
 		refuses: specs(`{trainer: {numProcPerNode: 5}}`, `{trainer: {numProcPerNode: 0}}`),
 	},
@@ -251,7 +251,7 @@ var cases = map[string]ruleCase{
 			`{trainer: {command: [mpirun, --hostfile, /etc/mpi/hostfile, a], env: [{name: A, value: "/mpi-run/bin:/bin"}, {name: PATH, value: /bin}]}}`),
 	},
 	"the hostfile of Trainer with a converting PATH": {
-		rule: RuleUnreadableHostfile, data: limitsWith("mpi.hostfile", "converted"), at: "spec.trainer.command", says: "set PATH to a value that starts with \"/mpi-run/bin:\"",
+		rule: RuleUnreadableHostfile, data: limitsWith("mpi.hostfile", "converted"), at: "spec.trainer.command", says: "set PATH to \"/mpi-run/bin:\" followed by the PATH of the image",
 		accepts: specs(`{trainer: {command: [mpirun, --hostfile, /etc/mpi/hostfile, a]}}`),
 		refuses: specs(`{trainer: {command: [mpirun, --hostfile, /etc/mpi/hostfile, a], env: [{name: PATH, value: "/bin:/mpi-run/bin"}]}}`,
 			`{trainer: {command: [mpirun, --hostfile, /etc/mpi/hostfile, a], env: [{name: PATH}]}}`),

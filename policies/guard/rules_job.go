@@ -83,7 +83,7 @@ func unreadableHostfile(job Job, runtime Runtime) field.ErrorList {
 		return nil
 	}
 	return newViolation(trainerPath.Child("command"), "mpirun of runtime %s cannot read %s, which has the format of Open MPI: "+
-		"leave out the option that names this file. If the Kubeflow SDK adds the option, use the mpirun of trainyard, which ignores the option: set PATH to a value that starts with \"%s\", in env of the runtime (or of the TrainJob, if it sets PATH)", message.Quote(job.Runtime.Name), trainerHostfile, convertingPath)
+		"leave out the option that names this file. If the Kubeflow SDK adds the option, use the mpirun of trainyard, which ignores the option: set PATH to \"%s\" followed by the PATH of the image, in env of the runtime (or of the TrainJob, if it sets PATH)", message.Quote(job.Runtime.Name), trainerHostfile, convertingPath)
 }
 
 // reservedVariables lists environment variables that only Trainer and the runtime may set. If a TrainJob set one

@@ -30,7 +30,7 @@ func nodeLimit(job Job, runtime Runtime) field.ErrorList {
 	if job.Nodes == nil || *job.Nodes >= 1 && *job.Nodes <= runtime.MaxNodes {
 		return nil
 	}
-	return newViolation(trainerPath.Child("numNodes"), "want 1 to %d nodes (the limit of runtime %s), got %d", runtime.MaxNodes, message.Quote(job.Runtime.Name), *job.Nodes)
+	return newViolation(trainerPath.Child("numNodes"), "want 1 to %d as the number of nodes (the limit of runtime %s), got %d", runtime.MaxNodes, message.Quote(job.Runtime.Name), *job.Nodes)
 }
 
 // processLimit limits the number of processes per node. If the TrainJob does not set numProcPerNode, Trainer uses
@@ -41,7 +41,7 @@ func nodeLimit(job Job, runtime Runtime) field.ErrorList {
 // "auto", which Trainer 2.1 accepts for runtimes without MPI.
 func processLimit(job Job, runtime Runtime) field.ErrorList {
 	path := trainerPath.Child("numProcPerNode")
-	want := fmt.Sprintf("want 1 to %d processes per node (the limit of runtime %s)", runtime.MaxProcPerNode, message.Quote(job.Runtime.Name))
+	want := fmt.Sprintf("want 1 to %d as the number of processes per node (the limit of runtime %s)", runtime.MaxProcPerNode, message.Quote(job.Runtime.Name))
 	if job.Processes == nil {
 		processes := largerAmount(job, func(amounts map[string]resource.Quantity) resource.Quantity {
 			return defaultProcesses(amounts, runtime)

@@ -110,7 +110,7 @@ func (l list) check(v value, f *findings) {
 	seen := map[string]bool{}
 	for _, item := range v.listItems() {
 		if !item.isSet() {
-			f.typeError(item, "a value, or remove the item")
+			f.typeError(item, "a value in each item")
 			continue
 		}
 		l.of.check(item, f)
@@ -144,7 +144,7 @@ func (m mapping) check(v value, f *findings) {
 // scalar is the schema of a value without fields or items.
 type scalar struct {
 	valid  func(any) bool
-	wanted string // the rest of the advice "write …", such as "a name"
+	wanted string // the rest of the message "want …", such as "a name"
 }
 
 func (s scalar) check(v value, f *findings) {

@@ -178,6 +178,7 @@ func (r *jsonReader) findInvalid(quoted, context string) problem.Position {
 
 func jsonMessage(found, context string) string {
 	message := jsonMessages[context]
+	found = strings.ReplaceAll(found, `\'`, "'") // the decoder escapes a single quote
 	switch {
 	case found == `'/'` || found == `'#'`:
 		return "comments are not allowed in JSON"
@@ -188,7 +189,7 @@ func jsonMessage(found, context string) string {
 	case found == `','` || found == `'}'`:
 		return "want a value, got " + found
 	case message == "":
-		return fmt.Sprintf("want a value, got %s: write text in double quotes", strings.ReplaceAll(found, `\'`, "'"))
+		return fmt.Sprintf("want a key or a value, got %s: write text in double quotes", found)
 	case strings.HasPrefix(message, "want"):
 		return fmt.Sprintf("%s, got %s", message, found)
 	}

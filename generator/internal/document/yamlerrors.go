@@ -74,7 +74,7 @@ func (m syntaxMessage) String(e syntaxError) string {
 	case e.found == "\t" && text == cannotBegin:
 		return tabs
 	case (e.found == "}" || e.found == "]") && text == missingKey:
-		text = `{found} has no opening bracket: an opening bracket directly after ":" does not count, so write a space after ":"`
+		text = `{found} has no opening bracket: remove {found}, or write a space between ":" and an opening bracket that directly follows it`
 	}
 	return strings.NewReplacer("{found}", fmt.Sprintf("%q", e.found), "{line}", fmt.Sprint(e.start.Line)).Replace(text)
 }

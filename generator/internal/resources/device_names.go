@@ -54,7 +54,7 @@ func DescribeMisspelling(name string) string {
 		return "unknown device: did you mean " + message.Quote(meant) + "?"
 	}
 	if domain == nvidia && likeMIG.MatchString(device) && !migSlice.MatchString(device) {
-		return "unknown device: want a MIG slice such as nvidia.com/mig-1g.5gb: after \"mig-\", write a MIG profile that the GPU supports; a profile starts with 1g, 2g, 3g, 4g, 5g, 6g or 7g"
+		return "unknown device: want a MIG slice such as nvidia.com/mig-1g.5gb: after \"mig-\", write a MIG profile that the GPU supports, such as 3g.20gb; a profile has 1 to 7 GPU slices (1g to 7g)"
 	}
 	return ""
 }

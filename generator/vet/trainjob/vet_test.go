@@ -145,7 +145,7 @@ func TestVetNamesEnvironments(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"job.yaml:6:23: spec.trainer.numNodes: node-limit: want 1 to 4 nodes (the limit of runtime \"mpi\"), got 5 (found in environment dev)",
+		"job.yaml:6:23: spec.trainer.numNodes: node-limit: want 1 to 4 as the number of nodes (the limit of runtime \"mpi\"), got 5 (found in environment dev)",
 		"job.yaml:6:33: spec.trainer.image: image-mismatch: only the launcher would run this image, and the nodes would run quay.io/acme/mpi:1, the image of the runtime: leave this field out, or use a runtime with the image \"other\"",
 	}
 	if diff := cmp.Diff(strings.Join(want, "\n"), got.Denied.Error()); diff != "" {
@@ -240,8 +240,8 @@ func TestTenantsOfOneEnvironment(t *testing.T) {
 		platform(t, "dev", newParameters(t, "2.3", "team-a", "4")), platform(t, "prod", newParameters(t, "2.3", "team-b", "8")),
 	}
 	got, err := Vet("job.yaml", []byte(text+"---\n"+strings.Replace(text, "team-a", "team-b", 1)), "", platforms)
-	want := "job.yaml:6:23: spec.trainer.numNodes: node-limit: want 1 to 4 nodes (the limit of runtime \"mpi\"), got 9 (found in environment dev)\n" +
-		"job.yaml:13:23: spec.trainer.numNodes: node-limit: want 1 to 8 nodes (the limit of runtime \"mpi\"), got 9 (found in environment prod)"
+	want := "job.yaml:6:23: spec.trainer.numNodes: node-limit: want 1 to 4 as the number of nodes (the limit of runtime \"mpi\"), got 9 (found in environment dev)\n" +
+		"job.yaml:13:23: spec.trainer.numNodes: node-limit: want 1 to 8 as the number of nodes (the limit of runtime \"mpi\"), got 9 (found in environment prod)"
 	if err != nil || got.Denied.Error() != want || len(got.Invalid) > 0 {
 		t.Errorf("Vet() = %v, %v, %v, want %s", got.Denied, got.Invalid, err, want)
 	}
