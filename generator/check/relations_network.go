@@ -23,6 +23,9 @@ func (c *checker) checkDestination(n *document.Node, path []string) {
 		c.add(n.Position, path, "want \"cidrs\", \"namespaces\" or both; to allow every address, set \"cidrs\" to [0.0.0.0/0, \"::/0\"]")
 	}
 	c.checkLocation(n, path)
+	if n.Get("cidrs") == nil && n.Incomplete { // the unreadable key can be "cidrs"
+		return
+	}
 	for i, item := range itemsOf(n.Get("except")) {
 		c.checkException(item, n.Get("cidrs"), values.Extend(values.Extend(path, "except"), strconv.Itoa(i)))
 	}

@@ -188,8 +188,10 @@ func jsonMessage(found, context string) string {
 		return fmt.Sprintf("a comma before %q is not allowed", strings.Trim(found, "'"))
 	case found == `','` || found == `'}'`:
 		return "want a value, got " + found
+	case context == "": // the decoder names no context for the first character of a key
+		return "want a key in double quotes, got " + found
 	case message == "":
-		return fmt.Sprintf("want a key or a value, got %s: write text in double quotes", found)
+		return fmt.Sprintf("want a value, got %s: write text in double quotes", found)
 	case strings.HasPrefix(message, "want"):
 		return fmt.Sprintf("%s, got %s", message, found)
 	}

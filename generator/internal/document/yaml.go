@@ -170,7 +170,7 @@ func (c *converter) mapping(n *Node, y *yaml.Node, depth int) {
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		key, position := y.Content[i], c.nodePosition(y.Content[i])
 		if key.Kind != yaml.ScalarNode {
-			c.add(position, "want a plain key, got a mapping or list: write a value instead of each variable of a template, such as {{ NAME }}")
+			c.add(position, "want a plain key, got a mapping or list: if this file is a template, write a value instead of each variable, such as {{ NAME }}")
 			n.Unreadable = len(y.Content) == 2
 			continue
 		}
