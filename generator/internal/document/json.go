@@ -188,8 +188,6 @@ func jsonMessage(found, context string) string {
 		return fmt.Sprintf("a comma before %q is not allowed", strings.Trim(found, "'"))
 	case found == `','` || found == `'}'`:
 		return "want a value, got " + found
-	case context == "": // the decoder names no context for the first character of a key
-		return "want a key in double quotes, got " + found
 	case message == "":
 		return fmt.Sprintf("want a value, got %s: write text in double quotes", found)
 	case strings.HasPrefix(message, "want"):
@@ -203,7 +201,8 @@ func jsonMessage(found, context string) string {
 var jsonMessages = map[string]string{
 	"in string literal":                          "the quote that opens here is not closed on its line",
 	"looking for beginning of object key string": "want a key in double quotes",
-	"after object key":                           `want ":" and a value after the key`,
-	"after object key:value pair":                `want "," or "}"`,
-	"after array element":                        `want "," or "]"`,
+	"":                            "want a key in double quotes", // the decoder names no context for the first key of a mapping
+	"after object key":            `want ":" and a value after the key`,
+	"after object key:value pair": `want "," or "}"`,
+	"after array element":         `want "," or "]"`,
 }
