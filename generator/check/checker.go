@@ -275,7 +275,7 @@ func (c *checker) checkNotEmpty(schema cue.Value, n *document.Node, key problem.
 	if mark.Err() != nil || len(n.Fields) > 0 || n.Incomplete {
 		return
 	}
-	want, added := "at least one "+mark.Contents(), ", or add one"
+	want, added := "at least one "+mark.Contents(), ", or add an entry"
 	switch known := wording.QuoteAll(slices.Sorted(maps.Keys(c.schemas.keysOf(schema).known))); {
 	case mark.Contents() != "":
 	case len(known) == 1:

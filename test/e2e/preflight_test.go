@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// The preflight check of the runtime shortTimeout waits at most preflightTimeout until SSH reaches all
-	// hosts.
+	// shortTimeout is the name of a runtime. Its preflight check waits at most for the time preflightTimeout until SSH
+	// reaches all hosts.
 	shortTimeout     = "openmpi-short-timeout"
 	preflightTimeout = 20 * time.Second
 	// podTimeout is the maximum time that the cluster needs to start pods and to notice that pods have ended. An

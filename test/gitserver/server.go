@@ -169,7 +169,7 @@ func (s *Server) HTTP(repository string) string { return "http://" + s.httpAddre
 // HTTPS returns the URL of a repository over HTTPS.
 func (s *Server) HTTPS(repository string) string { return "https://" + s.tlsAddress + "/" + repository }
 
-// SSH returns the URL of a repository over SSH.
+// SSH returns the URL at which clients reach a repository with the protocol SSH.
 func (s *Server) SSH(repository string) string {
 	return "ssh://git@" + s.sshListener.Addr().String() + "/" + repository
 }
