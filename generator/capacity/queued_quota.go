@@ -36,9 +36,9 @@ func (c *comparison) queuedQuota(tenant string, queues, given map[string]any, qu
 	}
 }
 
-// describeOwn returns a remark about one resource in the quota of a tenant's ClusterQueues. The remark contains two
-// amounts: the ClusterQueues' own quota, and the quota that the ClusterQueues can borrow. If the ClusterQueues can
-// borrow nothing, describeOwn returns an empty text.
+// describeOwn returns a remark with two amounts of one resource: the own quota of a tenant's ClusterQueues, and the
+// quota that these ClusterQueues can borrow. If the ClusterQueues can borrow nothing, describeOwn returns an empty
+// text.
 func describeOwn(resource string, own, most sizing.Amounts) string {
 	if own[resource] == most[resource] {
 		return ""

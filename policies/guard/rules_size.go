@@ -76,14 +76,13 @@ func computeSize(content any) Size {
 }
 
 // textSize returns the size of a text. The text is what CEL's function "format" would write for a string, for an empty
-// mapping, or for a key with its colon. The API server stores each of the three characters <, > and & as an escape
-// sequence of six bytes. For example, the API server stores < as \u003c. Most control characters are also stored as
-// escape sequences of six bytes. The argument "text" also contains an escape sequence for each control character. This
-// escape sequence begins with a backslash, but can be shorter than six bytes, as in \n. Therefore, textSize counts six
-// bytes for each of the three characters, and six bytes for each backslash. In the returned Size, the value of Fields
-// is the sum of two counts. The first count says how often a colon follows a quotation mark in the text. The second
-// count is the number of empty mappings in the text. The admission policy also uses the sum of these two counts as the
-// number of fields.
+// mapping, or for a key with its colon. The API server stores each of the characters <, > and & in six bytes, such as
+// \u003c for <. The API server also stores most control characters in six bytes. In the argument "text", each control
+// character is an escape sequence that begins with a backslash. This escape sequence can be shorter than six bytes, as
+// in \n. Therefore, textSize counts six bytes for each backslash, and for each of the characters <, > and &. In the
+// returned Size, the value of Fields is the sum of two counts. The first count says how often a colon follows a
+// quotation mark in the text. The second count is the number of empty mappings in the text. The admission policy also
+// uses the sum of these two counts as the number of fields.
 func textSize(text string) Size {
 	escaped := 0
 	for _, char := range []string{"<", ">", "&", `\`} {

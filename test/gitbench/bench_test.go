@@ -51,8 +51,7 @@ func BenchmarkTrainJobsFromGit(b *testing.B) {
 }
 
 // measure runs the workload w with the system s (trainyard-controller or Flux), and returns the measured values. At the
-// end, the method deletes the objects that the system has created. The method also deletes the objects that tell the
-// system to apply the repositories.
+// end, the method deletes the objects that the system has created, and the objects that "declare" has created.
 func (c *cluster) measure(t testing.TB, s system, w workload) result {
 	t.Helper()
 	progress("%s: creating %d repositories for %s", w.name, w.countRepositories(), s.name)

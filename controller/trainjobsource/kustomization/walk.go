@@ -84,9 +84,8 @@ func (t *total) add(used total) {
 	t.folders += used.folders
 }
 
-// The unit of Limits.Work is the time that kustomize needs to apply one transformation to one short value. One unit of
-// time is also enough to apply a transformation to about 50 bytes of a long value. Alternatively, one unit of time is
-// enough to compare about 80 pairs of names.
+// The unit of Limits.Work is the time that kustomize needs to apply one transformation to one short value. In the same
+// time, kustomize can apply a transformation to about 50 bytes of a long value, or compare about 80 pairs of names.
 const bytesPerValue, comparisonsPerValue = 50, 80
 
 // transform adds the effects of the folder's own transformations to the totals.

@@ -46,9 +46,9 @@ func ReadCases(folder string) (map[string][]Case, error) {
 	return files, problems.Err()
 }
 
-// readFile reads the cases in a file. readFile reads at most document.MaxBytes+1 bytes of a file. If a file is longer
-// than document.MaxBytes, the parser refuses the text that readFile has read. Therefore readFile need not read the rest
-// of such a file.
+// readFile reads the cases in a file. The parser refuses a text that is longer than document.MaxBytes. Therefore
+// readFile reads at most document.MaxBytes+1 bytes of a file. These bytes are enough for the parser to refuse a longer
+// file.
 func readFile(path string) ([]Case, error) {
 	file, err := os.Open(path)
 	if err != nil {
